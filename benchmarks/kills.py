@@ -35,11 +35,11 @@ import duckdb
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import sqlanon.anonymizer
 import sqlanon.commands.clean
 import sqlanon.commands.run
-import sqlanon.engines.duckdb.engine
-import sqlanon.engines.sqlite.engine  # noqa: F401
+import sqlanon.core.anonymizer
+import sqlanon.core.engines.duckdb.engine
+import sqlanon.core.engines.sqlite.engine  # noqa: F401
 from sqlanon.cli import main as command
 
 ROWS = 3000

@@ -37,8 +37,8 @@ import generated
 from cases import SEARCHES, search_case
 
 import sqlanon
-from sqlanon.publish.proof_file import write_proof
-from sqlanon.search import STRATEGIES
+from sqlanon.core.publish.proof_file import write_proof
+from sqlanon.core.search import STRATEGIES
 from sqlanon.version import VERSION
 
 Figures = dict[str, Any]

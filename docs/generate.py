@@ -14,9 +14,9 @@ from pathlib import Path
 import click
 
 from sqlanon.cli import main
-from sqlanon.policy.schema_line import SCHEMA_FILE
-from sqlanon.reference.entries import GROUPS, KeyEntry, below, entries
-from sqlanon.reference.schema import policy_schema
+from sqlanon.commands.reference.entries import GROUPS, KeyEntry, below, entries
+from sqlanon.commands.reference.schema import policy_schema
+from sqlanon.core.policy.schema_line import SCHEMA_FILE
 
 FOLDER = Path(__file__).parent / "reference"
 MADE = "<!-- made by docs/generate.py from the tables that the checks read: edit those, and run it again -->"

@@ -9,10 +9,67 @@ from typing import TYPE_CHECKING, Any
 from sqlanon.version import VERSION as __version__
 
 if TYPE_CHECKING:
-    from sqlanon.anonymizer import anonymize, plan, recode
-    from sqlanon.attack.attacking import attack
-    from sqlanon.attack.facts import AttackReport, Control, Finding, NotApplicable
-    from sqlanon.audit.check import CheckResult, ModelResult
+    from sqlanon.assess.attack.attacking import attack
+    from sqlanon.assess.attack.facts import AttackReport, Control, Finding, NotApplicable
+    from sqlanon.assess.frontier.points import Frontier, FrontierPoint
+    from sqlanon.assess.frontier.verb import frontier
+    from sqlanon.assess.profiling.facts import ColumnProfile, Profile
+    from sqlanon.assess.profiling.profile import profile
+    from sqlanon.assess.relations.verbs import check, risk
+    from sqlanon.assess.risk.facts import Figure, Risk, RiskComparison
+    from sqlanon.core.anonymizer import anonymize, plan, recode
+    from sqlanon.core.audit.check import CheckResult, ModelResult
+    from sqlanon.core.hierarchies.specs import (
+        Ages,
+        Codes,
+        Dates,
+        ExtensionHierarchy,
+        FileHierarchy,
+        FrequentValues,
+        Groups,
+        Intervals,
+        Levels,
+        Prefix,
+        Redact,
+        Suppress,
+        TableHierarchy,
+        Zip3,
+    )
+    from sqlanon.core.plan.full_domain import Plan, Solution
+    from sqlanon.core.plan.release import Release
+    from sqlanon.core.policy import (
+        Column,
+        EngineOptions,
+        Join,
+        Key,
+        LedgerSpec,
+        LocalRecoding,
+        Model,
+        Output,
+        Patterns,
+        Policy,
+        Publish,
+        Quality,
+        SearchOptions,
+    )
+    from sqlanon.core.policy.extensions import Extensions
+    from sqlanon.core.policy.privacy import (
+        AverageRisk,
+        BetaLikeness,
+        BoundedKnowledge,
+        DeltaDisclosure,
+        DeltaPresence,
+        DistinctLDiversity,
+        EntropyLDiversity,
+        KAnonymity,
+        KMap,
+        PopulationUniqueness,
+        ProfileK,
+        RecursiveLDiversity,
+        SampleUniqueness,
+        TCloseness,
+    )
+    from sqlanon.core.verification import Verification, verify
     from sqlanon.errors import (
         AuditError,
         EngineError,
@@ -30,72 +87,15 @@ if TYPE_CHECKING:
         UncoveredValuesError,
         UnsupportedError,
     )
-    from sqlanon.evidence.pack import EvidencePack, evidence
-    from sqlanon.frontier import frontier
+    from sqlanon.live.refreshing import Refresh, refresh
     from sqlanon.parameters import Parameter
-    from sqlanon.plan.frontier_points import Frontier, FrontierPoint
-    from sqlanon.plan.full_domain import Plan, Solution
-    from sqlanon.plan.recoding.recoded_plan import RecodedPlan
-    from sqlanon.plan.release import Release
-    from sqlanon.policy import (
-        Column,
-        EngineOptions,
-        Join,
-        Key,
-        LedgerSpec,
-        LocalRecoding,
-        Model,
-        Output,
-        Patterns,
-        Policy,
-        Publish,
-        Quality,
-        SearchOptions,
-    )
-    from sqlanon.policy.extensions import Extensions
-    from sqlanon.policy.hierarchy.specs import (
-        Ages,
-        Codes,
-        Dates,
-        ExtensionHierarchy,
-        FileHierarchy,
-        FrequentValues,
-        Groups,
-        Intervals,
-        Levels,
-        Prefix,
-        Redact,
-        Suppress,
-        TableHierarchy,
-        Zip3,
-    )
-    from sqlanon.policy.privacy import (
-        AverageRisk,
-        BetaLikeness,
-        BoundedKnowledge,
-        DeltaDisclosure,
-        DeltaPresence,
-        DistinctLDiversity,
-        EntropyLDiversity,
-        KAnonymity,
-        KMap,
-        PopulationUniqueness,
-        ProfileK,
-        RecursiveLDiversity,
-        SampleUniqueness,
-        TCloseness,
-    )
-    from sqlanon.profiling.facts import ColumnProfile, Profile
-    from sqlanon.profiling.profile import profile
-    from sqlanon.refreshing import Refresh, refresh
-    from sqlanon.relations.verbs import check, risk
+    from sqlanon.recoding.local.recoded_plan import RecodedPlan
+    from sqlanon.report.evidence.pack import EvidencePack, evidence
     from sqlanon.report.files import write_report
     from sqlanon.report.summary import RunSummary, summarize
-    from sqlanon.risk.facts import Figure, Risk, RiskComparison
     from sqlanon.tables.anonymizing import anonymize_tables
     from sqlanon.tables.policy import TablesPolicy
     from sqlanon.tables.release import TablesRelease
-    from sqlanon.verification import Verification, verify
 
 __all__ = [
     "Ages",
@@ -197,47 +197,47 @@ __all__ = [
 ]
 
 _NAMES = {
-    "sqlanon.anonymizer": "anonymize plan recode",
-    "sqlanon.attack.attacking": "attack",
-    "sqlanon.attack.facts": "AttackReport Control Finding NotApplicable",
-    "sqlanon.audit.check": "CheckResult ModelResult",
+    "sqlanon.core.anonymizer": "anonymize plan recode",
+    "sqlanon.assess.attack.attacking": "attack",
+    "sqlanon.assess.attack.facts": "AttackReport Control Finding NotApplicable",
+    "sqlanon.core.audit.check": "CheckResult ModelResult",
     "sqlanon.errors": (
         "AuditError EngineError HierarchyError IdentifyingColumnError InputError Interrupted "
         "NoSolutionError PolicyError SearchStoppedError SourceChangedError SourceError SqlanonError "
         "TargetError UncoveredValuesError UnsupportedError"
     ),
-    "sqlanon.evidence.pack": "EvidencePack evidence",
-    "sqlanon.frontier": "frontier",
+    "sqlanon.report.evidence.pack": "EvidencePack evidence",
+    "sqlanon.assess.frontier.verb": "frontier",
     "sqlanon.parameters": "Parameter",
-    "sqlanon.plan.frontier_points": "Frontier FrontierPoint",
-    "sqlanon.plan.full_domain": "Plan Solution",
-    "sqlanon.plan.recoding.recoded_plan": "RecodedPlan",
-    "sqlanon.plan.release": "Release",
-    "sqlanon.policy": (
+    "sqlanon.assess.frontier.points": "Frontier FrontierPoint",
+    "sqlanon.core.plan.full_domain": "Plan Solution",
+    "sqlanon.recoding.local.recoded_plan": "RecodedPlan",
+    "sqlanon.core.plan.release": "Release",
+    "sqlanon.core.policy": (
         "Column EngineOptions Join Key LedgerSpec LocalRecoding Model Output Patterns Policy Publish Quality "
         "SearchOptions"
     ),
-    "sqlanon.policy.extensions": "Extensions",
-    "sqlanon.policy.hierarchy.specs": (
+    "sqlanon.core.policy.extensions": "Extensions",
+    "sqlanon.core.hierarchies.specs": (
         "Ages Codes Dates ExtensionHierarchy FileHierarchy FrequentValues Groups Intervals Levels Prefix Redact "
         "Suppress TableHierarchy Zip3"
     ),
-    "sqlanon.policy.privacy": (
+    "sqlanon.core.policy.privacy": (
         "AverageRisk BetaLikeness BoundedKnowledge DeltaDisclosure DeltaPresence DistinctLDiversity "
         "EntropyLDiversity KAnonymity KMap PopulationUniqueness ProfileK RecursiveLDiversity SampleUniqueness "
         "TCloseness"
     ),
-    "sqlanon.profiling.facts": "ColumnProfile Profile",
-    "sqlanon.profiling.profile": "profile",
-    "sqlanon.refreshing": "Refresh refresh",
-    "sqlanon.relations.verbs": "check risk",
+    "sqlanon.assess.profiling.facts": "ColumnProfile Profile",
+    "sqlanon.assess.profiling.profile": "profile",
+    "sqlanon.live.refreshing": "Refresh refresh",
+    "sqlanon.assess.relations.verbs": "check risk",
     "sqlanon.report.files": "write_report",
     "sqlanon.report.summary": "RunSummary summarize",
-    "sqlanon.risk.facts": "Figure Risk RiskComparison",
+    "sqlanon.assess.risk.facts": "Figure Risk RiskComparison",
     "sqlanon.tables.anonymizing": "anonymize_tables",
     "sqlanon.tables.policy": "TablesPolicy",
     "sqlanon.tables.release": "TablesRelease",
-    "sqlanon.verification": "Verification verify",
+    "sqlanon.core.verification": "Verification verify",
 }
 """The public names by the module that holds them, which is loaded when one of them is asked for."""
 _VERBS = ("attack", "evidence", "frontier", "plan", "risk")

@@ -5,10 +5,11 @@ search strategy is a ``Search``, a hierarchy builder follows ``HierarchyBuilder`
 rooms of the package may change behind this module.
 """
 
-from sqlanon.errors import HierarchyError, InputError, SourceError, TargetError, UnsupportedError
-from sqlanon.lattice.catalog import Attribute, Catalog, SensitiveAttribute
-from sqlanon.lattice.nodes import Lattice, Node, leq
-from sqlanon.measures.base import (
+from sqlanon.core.formats.base import FileFormat
+from sqlanon.core.hierarchies.builders import HierarchyBuilder
+from sqlanon.core.lattice.catalog import Attribute, Catalog, SensitiveAttribute
+from sqlanon.core.lattice.nodes import Lattice, Node, leq
+from sqlanon.core.measures.base import (
     AGGREGATES,
     AttributeMeasure,
     BottomFacts,
@@ -18,12 +19,11 @@ from sqlanon.measures.base import (
     Measure,
     fold,
 )
-from sqlanon.models.base import PrivacyModel, fraction, labelled, too_few_values
+from sqlanon.core.models.base import PrivacyModel, fraction, labelled, too_few_values
+from sqlanon.core.policy.extensions import Extensions
+from sqlanon.core.search.base import Problem, Progress, Request, Search, Strategy, Verdict, better
+from sqlanon.errors import HierarchyError, InputError, SourceError, TargetError, UnsupportedError
 from sqlanon.parameters import Check, Parameter, character, choice, exact, flag, number, text, whole
-from sqlanon.policy.extensions import Extensions
-from sqlanon.policy.formats.base import FileFormat
-from sqlanon.policy.hierarchy.builders import HierarchyBuilder
-from sqlanon.search.base import Problem, Progress, Request, Search, Strategy, Verdict, better
 from sqlanon.testing import check_builder, check_format, check_measure, check_model, check_strategy
 
 __all__ = [

@@ -23,16 +23,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from sqlglot import exp
 
-from sqlanon.anonymizer import plan
+from sqlanon.core.anonymizer import plan
+from sqlanon.core.formats.checked import CheckedFormat
+from sqlanon.core.lattice.nodes import Node, leq
+from sqlanon.core.plan.full_domain import Plan
+from sqlanon.core.policy import Policy
+from sqlanon.core.policy.extensions import NOTHING, Extensions
+from sqlanon.core.search.base import TIE, Verdict
+from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.trees import column, lookup_rows, table
 from sqlanon.errors import AuditError, NoSolutionError, SearchStoppedError, TargetError
-from sqlanon.lattice.nodes import Node, leq
-from sqlanon.plan.full_domain import Plan
-from sqlanon.policy import Policy
-from sqlanon.policy.extensions import NOTHING, Extensions
-from sqlanon.policy.formats.checked import CheckedFormat
-from sqlanon.search.base import TIE, Verdict
-from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import column, lookup_rows, table
 
 Text = str | None
 Passes = Callable[[Counter[Text]], bool]

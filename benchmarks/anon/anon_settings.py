@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import sqlanon
-from sqlanon.search.base import TIE, Verdict
+from sqlanon.core.search.base import TIE, Verdict
 
 QUASI_IDENTIFIERS = ("age", "sex", "race", "marital-status", "education", "native-country", "workclass")
 """In the order of Table 3, which is that of the experiments and of the definition file of the second run."""
@@ -220,7 +220,7 @@ class Experiments:
 
 
 def first(plan: sqlanon.Plan) -> Verdict:
-    """The node that ANON stops at: of the best that were judged the first in its order (see ``sqlanon.search.anon``).
+    """The node that ANON stops at: of the best that were judged the first in its order (``sqlanon.core.search.anon``).
 
     The plan's own solution is one that loses as little, and of those the one that suppresses fewest records.
     """

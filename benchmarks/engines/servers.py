@@ -29,7 +29,7 @@ import yaml
 
 import sqlanon
 from sqlanon.commands.demo_world import POLICY, codes, discharge_batches
-from sqlanon.scripts.warehouse import script_in
+from sqlanon.interop.scripts.warehouse import script_in
 
 TABLE, RELEASE = "sqlanon_benchmark", "sqlanon_benchmark_release"
 SCRIPTED = "sqlanon_release"

@@ -84,7 +84,7 @@ def ledger(told: Any) -> list[int]:
 
 def cluster(data: Path, folder: Path, executors: int, memory: int, *, publishing: bool) -> dict[str, Any]:
     """Start a cluster, anonymize on it (or encode and search alone), and tell how long each part took."""
-    from sqlanon.engines.spark.engine import SparkEngine
+    from sqlanon.core.engines.spark.engine import SparkEngine
 
     begun = time.perf_counter()
     settings = {"spark.executor.memory": f"{memory}m", "spark.driver.memory": "3g"}

@@ -28,16 +28,16 @@ from typing import Any
 from sqlglot import exp
 
 import sqlanon
-from sqlanon.compiler import readable
-from sqlanon.evaluate.driver import run_search
-from sqlanon.evaluate.evaluator import Evaluator
-from sqlanon.evaluate.snapshots import SnapshotStore
-from sqlanon.lattice.nodes import Node
-from sqlanon.models import least_size
-from sqlanon.policy import SearchOptions
-from sqlanon.search.base import Request
-from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import count_if, number, sum_if
+from sqlanon.core.compiler import readable
+from sqlanon.core.evaluate.driver import run_search
+from sqlanon.core.evaluate.evaluator import Evaluator
+from sqlanon.core.evaluate.snapshots import SnapshotStore
+from sqlanon.core.lattice.nodes import Node
+from sqlanon.core.models import least_size
+from sqlanon.core.policy import SearchOptions
+from sqlanon.core.search.base import Request
+from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.trees import count_if, number, sum_if
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for the modules that benchmarks share
 from cases import search_case

@@ -4,9 +4,8 @@
 
 ADULT with nine quasi-identifiers and CUP with eight, k-anonymity with k = 5, at most 5 % suppressed, the loss. For each
 seed nodes are chosen once, by default, and published with each share that chance holds back. The attack is the
-package's own (``sqlanon.attack.first_fit``), given the rule of every class. It claims of a record that values are
-excluded
-(``narrowed``), that a column is finer than published, by the finest branch that is left (``finer``), and what its
+package's own (``sqlanon.assess.attack.first_fit``), given the rule of every class. It claims of a record that values
+are excluded (``narrowed``), that a column is finer than published, by the finest branch that is left (``finer``), and what its
 original value is (``original``). A claim about a record is right when it is in each column that it is about; the
 table that was published shows which are. ``expected`` is how often the same claims would be right by the class and the
 distribution of each column alone. All figures count records (rows).
@@ -23,9 +22,9 @@ from pathlib import Path
 from typing import Any
 
 import sqlanon
-from sqlanon.attack import first_fit
-from sqlanon.lattice.nodes import Node
-from sqlanon.sqltrees import names
+from sqlanon.assess.attack import first_fit
+from sqlanon.core.lattice.nodes import Node
+from sqlanon.core.sqltrees import names
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for the modules that benchmarks share
 from cases import policy_of

@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any
 
 import sqlanon
-from sqlanon.lattice.nodes import Node
-from sqlanon.plan.recoding.recoded_plan import RecodedPlan
-from sqlanon.sqltrees import names
+from sqlanon.core.lattice.nodes import Node
+from sqlanon.core.sqltrees import names
+from sqlanon.recoding.local.recoded_plan import RecodedPlan
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for the modules that benchmarks share
 from cases import QUASI_IDENTIFIERS, policy_of

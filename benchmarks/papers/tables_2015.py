@@ -43,8 +43,8 @@ from typing import Any
 from table5 import SENSITIVE, K, L, T
 
 import sqlanon
-from sqlanon.search import flash, flash_two_phase
-from sqlanon.search.base import Progress, Strategy, Verdict
+from sqlanon.core.search import flash, flash_two_phase
+from sqlanon.core.search.base import Progress, Strategy, Verdict
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for the modules that benchmarks share
 from cases import Plans

@@ -9,9 +9,9 @@ of ``box``, or when two options of the comparison disagree.
 
 ``statistics``: nodes checked by Flash2P, and of each of its two properties the inserts, the queries that were answered
 with True (hits), and the most nodes stored at a time as a share of the inserts (antichain). All figures agree,
-the 1,180 and 1,524 nodes included. What that takes beyond the published description is told in
-``sqlanon/search/flash_two_phase.py`` and ``flash.py``: the bound of a node is used for insufficient quality only once
-the node has been judged (``quality="checked"``); a judged node whose bound becomes insufficient with a new best loss is
+the 1,180 and 1,524 nodes included. What that takes beyond the published description stands in
+``sqlanon/core/search/flash_two_phase.py`` and ``flash.py``: the bound of a node is used for insufficient quality only
+once the node has been judged (``quality="checked"``); a judged node whose bound becomes insufficient with a new best loss is
 tagged then; and Flash breaks ties between nodes by the order of the columns.
 
 ``bfs``: the same of the other searches. The paper gives the counts of its best-first search for SS13ACS alone, which is
@@ -39,10 +39,10 @@ from unittest.mock import patch
 from tables_2015 import Cell, drive, report, same
 
 import sqlanon
-from sqlanon.lattice.nodes import Node
-from sqlanon.search import best_first, flash_two_phase
-from sqlanon.search.antichain import OPTIONS, Antichain, Direction, Option, RankedTree, antichain
-from sqlanon.search.base import Progress
+from sqlanon.core.lattice.nodes import Node
+from sqlanon.core.search import best_first, flash_two_phase
+from sqlanon.core.search.antichain import OPTIONS, Antichain, Direction, Option, RankedTree, antichain
+from sqlanon.core.search.base import Progress
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for the modules that benchmarks share
 from cases import Plans

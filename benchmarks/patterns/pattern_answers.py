@@ -19,17 +19,17 @@ from pattern_data import Bools, Numbers, Records, RowTypes, records
 from pattern_figures import PaperTable
 
 import sqlanon
-from sqlanon.engines.duckdb.engine import DuckDBEngine
-from sqlanon.lattice.catalog import Catalog
-from sqlanon.plan.patterns.exact_assignment import exactly
-from sqlanon.plan.patterns.greedy import Assignment, greedy
-from sqlanon.plan.patterns.pattern_set import PatternSet, all_patterns, at_most, constrained
-from sqlanon.plan.patterns.quality import quality
-from sqlanon.policy import SearchOptions
-from sqlanon.policy.pattern_order import Pattern, Ties
-from sqlanon.source.encoding import encode_source
-from sqlanon.source.joining import open_policy_source
-from sqlanon.sqltrees import names
+from sqlanon.core.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.lattice.catalog import Catalog
+from sqlanon.core.policy import SearchOptions
+from sqlanon.core.policy.pattern_order import Pattern, Ties
+from sqlanon.core.source.encoding import encode_source
+from sqlanon.core.source.joining import open_policy_source
+from sqlanon.core.sqltrees import names
+from sqlanon.recoding.patterns.exact_assignment import exactly
+from sqlanon.recoding.patterns.greedy import Assignment, greedy
+from sqlanon.recoding.patterns.pattern_set import PatternSet, all_patterns, at_most, constrained
+from sqlanon.recoding.patterns.quality import quality
 
 
 def scenario(columns: Sequence[str], ties: Ties) -> PatternSet:

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlanon.policy.pattern_order import Ties
+from sqlanon.core.policy.pattern_order import Ties
 
 WITH_MONDRIAN = ("u", "r", "#h", "h_avg", "h_max")
 WITH_EXACT = ("s", "u", "r", "#h", "h_avg", "h_max")

@@ -7,7 +7,7 @@ import sys
 import time
 from collections import Counter
 
-from sqlanon.engines.journal import STATEMENT, Step, Watcher, logger
+from sqlanon.core.engines.journal import STATEMENT, Step, Watcher, logger
 
 
 class Account(logging.Handler):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from sqlanon.attack.attacking import attack
-from sqlanon.attack.facts import RISKS, AttackReport, Finding
+from sqlanon.assess.attack.attacking import attack
+from sqlanon.assess.attack.facts import RISKS, AttackReport, Finding
 from sqlanon.commands.common import read_policy, warn
 from sqlanon.commands.progress import progress
 from sqlanon.errors import InputError

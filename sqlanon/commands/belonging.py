@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from sqlanon.commands.guarded import pick
-from sqlanon.publish.papers import Belonging, check_papers
-from sqlanon.publish.workplace import COMPLETED, settle_left_behind
+from sqlanon.core.publish.papers import Belonging, check_papers
+from sqlanon.core.publish.workplace import COMPLETED, settle_left_behind
 
 BESIDE = "*"
 """The value of ``--manifest`` without a file."""

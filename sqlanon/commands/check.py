@@ -13,26 +13,26 @@ from typing import Any
 
 from sqlglot import exp
 
-from sqlanon.audit.check import CheckResult, check_relation
+from sqlanon.assess.risk.words import counted
 from sqlanon.commands.belonging import BESIDE, belonging_document, belonging_lines, find_belonging
 from sqlanon.commands.check_files import K, files_of
 from sqlanon.commands.common import Judged, open_relation, reading_with
 from sqlanon.commands.guarded import pick
 from sqlanon.commands.verbosity import say
-from sqlanon.engines.base import Engine
+from sqlanon.core.audit.check import CheckResult, check_relation
+from sqlanon.core.engines.base import Engine
+from sqlanon.core.hierarchies.readers import check_rows, read_rows
+from sqlanon.core.models import least_count
+from sqlanon.core.models.base import PrivacyModel
+from sqlanon.core.models.k_anonymity import KAnonymity
+from sqlanon.core.policy import Model
+from sqlanon.core.policy.checks import check_model
+from sqlanon.core.policy.extensions import NOTHING
+from sqlanon.core.policy.faults import Faults
+from sqlanon.core.source.files import Reading
+from sqlanon.core.source.lookups import list_ancestors
+from sqlanon.core.source.opening import Source, other_records, tables_hint
 from sqlanon.errors import EngineError, InputError, SourceError, SqlanonError, UnsupportedError
-from sqlanon.models import least_count
-from sqlanon.models.base import PrivacyModel
-from sqlanon.models.k_anonymity import KAnonymity
-from sqlanon.policy import Model
-from sqlanon.policy.checks import check_model
-from sqlanon.policy.extensions import NOTHING
-from sqlanon.policy.faults import Faults
-from sqlanon.policy.hierarchy.readers import check_rows, read_rows
-from sqlanon.risk.words import counted
-from sqlanon.source.files import Reading
-from sqlanon.source.lookups import list_ancestors
-from sqlanon.source.opening import Source, other_records, tables_hint
 
 REFERENCE = "sqlanon_reference"
 

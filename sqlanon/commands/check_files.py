@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlanon.audit.check import CheckResult
 from sqlanon.commands.agents.sieve import without_numbers
 from sqlanon.commands.common import Judged, refuse_overwriting
 from sqlanon.commands.standard_streams import STANDARD
-from sqlanon.disk.writing import check_directory, write_text
+from sqlanon.core.audit.check import CheckResult
+from sqlanon.core.disk.writing import check_directory, write_text
+from sqlanon.core.policy.paths import is_connection_text, is_file, is_url
+from sqlanon.core.publish.ledger import coarse
+from sqlanon.core.publish.papers import PAPERS, Belonging
 from sqlanon.errors import InputError, SqlanonError, TargetError
-from sqlanon.policy.paths import is_connection_text, is_file, is_url
-from sqlanon.publish.ledger import coarse
-from sqlanon.publish.papers import PAPERS, Belonging
 from sqlanon.report import checked_relation
 from sqlanon.report.checked_relation import CheckOutcome, RelationCheck, failing_text
 

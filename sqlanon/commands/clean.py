@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from sqlanon.publish.leftovers import IN_USE, STUCK, clean
+from sqlanon.core.publish.leftovers import IN_USE, STUCK, clean
 
 
 def execute(place: str, dry_run: bool, as_json: bool) -> int:

@@ -8,18 +8,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sqlanon.audit.nulls import printable
+from sqlanon.assess.relations.nulls import printable
 from sqlanon.commands.csv_options import read_csv_options
 from sqlanon.commands.guarded import concealed, concealing, pick
 from sqlanon.commands.standard_streams import STANDARD, read_standard_policy, spool_standard_input
 from sqlanon.commands.verbosity import label
+from sqlanon.core.policy import Policy
+from sqlanon.core.policy.paths import same_file
+from sqlanon.core.source.columns import match_columns
+from sqlanon.core.source.files import Reading
+from sqlanon.core.source.opening import Source, closed_on_error, open_source
+from sqlanon.core.source.rights import with_readable_columns, with_visible_rows
 from sqlanon.errors import TargetError
-from sqlanon.policy import Policy
-from sqlanon.policy.paths import same_file
-from sqlanon.source.columns import match_columns
-from sqlanon.source.files import Reading
-from sqlanon.source.opening import Source, closed_on_error, open_source
-from sqlanon.source.rights import with_readable_columns, with_visible_rows
 
 
 def warn(text: str) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from sqlanon.commands.common import warn
 from sqlanon.commands.verbosity import say
-from sqlanon.policy.anon.convert import convert, convert_project
-from sqlanon.policy.arx.importing import ENDING
+from sqlanon.interop.anon.convert import convert, convert_project
+from sqlanon.interop.arx.importing import ENDING
 
 
 def execute(source: str, target: str, inline: bool, replace: bool, data: bool, as_json: bool) -> int:

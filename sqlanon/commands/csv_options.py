@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from sqlanon.commands.guarded import concealing
+from sqlanon.core.policy.documents import parse_document
+from sqlanon.core.policy.keys.csv import CSV_OPTIONS
+from sqlanon.core.policy.sources import csv_options
 from sqlanon.errors import InputError
 from sqlanon.parameters import ValueCheck, find, names_of
-from sqlanon.policy.documents import parse_document
-from sqlanon.policy.keys.csv import CSV_OPTIONS
-from sqlanon.policy.sources import csv_options
 
 NAMES = names_of(CSV_OPTIONS)
 NEXT = re.compile(rf",\s*(?=(?:{'|'.join(NAMES)})=)")

@@ -9,14 +9,14 @@ from typing import Any
 from sqlanon.commands.common import read_policy, warn
 from sqlanon.commands.explain import planned_at
 from sqlanon.commands.verbosity import say
+from sqlanon.core.plan.full_domain import Plan
+from sqlanon.core.policy import Policy
 from sqlanon.errors import InputError, UnsupportedError
-from sqlanon.plan.full_domain import Plan
-from sqlanon.policy import Policy
-from sqlanon.scripts.dbt.project import PROJECT, Written, write
-from sqlanon.scripts.dbt.release import LOOKUP, DbtRelease, dbt_release, refuse_release
-from sqlanon.scripts.dbt.seeds import ROWS
-from sqlanon.scripts.dbt.sources import FILE
-from sqlanon.scripts.dbt.template import DIALECTS, Call
+from sqlanon.interop.scripts.dbt.project import PROJECT, Written, write
+from sqlanon.interop.scripts.dbt.release import LOOKUP, DbtRelease, dbt_release, refuse_release
+from sqlanon.interop.scripts.dbt.seeds import ROWS
+from sqlanon.interop.scripts.dbt.sources import FILE
+from sqlanon.interop.scripts.dbt.template import DIALECTS, Call
 
 SUFFIX = "_released"
 LONGEST = 40

@@ -8,8 +8,8 @@ from sqlanon.commands.demo_world import generate
 from sqlanon.commands.progress import progress
 from sqlanon.commands.run import run_policy
 from sqlanon.commands.verbosity import say
-from sqlanon.policy import Policy
-from sqlanon.publish.papers import CERTIFICATE, MANIFEST
+from sqlanon.core.policy import Policy
+from sqlanon.core.publish.papers import CERTIFICATE, MANIFEST
 
 
 def execute(directory: str, records: int, as_json: bool) -> int:

@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from sqlanon.engines.duckdb.files import write_table
-from sqlanon.engines.journal import Step, Watcher
+from sqlanon.core.engines.duckdb.files import write_table
+from sqlanon.core.engines.journal import Step, Watcher
+from sqlanon.core.policy.schema_line import schema_line
 from sqlanon.errors import TargetError
-from sqlanon.policy.schema_line import schema_line
 
 SEED = 20240229
 CHAPTERS = (

@@ -8,8 +8,8 @@ from sqlanon.commands.common import read_policy, warn
 from sqlanon.commands.progress import progress
 from sqlanon.commands.verbosity import say
 from sqlanon.errors import SqlanonError
-from sqlanon.evidence.catalogs import catalog
-from sqlanon.evidence.pack import EvidencePack, evidence
+from sqlanon.report.evidence.catalogs import catalog
+from sqlanon.report.evidence.pack import EvidencePack, evidence
 
 
 def execute(policy: str, folder: str, audience: str, as_json: bool) -> int:

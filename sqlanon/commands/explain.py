@@ -7,15 +7,15 @@ from contextlib import contextmanager
 from dataclasses import replace
 from decimal import Decimal
 
-from sqlanon.anonymizer import plan, recode
 from sqlanon.commands.common import read_policy, warn
+from sqlanon.core.anonymizer import plan, recode
+from sqlanon.core.plan.full_domain import Plan
+from sqlanon.core.plan.planned import Planned
+from sqlanon.core.policy import Policy
+from sqlanon.core.sqltrees import names
 from sqlanon.errors import InputError, UnsupportedError
-from sqlanon.plan.full_domain import Plan
-from sqlanon.plan.planned import Planned
-from sqlanon.policy import Policy
-from sqlanon.publish.live.view import KIND
-from sqlanon.scripts.warehouse import refuse_script, script_in
-from sqlanon.sqltrees import names
+from sqlanon.interop.scripts.warehouse import refuse_script, script_in
+from sqlanon.live.view import KIND
 
 
 def execute(policy: str, node: str | None, dialect: str | None, source_table: str | None, lookups: str | None) -> int:

@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from sqlanon.assess.frontier.points import Frontier, FrontierPoint, percent, shown_risk
+from sqlanon.assess.frontier.verb import KS, LIMITS, frontier
 from sqlanon.commands.common import read_policy, warn
 from sqlanon.commands.progress import progress
+from sqlanon.core.policy.paths import same_file
 from sqlanon.errors import InputError, TargetError
-from sqlanon.frontier import KS, LIMITS, frontier
-from sqlanon.plan.frontier_points import Frontier, FrontierPoint, percent, shown_risk
-from sqlanon.policy.paths import same_file
 
 HEAD = ("k", "limit", "loss", "suppressed", "classes", "highest risk", "average", "node", "")
 

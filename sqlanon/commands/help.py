@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 import click
 import yaml
 
+from sqlanon.commands.reference.entries import GROUPS, KeyEntry, below, entries
 from sqlanon.errors import InputError
-from sqlanon.reference.entries import GROUPS, KeyEntry, below, entries
 from sqlanon.version import DOCUMENTATION
 
 WIDEST = 100

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from sqlanon.commands.verbosity import say
-from sqlanon.policy.hierarchy.readers import check_rows, read_rows
+from sqlanon.core.hierarchies.readers import check_rows, read_rows
 
 
 def execute(file: str, delimiter: str, null_text: str | None, as_json: bool) -> int:

@@ -10,7 +10,7 @@ from sqlanon.commands.agents.places import SOURCES, TEXTS, Places
 from sqlanon.commands.agents.server import serve
 from sqlanon.commands.agents.sieve import Sieve
 from sqlanon.commands.agents.tools import Tools
-from sqlanon.disk.writing import require_directory
+from sqlanon.core.disk.writing import require_directory
 from sqlanon.errors import InputError
 
 

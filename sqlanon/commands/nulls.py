@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from sqlanon.audit.null_bias import null_bias
-from sqlanon.audit.nulls import REMARK, audit_nulls
+from sqlanon.assess.relations.null_bias import null_bias
+from sqlanon.assess.relations.nulls import REMARK, audit_nulls
 from sqlanon.commands.common import Judged, open_relation, reading_with
 
 

@@ -11,14 +11,14 @@ from typing import Any
 
 from sqlanon.commands.guarded import concealed, concealing, pick
 from sqlanon.commands.verbosity import say
+from sqlanon.core.hierarchies.readers import check_rows, read_hierarchy
+from sqlanon.core.hierarchies.specs import FileHierarchy
+from sqlanon.core.policy import Policy
+from sqlanon.core.policy.documents import read_document
+from sqlanon.core.policy.parsing import file_hierarchies
+from sqlanon.core.policy.variables import expand
+from sqlanon.core.policy.written_places import conceal
 from sqlanon.errors import Fault, PolicyError, SqlanonError
-from sqlanon.policy import Policy
-from sqlanon.policy.documents import read_document
-from sqlanon.policy.hierarchy.readers import check_rows, read_hierarchy
-from sqlanon.policy.hierarchy.specs import FileHierarchy
-from sqlanon.policy.parsing import file_hierarchies
-from sqlanon.policy.variables import expand
-from sqlanon.policy.written_places import conceal
 from sqlanon.report.wording import visible
 from sqlanon.tables.policy import TablesPolicy, is_tables_file
 

@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+from sqlanon.assess.profiling.drafting import draft
+from sqlanon.assess.profiling.profile import profile
+from sqlanon.assess.profiling.text import profile_lines
 from sqlanon.commands.common import warn
 from sqlanon.commands.csv_options import read_csv_options
-from sqlanon.disk.writing import require_directory, write_text
+from sqlanon.core.disk.writing import require_directory, write_text
 from sqlanon.errors import InputError, TargetError
-from sqlanon.profiling.drafting import draft
-from sqlanon.profiling.profile import profile
-from sqlanon.profiling.text import profile_lines
 
 WRITTEN = (".yaml", ".yml")
 """Endings of a draft: its comments, which say why, are YAML's."""

@@ -9,7 +9,7 @@ from sqlanon.commands.common import read_policy, warn
 from sqlanon.commands.guarded import pick
 from sqlanon.commands.progress import progress
 from sqlanon.commands.verbosity import say
-from sqlanon.refreshing import REASONS, EpochFacts, Refresh, refresh
+from sqlanon.live.refreshing import REASONS, EpochFacts, Refresh, refresh
 
 
 def execute(policy: str, as_json: bool, on_interrupt: str | None, dry_run: bool, force: bool) -> int:

@@ -9,21 +9,21 @@ from typing import Any
 
 from sqlglot import exp
 
+from sqlanon.assess.risk.facts import ALL_RECORDS, Risk, RiskComparison, with_notes
+from sqlanon.assess.risk.figures import DEFAULT_K, Setting
+from sqlanon.assess.risk.measure import Sample
+from sqlanon.assess.risk.population_table import PopulationTable, population_sample
+from sqlanon.assess.risk.relation import Beside, measure_relation
+from sqlanon.assess.risk.words import counted
 from sqlanon.commands.common import Judged, open_relation, read_policy, reading_with, warn
 from sqlanon.commands.risk_text import comparison_lines, risk_lines
+from sqlanon.core.models import least_count
+from sqlanon.core.policy import Policy
+from sqlanon.core.source.joining import open_policy_source
+from sqlanon.core.source.opening import Source
+from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.trees import both, column, equal, is_null
 from sqlanon.errors import InputError
-from sqlanon.models import least_count
-from sqlanon.policy import Policy
-from sqlanon.risk.facts import ALL_RECORDS, Risk, RiskComparison, with_notes
-from sqlanon.risk.figures import DEFAULT_K, Setting
-from sqlanon.risk.measure import Sample
-from sqlanon.risk.population_table import PopulationTable, population_sample
-from sqlanon.risk.relation import Beside, measure_relation
-from sqlanon.risk.words import counted
-from sqlanon.source.joining import open_policy_source
-from sqlanon.source.opening import Source
-from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import both, column, equal, is_null
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from sqlanon.audit.nulls import printable
+from sqlanon.assess.relations.nulls import printable
+from sqlanon.assess.risk.column_sets import rank_sets, singling_out
+from sqlanon.assess.risk.facts import GROUPS, CitedThreshold, Figure, Risk, RiskComparison
+from sqlanon.core.sizes.histogram import ClassSizes
 from sqlanon.report.charts import blocks
 from sqlanon.report.wording import count, counted, share, size_range
-from sqlanon.risk.column_sets import rank_sets, singling_out
-from sqlanon.risk.facts import GROUPS, CitedThreshold, Figure, Risk, RiskComparison
-from sqlanon.sizes.histogram import ClassSizes
 
 WIDTH = 100
 LABEL = 36

@@ -9,7 +9,6 @@ from decimal import ROUND_CEILING, Context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlanon.anonymizer import anonymize
 from sqlanon.commands.common import warn, with_search
 from sqlanon.commands.guarded import answer, concealing, pick
 from sqlanon.commands.progress import progress
@@ -17,15 +16,16 @@ from sqlanon.commands.run_beside import check_beside, taken_by
 from sqlanon.commands.run_several import run_several
 from sqlanon.commands.standard_streams import STANDARD, read_standard_policy, send, to_file, to_standard_output
 from sqlanon.commands.verbosity import say, verbosity
-from sqlanon.disk.writing import write_text
+from sqlanon.core.anonymizer import anonymize
+from sqlanon.core.disk.writing import write_text
+from sqlanon.core.plan.planned import Planned
+from sqlanon.core.plan.release import Release
+from sqlanon.core.policy import Policy
+from sqlanon.core.policy.paths import same_file
+from sqlanon.core.publish.ledger import Ledger
+from sqlanon.core.publish.proof_file import write_proof
 from sqlanon.errors import InputError, Interrupted, SqlanonError
-from sqlanon.plan.planned import Planned
-from sqlanon.plan.recoding.recoded_plan import RecodedPlan
-from sqlanon.plan.release import Release
-from sqlanon.policy import Policy
-from sqlanon.policy.paths import same_file
-from sqlanon.publish.ledger import Ledger
-from sqlanon.publish.proof_file import write_proof
+from sqlanon.recoding.local.recoded_plan import RecodedPlan
 from sqlanon.report.files import check_report, write_report
 from sqlanon.report.summary import summarize, summarize_failure
 from sqlanon.report.wording import counted, describe_proof, search_extent

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sqlanon.commands.common import refuse_overwriting
-from sqlanon.disk.writing import check_directory
+from sqlanon.core.disk.writing import check_directory
+from sqlanon.core.policy import Policy
+from sqlanon.core.policy.paths import same_file
+from sqlanon.core.publish.papers import PAPERS
 from sqlanon.errors import TargetError
-from sqlanon.policy import Policy
-from sqlanon.policy.paths import same_file
-from sqlanon.publish.papers import PAPERS
 from sqlanon.report.files import check_report
 from sqlanon.tables.policy import TablesPolicy
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlanon.commands.common import warn
 from sqlanon.commands.verbosity import verbosity
-from sqlanon.policy import Policy
+from sqlanon.core.policy import Policy
 from sqlanon.report.changes import Earlier, change_lines
 from sqlanon.tables.policy import TablesPolicy
 

@@ -13,11 +13,11 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from uuid import uuid4
 
 from sqlanon.commands.agents.sieve import without_numbers
-from sqlanon.disk.writing import write_text
+from sqlanon.core.disk.writing import write_text
+from sqlanon.core.policy import Policy
+from sqlanon.core.policy.paths import is_connection_text, is_database, is_file, is_server, is_url
+from sqlanon.core.publish.openlineage import FACETS, PRODUCER, Dataset, released_datasets, released_tables, run_facets
 from sqlanon.errors import SqlanonError
-from sqlanon.policy import Policy
-from sqlanon.policy.paths import is_connection_text, is_database, is_file, is_server, is_url
-from sqlanon.publish.openlineage import FACETS, PRODUCER, Dataset, released_datasets, released_tables, run_facets
 from sqlanon.tables.policy import TablesPolicy
 
 EVENT = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"

@@ -7,10 +7,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from sqlanon.disk.writing import require_directory, write_text
+from sqlanon.commands.reference.schema import DIALECT, policy_schema
+from sqlanon.core.disk.writing import require_directory, write_text
+from sqlanon.core.policy.schema_line import COMMENT
 from sqlanon.errors import TargetError
-from sqlanon.policy.schema_line import COMMENT
-from sqlanon.reference.schema import DIALECT, policy_schema
 
 
 def execute(out: str | None) -> int:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
 
-from sqlanon.interrupts import SIGNALS
+from sqlanon.core.interrupts import SIGNALS
 
 AGAIN = 0.05
 """Seconds after which an interrupt that Python dropped is raised again."""

@@ -16,10 +16,10 @@ from typing import Any, BinaryIO
 
 import click
 
-from sqlanon.disk.folders import PrivateFolder, spill_folder
+from sqlanon.core.disk.folders import PrivateFolder, spill_folder
+from sqlanon.core.policy import Output, Policy
+from sqlanon.core.policy.documents import parse_document
 from sqlanon.errors import InputError, TargetError
-from sqlanon.policy import Output, Policy
-from sqlanon.policy.documents import parse_document
 
 STANDARD = "-"
 """Standard input or output, in the place of a file; a file of this name is ``./-``."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from sqlanon.anonymizer import plan, recode
+from sqlanon.assess.utility.wording import lines
 from sqlanon.commands.common import read_policy, warn
-from sqlanon.utility.wording import lines
+from sqlanon.core.anonymizer import plan, recode
 
 
 def execute(policy: str, target: str | None, queries: int, seed: int, ml: bool, as_json: bool) -> int:

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from sqlanon.commands.common import read_policy, warn
 from sqlanon.commands.progress import progress
 from sqlanon.commands.verbosity import say
-from sqlanon.verification import Verification, verify
+from sqlanon.core.verification import Verification, verify
 
 OF_RECIPIENT = {
     "search": "It is the recipient's and holds no proof: one was searched for again and verified. "

@@ -18,17 +18,17 @@ from typing import Any
 
 from sqlglot import exp
 
-from sqlanon.disk.folders import LOCK, PrivateFolder, discard
-from sqlanon.disk.locks import holder_of
-from sqlanon.disk.modes import PRIVATE
-from sqlanon.disk.renames import rename_new, sync
-from sqlanon.disk.writing import PATIENCE, workplace_of
-from sqlanon.engines.duckdb.engine import DuckDBEngine
-from sqlanon.engines.relation_names import table_reference
+from sqlanon.core.disk.folders import LOCK, PrivateFolder, discard
+from sqlanon.core.disk.locks import holder_of
+from sqlanon.core.disk.modes import PRIVATE
+from sqlanon.core.disk.renames import rename_new, sync
+from sqlanon.core.disk.writing import PATIENCE, workplace_of
+from sqlanon.core.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.engines.relation_names import table_reference
+from sqlanon.core.interrupts import held
+from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.trees import column, equal
 from sqlanon.errors import EngineError, InputError
-from sqlanon.interrupts import held
-from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import column, equal
 
 ALIAS = names.PREFIX + "ledger"
 """The name under which the file is attached."""

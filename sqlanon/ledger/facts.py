@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlanon.sqltrees.trees import normal_text
+from sqlanon.core.sqltrees.trees import normal_text
 
 PENDING, PUBLISHED = "pending", "published"
 """States of a release. A pending one was about to be put in place when its run ended: it counts as published."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
+from sqlanon.core.policy import Policy
+from sqlanon.core.policy.paths import is_url
+from sqlanon.core.source.opening import Source
 from sqlanon.errors import InputError
-from sqlanon.policy import Policy
-from sqlanon.policy.paths import is_url
-from sqlanon.source.opening import Source
 
 USUAL_SCHEMAS = ("main", "public")
 """Schemas that need not stand before the name of a table."""

@@ -11,12 +11,11 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from sqlanon.compiler.encoded_source import EntityColumn
-from sqlanon.engines.base import Engine
-from sqlanon.errors import UnsupportedError
-from sqlanon.policy import Column, Policy
-from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import (
+from sqlanon.core.compiler.encoded_source import EntityColumn
+from sqlanon.core.engines.base import Engine
+from sqlanon.core.policy import Column, Policy
+from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.trees import (
     column,
     count_distinct,
     count_rows,
@@ -30,6 +29,7 @@ from sqlanon.sqltrees.trees import (
     union_all,
     when,
 )
+from sqlanon.errors import UnsupportedError
 
 OF_EQUAL_VALUES = ("distinct_l_diversity", "entropy_l_diversity", "recursive_l_diversity")
 """Models that only ask which values are equal."""

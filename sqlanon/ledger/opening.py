@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from sqlanon.core.policy import Output, Policy
+from sqlanon.core.policy.paths import same_file
+from sqlanon.core.source.opening import Source
 from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.ledger.identity import kind_of_key, source_name
 from sqlanon.ledger.releases import ReleaseLedger
-from sqlanon.policy import Output, Policy
-from sqlanon.policy.paths import same_file
-from sqlanon.source.opening import Source
 
 BESIDE = (
     "The ledger is in the folder of the release, and links the releases of every person. Give it a folder of its own "

@@ -20,19 +20,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlanon.compiler.encoded_source import EntityColumn
-from sqlanon.compiler.keyed import MEMBER, MEMBER_VALUE, persons_by_key, pseudonym, release_key
-from sqlanon.engines.base import Engine
-from sqlanon.errors import InputError
-from sqlanon.ledger.database import LedgerDatabase
-from sqlanon.ledger.facts import PENDING, PUBLISHED, EarlierRelease, ReleaseEntry, in_one_hand, same_name
-from sqlanon.ledger.identity import TEXT_KEYS, kind_of_key
-from sqlanon.ledger.settling import NEVER_STOOD, STANDS, fates
-from sqlanon.policy import Output
-from sqlanon.policy.key import Key
-from sqlanon.source.release_key import ReleaseKey
-from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import (
+from sqlanon.core.compiler.encoded_source import EntityColumn
+from sqlanon.core.compiler.keyed import MEMBER, MEMBER_VALUE, persons_by_key, pseudonym, release_key
+from sqlanon.core.engines.base import Engine
+from sqlanon.core.policy import Output
+from sqlanon.core.policy.key import Key
+from sqlanon.core.source.release_key import ReleaseKey
+from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.trees import (
     NORMAL,
     aliased,
     canonical,
@@ -45,6 +40,11 @@ from sqlanon.sqltrees.trees import (
     named,
     table,
 )
+from sqlanon.errors import InputError
+from sqlanon.ledger.database import LedgerDatabase
+from sqlanon.ledger.facts import PENDING, PUBLISHED, EarlierRelease, ReleaseEntry, in_one_hand, same_name
+from sqlanon.ledger.identity import TEXT_KEYS, kind_of_key
+from sqlanon.ledger.settling import NEVER_STOOD, STANDS, fates
 
 if TYPE_CHECKING:
     from sqlanon.ledger.seals import Seals

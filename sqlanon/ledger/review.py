@@ -12,7 +12,9 @@ from typing import Any
 
 from sqlglot import exp
 
-from sqlanon.disk.digests import digest_of
+from sqlanon.core.disk.digests import digest_of
+from sqlanon.core.policy import Policy
+from sqlanon.core.sqltrees.trees import column, count_distinct, equal, named
 from sqlanon.errors import InputError
 from sqlanon.ledger.database import LedgerDatabase
 from sqlanon.ledger.facts import EarlierRelease, collude, same_name
@@ -28,8 +30,6 @@ from sqlanon.ledger.releases import (
     target_of,
 )
 from sqlanon.ledger.seals import Seals, miscounted, refuse_missing
-from sqlanon.policy import Policy
-from sqlanon.sqltrees.trees import column, count_distinct, equal, named
 
 SAME, CHANGED, MISSING, REPLACED, UNKNOWN = "same", "changed", "missing", "replaced", "unknown"
 """What became of the file of a release: a later one took its place (``replaced``), or it is no file (``unknown``)."""

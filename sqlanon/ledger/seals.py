@@ -22,10 +22,10 @@ from typing import Any
 
 from sqlglot import exp
 
-from sqlanon.disk.writing import write_text
+from sqlanon.core.disk.writing import write_text
+from sqlanon.core.sqltrees.trees import column, count_distinct, named, number, union_all
 from sqlanon.errors import InputError, SqlanonError
 from sqlanon.ledger.database import FORMAT, LedgerDatabase
-from sqlanon.sqltrees.trees import column, count_distinct, named, number, union_all
 
 PURPOSE = "ledger seals"
 """The purpose of the key of seals."""

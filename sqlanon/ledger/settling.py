@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from sqlanon.disk.digests import digest_of
-from sqlanon.disk.writing import NEW, workplace_of
+from sqlanon.core.disk.digests import digest_of
+from sqlanon.core.disk.writing import NEW, workplace_of
 from sqlanon.ledger.facts import PENDING, EarlierRelease
 
 STANDS, NEVER_STOOD, UNKNOWN = "stands", "never stood", "unknown"

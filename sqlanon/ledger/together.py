@@ -8,18 +8,14 @@ from itertools import combinations
 
 from sqlglot import exp
 
-from sqlanon.compiler.encoded_source import EntityColumn
-from sqlanon.compiler.members import member_values, sensitive_texts
-from sqlanon.engines.base import Engine
-from sqlanon.errors import InputError, UnsupportedError
-from sqlanon.ledger.facts import EarlierRelease, in_one_hand
-from sqlanon.ledger.joint import OF_EQUAL_VALUES, FormerValues, LabelledSource, former_policy, label_source
-from sqlanon.ledger.releases import KNOWN_AGAIN, ReleaseLedger
-from sqlanon.policy import Policy
-from sqlanon.policy.representatives import CLASS_MEAN
-from sqlanon.source.opening import Source
-from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import (
+from sqlanon.core.compiler.encoded_source import EntityColumn
+from sqlanon.core.compiler.members import member_values, sensitive_texts
+from sqlanon.core.engines.base import Engine
+from sqlanon.core.policy import Policy
+from sqlanon.core.policy.representatives import CLASS_MEAN
+from sqlanon.core.source.opening import Source
+from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.trees import (
     aliased,
     both,
     canonical,
@@ -33,6 +29,10 @@ from sqlanon.sqltrees.trees import (
     table,
     union_all,
 )
+from sqlanon.errors import InputError, UnsupportedError
+from sqlanon.ledger.facts import EarlierRelease, in_one_hand
+from sqlanon.ledger.joint import OF_EQUAL_VALUES, FormerValues, LabelledSource, former_policy, label_source
+from sqlanon.ledger.releases import KNOWN_AGAIN, ReleaseLedger
 
 ENOUGH_PERSONS, LIKE_CHANCE, DEVIATIONS = 200, 1.05, 4
 """From how many persons on their classes are compared with their records; how much more often than by chance persons of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from sqlanon.core.sizes.histogram import ClassSizes
 from sqlanon.report.wording import share
-from sqlanon.sizes.histogram import ClassSizes
 
 FULL_BAR = 30
 """Characters of a full bar in plain text."""

@@ -17,14 +17,16 @@ from typing import Any
 
 from markupsafe import Markup
 
-from sqlanon.audit.check import CheckResult
-from sqlanon.plan.frontier_points import Frontier, percent, shown_risk
-from sqlanon.plan.planned import Planned
-from sqlanon.plan.recoding.recoded_plan import RecodedPlan
-from sqlanon.plan.release import Release
-from sqlanon.profiling.facts import Profile
-from sqlanon.profiling.facts import percent as part
-from sqlanon.profiling.text import ROLES, profile_lines, reading
+from sqlanon.assess.frontier.points import Frontier, percent, shown_risk
+from sqlanon.assess.profiling.facts import Profile
+from sqlanon.assess.profiling.facts import percent as part
+from sqlanon.assess.profiling.text import ROLES, profile_lines, reading
+from sqlanon.assess.risk.facts import Risk, RiskComparison
+from sqlanon.assess.risk.words import probability, share
+from sqlanon.core.audit.check import CheckResult
+from sqlanon.core.plan.planned import Planned
+from sqlanon.core.plan.release import Release
+from sqlanon.recoding.local.recoded_plan import RecodedPlan
 from sqlanon.report.blocks import Block, Field, Listing, Sentence, Sizes, Table, facts
 from sqlanon.report.frontier_chart import drawing
 from sqlanon.report.html import environment
@@ -42,8 +44,6 @@ from sqlanon.report.wording import (
     describe_proof,
     figure,
 )
-from sqlanon.risk.facts import Risk, RiskComparison
-from sqlanon.risk.words import probability, share
 
 STYLES = ("report.css", "frontier.css")
 """Whose rules hold inside a card, and nowhere else on the page of a notebook."""

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from sqlanon.core.sizes.histogram import ClassSizes
 from sqlanon.report.blocks import Picture
-from sqlanon.sizes.histogram import ClassSizes
 
 VISIBLE = 0.6
 """The least percent of a bar for a part that is not zero, so that it is seen."""

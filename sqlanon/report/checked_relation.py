@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from lxml import etree
 
-from sqlanon.publish.ledger import coarse, is_small
+from sqlanon.core.publish.ledger import coarse, is_small
 from sqlanon.report.markdown import escaped
 from sqlanon.report.wording import visible
 from sqlanon.version import VERSION

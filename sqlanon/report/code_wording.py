@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 
-from sqlanon.policy.hierarchy import specs
-from sqlanon.policy.hierarchy.code_builders import PREFIXES
+from sqlanon.core.hierarchies import specs
+from sqlanon.core.hierarchies.code_builders import PREFIXES
 
 NAMED = specs.Ages | specs.Prefix | specs.FrequentValues | specs.Codes | specs.Zip3
 EVERYTHING = "fully suppressed (*)"

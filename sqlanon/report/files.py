@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlanon.disk.writing import check_directory, write_text
+from sqlanon.core.disk.writing import check_directory, write_text
+from sqlanon.core.policy.paths import REPORT_ENDINGS
 from sqlanon.errors import TargetError
-from sqlanon.policy.paths import REPORT_ENDINGS
 
 if TYPE_CHECKING:
     from sqlanon.report.summary import RunSummary

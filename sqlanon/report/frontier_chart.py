@@ -17,9 +17,9 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from sqlanon.disk.writing import check_directory, write_text
+from sqlanon.assess.frontier.points import Frontier, FrontierPoint, percent, shown_risk
+from sqlanon.core.disk.writing import check_directory, write_text
 from sqlanon.errors import TargetError
-from sqlanon.plan.frontier_points import Frontier, FrontierPoint, percent, shown_risk
 from sqlanon.report.wording import FOR_THE_OPERATOR
 
 ENDINGS = (".svg", ".html")

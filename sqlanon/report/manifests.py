@@ -14,9 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
+from sqlanon.core.models import least_count
+from sqlanon.core.policy.extensions import NOTHING
 from sqlanon.errors import InputError, SqlanonError, attempt
-from sqlanon.models import least_count
-from sqlanon.policy.extensions import NOTHING
 
 VERSION = 1
 """The version of manifests that is read."""

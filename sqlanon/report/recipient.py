@@ -13,13 +13,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlanon.audit.beside import JudgedColumn
-from sqlanon.publish.ledger import Ledger, in_steps, is_small
+from sqlanon.core.audit.beside import JudgedColumn
+from sqlanon.core.publish.ledger import Ledger, in_steps, is_small
 from sqlanon.report.story import DROPPED
 from sqlanon.report.summary import AttributeSummary, RunSummary
 
 if TYPE_CHECKING:
-    from sqlanon.risk.facts import CitedThreshold, Figure
+    from sqlanon.assess.risk.facts import CitedThreshold, Figure
 
 OF_A_RELEASE = ("prosecutor_", "records_at_risk_", "sample_", "distinction", "separation")
 """Figures of risk that a reader of a release can compute from it, by how their keys begin."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from sqlanon.assess.risk.words import probability
 from sqlanon.report.blocks import Block, Cell, ComparedSizes, Field, Listing, Pair, Sentence, Table
 from sqlanon.report.wording import count, share
-from sqlanon.risk.words import probability
 
 if TYPE_CHECKING:
-    from sqlanon.risk.facts import CitedThreshold, Figure, Risk, RiskComparison
+    from sqlanon.assess.risk.facts import CitedThreshold, Figure, Risk, RiskComparison
 
 TITLES = {
     "prosecutor_highest": "highest risk of {one} (prosecutor)",

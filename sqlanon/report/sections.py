@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from sqlanon.audit.null_bias import ColumnBias, NullBias
-from sqlanon.audit.nulls import REMARK, NullAudit
-from sqlanon.publish.ledger import Ledger
+from sqlanon.assess.relations.null_bias import ColumnBias, NullBias
+from sqlanon.assess.relations.nulls import REMARK, NullAudit
+from sqlanon.assess.risk.words import probability
+from sqlanon.core.publish.ledger import Ledger
 from sqlanon.report import wording
 from sqlanon.report.blocks import (
     FULL_BAR,
@@ -33,7 +34,6 @@ from sqlanon.report.story import REVIEW
 from sqlanon.report.summary import AttributeSummary, FailureSummary, RecodingSummary, RunSummary, SearchSummary
 from sqlanon.report.utility_section import lost
 from sqlanon.report.wording import count, counted, duration, figure, search_extent, share
-from sqlanon.risk.words import probability
 
 PHASES = 4
 """Colours for the phases of a run. Further phases start again with the first colour."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sqlanon.policy import Column, LocalRecoding, Policy
-from sqlanon.policy.paths import is_url
+from sqlanon.core.policy import Column, LocalRecoding, Policy
+from sqlanon.core.policy.paths import is_url
 from sqlanon.report.wording import figure, share
 
 NULLS = {

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from sqlanon.models.k_map import SIGNIFICANCE
-from sqlanon.policy import LocalRecoding, Patterns, Policy, Transformation
-from sqlanon.policy.facts import Model
+from sqlanon.core.models.k_map import SIGNIFICANCE
+from sqlanon.core.policy import LocalRecoding, Patterns, Policy, Transformation
+from sqlanon.core.policy.facts import Model
 from sqlanon.report.settings import limit_of
 from sqlanon.report.wording import counted, figure
 

@@ -11,18 +11,20 @@ from dataclasses import dataclass, fields, is_dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlanon.audit.beside import JudgedColumn
-from sqlanon.audit.null_bias import NullBias
-from sqlanon.audit.nulls import NullAudit
-from sqlanon.engines.duckdb.engine import VERSION as DUCKDB_VERSION
+from sqlanon.assess.relations.null_bias import NullBias
+from sqlanon.assess.relations.nulls import NullAudit
+from sqlanon.core.audit.beside import JudgedColumn
+from sqlanon.core.engines.duckdb.engine import VERSION as DUCKDB_VERSION
+from sqlanon.core.models import least_count
+from sqlanon.core.models.base import judges_persons
+from sqlanon.core.plan.planned import Planned
+from sqlanon.core.plan.release import Release
+from sqlanon.core.policy import Policy
+from sqlanon.core.publish.ledger import Ledger
+from sqlanon.core.search.certificate import Certificate
+from sqlanon.core.sizes.histogram import ClassSizes as ClassSizes
 from sqlanon.errors import NoSolutionError, SqlanonError, UnsupportedError
-from sqlanon.models import least_count
-from sqlanon.models.base import judges_persons
-from sqlanon.plan.planned import Planned
-from sqlanon.plan.recoding.recoded_plan import RecodedPlan
-from sqlanon.plan.release import Release
-from sqlanon.policy import Policy
-from sqlanon.publish.ledger import Ledger
+from sqlanon.recoding.local.recoded_plan import RecodedPlan
 from sqlanon.report.settings import file_name, settings_of
 from sqlanon.report.story import IDENTITY, asked, meaning_of_nulls, not_promised, promised
 from sqlanon.report.utility_section import QUERIES, without_values
@@ -38,13 +40,11 @@ from sqlanon.report.wording import (
     figure,
     share,
 )
-from sqlanon.search.certificate import Certificate
-from sqlanon.sizes.histogram import ClassSizes as ClassSizes
 from sqlanon.version import VERSION
 
 if TYPE_CHECKING:
-    from sqlanon.risk.facts import RiskComparison
-    from sqlanon.utility.facts import Utility
+    from sqlanon.assess.risk.facts import RiskComparison
+    from sqlanon.assess.utility.facts import Utility
 
 MOST_RULES = 30
 """The most rules that a report lists."""

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from sqlanon.assess.utility.wording import ESTIMATES, LEARNERS
 from sqlanon.report import wording
 from sqlanon.report.blocks import Block, Cell, Field, Pair, Picture, PictureBar, Pictures, Sentence, Table
 from sqlanon.report.wording import counted, figure, share
-from sqlanon.utility.wording import ESTIMATES, LEARNERS
 
 if TYPE_CHECKING:
-    from sqlanon.utility.facts import Association, ColumnUtility, Prediction, QueryErrors, Utility
+    from sqlanon.assess.utility.facts import Association, ColumnUtility, Prediction, QueryErrors, Utility
 
 QUERIES = 200
 """Random counts that a report asks: enough for a median and a 95th percentile, in a part of a second."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from sqlanon.core.search.certificate import Certificate
 from sqlanon.errors import InputError
 from sqlanon.report.blocks import Section
 from sqlanon.report.recipient import RecipientSummary, for_recipient
@@ -12,7 +13,6 @@ from sqlanon.report.recipient_sections import sections_for_recipient, shown
 from sqlanon.report.sections import key_figures, origin, sections_of
 from sqlanon.report.summary import FailureSummary, RunSummary
 from sqlanon.report.wording import NO_NEARNESS, NOTICES, count, counted, describe_proof, share
-from sqlanon.search.certificate import Certificate
 
 AUDIENCES = tuple(NOTICES)
 """For whom a report may be."""

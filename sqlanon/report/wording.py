@@ -6,14 +6,14 @@ import math
 import unicodedata
 from collections.abc import Sequence
 
-from sqlanon.policy.hierarchy import specs
+from sqlanon.assess.risk.words import count as count
+from sqlanon.assess.risk.words import counted as counted
+from sqlanon.assess.risk.words import decimal, trimmed
+from sqlanon.assess.risk.words import share as share
+from sqlanon.core.hierarchies import specs
+from sqlanon.core.search.certificate import Certificate
 from sqlanon.report.code_wording import EVERYTHING as EVERYTHING
 from sqlanon.report.code_wording import describe_code_level, describe_codes
-from sqlanon.risk.words import count as count
-from sqlanon.risk.words import counted as counted
-from sqlanon.risk.words import decimal, trimmed
-from sqlanon.risk.words import share as share
-from sqlanon.search.certificate import Certificate
 
 FOR_THE_OPERATOR = "For the operator: holds exact counts; do not hand it on with the release."
 FOR_THE_RECIPIENT = (

@@ -6,17 +6,17 @@ import time
 from collections.abc import Iterator
 from contextlib import nullcontext
 
-from sqlanon.engines.journal import Step, Watcher
-from sqlanon.evaluate.driver import run_search
-from sqlanon.interrupts import finishing
-from sqlanon.plan.beside import root_warnings
-from sqlanon.plan.planned import versions
-from sqlanon.publish.ledger import Entities
-from sqlanon.publish.papers import Papers
-from sqlanon.publish.replaced import Replacing
-from sqlanon.publish.targets import Target
-from sqlanon.search.base import Problem, Verdict
-from sqlanon.search.certificate import Certificate
+from sqlanon.core.engines.journal import Step, Watcher
+from sqlanon.core.evaluate.driver import run_search
+from sqlanon.core.interrupts import finishing
+from sqlanon.core.plan.beside import root_warnings
+from sqlanon.core.plan.planned import versions
+from sqlanon.core.publish.ledger import Entities
+from sqlanon.core.publish.papers import Papers
+from sqlanon.core.publish.replaced import Replacing
+from sqlanon.core.publish.targets import Target
+from sqlanon.core.search.base import Problem, Verdict
+from sqlanon.core.search.certificate import Certificate
 from sqlanon.tables.drafting import ChosenNode, drafted
 from sqlanon.tables.encoding import EncodedTables, encode_tables
 from sqlanon.tables.linking import LinkedSource, open_tables

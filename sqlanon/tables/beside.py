@@ -11,14 +11,14 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from sqlanon.audit.beside import JudgedColumn, SourceColumn
-from sqlanon.engines.base import Engine
+from sqlanon.core.audit.beside import JudgedColumn, SourceColumn
+from sqlanon.core.engines.base import Engine
+from sqlanon.core.source.beside import compared, kind_of
+from sqlanon.core.source.columns import is_scalar
+from sqlanon.core.source.known import in_words, judge_published
+from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.trees import column, equal, named, table
 from sqlanon.errors import IdentifyingColumnError
-from sqlanon.source.beside import compared, kind_of
-from sqlanon.source.columns import is_scalar
-from sqlanon.source.known import in_words, judge_published
-from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import column, equal, named, table
 from sqlanon.tables.policy import TablesPolicy
 
 

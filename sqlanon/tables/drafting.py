@@ -15,20 +15,20 @@ from dataclasses import dataclass
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlanon.audit.linked import AuditedTable
-from sqlanon.audit.release import ReleaseClaim
-from sqlanon.compiler.keyed import pseudonym, release_key
-from sqlanon.compiler.release import typed
-from sqlanon.engines.base import Engine
+from sqlanon.core.audit.linked import AuditedTable
+from sqlanon.core.audit.release import ReleaseClaim
+from sqlanon.core.compiler.keyed import pseudonym, release_key
+from sqlanon.core.compiler.release import typed
+from sqlanon.core.engines.base import Engine
+from sqlanon.core.evaluate.profiles import Numbers
+from sqlanon.core.lattice.nodes import Node
+from sqlanon.core.publish.written_rows import typed_texts, written_types
+from sqlanon.core.source.encoding import Encoding
+from sqlanon.core.source.release_key import ReleaseKey
+from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.data_types import data_type
+from sqlanon.core.sqltrees.trees import column, equal, lookup_rows, named, table
 from sqlanon.errors import EngineError
-from sqlanon.evaluate.profiles import Numbers
-from sqlanon.lattice.nodes import Node
-from sqlanon.publish.written_rows import typed_texts, written_types
-from sqlanon.source.encoding import Encoding
-from sqlanon.source.release_key import ReleaseKey
-from sqlanon.sqltrees import names
-from sqlanon.sqltrees.data_types import data_type
-from sqlanon.sqltrees.trees import column, equal, lookup_rows, named, table
 from sqlanon.tables.encoding import EncodedTables
 from sqlanon.tables.linking import NUMBER, TEXT
 from sqlanon.tables.policy import LinkedTable, TablesPolicy

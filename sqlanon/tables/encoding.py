@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlanon.compiler.encoded_source import leaves
-from sqlanon.engines.base import Engine
-from sqlanon.evaluate.profiles import Numbers
-from sqlanon.lattice.catalog import Catalog
-from sqlanon.source.encoding import Encoding, encode_source
-from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import column, named, or_zero, table
+from sqlanon.core.compiler.encoded_source import leaves
+from sqlanon.core.engines.base import Engine
+from sqlanon.core.evaluate.profiles import Numbers
+from sqlanon.core.lattice.catalog import Catalog
+from sqlanon.core.source.encoding import Encoding, encode_source
+from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.trees import column, named, or_zero, table
 from sqlanon.tables.beside import judge_beside
 from sqlanon.tables.forest import CodedTable, Forest, LevelCodes
 from sqlanon.tables.linking import LinkedSource

@@ -22,8 +22,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from sqlanon.evaluate.profiles import Numbers, number_multisets, number_tuples
-from sqlanon.lattice.nodes import Node
+from sqlanon.core.evaluate.profiles import Numbers, number_multisets, number_tuples
+from sqlanon.core.lattice.nodes import Node
 
 Amounts = npt.NDArray[np.float64]
 KEPT_NUMBERS = 30_000_000

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from sqlanon.core.policy.keys.columns import COLUMN_KEYS as ALL_COLUMN_KEYS
+from sqlanon.core.policy.keys.output import MODE_KEY
+from sqlanon.core.policy.keys.policy import TOP_KEYS
 from sqlanon.parameters import TEXT, Parameter, choice, find, option, or_nothing, parts, shaped, text
-from sqlanon.policy.keys.columns import COLUMN_KEYS as ALL_COLUMN_KEYS
-from sqlanon.policy.keys.output import MODE_KEY
-from sqlanon.policy.keys.policy import TOP_KEYS
 
 SHARED = (
     "version", "source", "csv", "undeclared", "uncovered", "suppression_limit", "suppression_count", "quality",

@@ -14,16 +14,15 @@ from pathlib import Path
 
 from sqlglot import exp
 
-from sqlanon.engines.duckdb.engine import DuckDBEngine
-from sqlanon.errors import EngineError, InputError, SourceChangedError, SourceError, UnsupportedError
-from sqlanon.policy import Policy
-from sqlanon.source.columns import check_columns, is_scalar
-from sqlanon.source.csv_types import wanted_types
-from sqlanon.source.files import Reading, Records
-from sqlanon.source.joining import open_policy_source
-from sqlanon.source.opening import Source, attached_as, closed_on_error, other_records, stamp
-from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import (
+from sqlanon.core.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.policy import Policy
+from sqlanon.core.source.columns import check_columns, is_scalar
+from sqlanon.core.source.csv_types import wanted_types
+from sqlanon.core.source.files import Reading, Records
+from sqlanon.core.source.joining import open_policy_source
+from sqlanon.core.source.opening import Source, attached_as, closed_on_error, other_records, stamp
+from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.trees import (
     aliased,
     column,
     count_distinct,
@@ -38,6 +37,7 @@ from sqlanon.sqltrees.trees import (
     table,
     union_all,
 )
+from sqlanon.errors import EngineError, InputError, SourceChangedError, SourceError, UnsupportedError
 from sqlanon.tables.policy import LinkedTable, TablesPolicy
 
 TEXT, NUMBER = "text", "number"

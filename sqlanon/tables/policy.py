@@ -13,19 +13,19 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from sqlanon.core.policy import Output, Policy
+from sqlanon.core.policy.documents import read_document, shape_fault
+from sqlanon.core.policy.extensions import NOTHING, Extensions
+from sqlanon.core.policy.facts import ROLES
+from sqlanon.core.policy.faults import Faults
+from sqlanon.core.policy.key import Key, check_key, parse_key
+from sqlanon.core.policy.keys.columns import COLUMN_KEYS as ALL_COLUMN_KEYS
+from sqlanon.core.policy.keys.policy import TOP_KEYS
+from sqlanon.core.policy.plain import plain
+from sqlanon.core.policy.variables import WrittenPlace, expand
+from sqlanon.core.policy.written_places import brief, conceal
 from sqlanon.errors import InputError, PolicyError
 from sqlanon.parameters import names_of
-from sqlanon.policy import Output, Policy
-from sqlanon.policy.documents import read_document, shape_fault
-from sqlanon.policy.extensions import NOTHING, Extensions
-from sqlanon.policy.facts import ROLES
-from sqlanon.policy.faults import Faults
-from sqlanon.policy.key import Key, check_key, parse_key
-from sqlanon.policy.keys.columns import COLUMN_KEYS as ALL_COLUMN_KEYS
-from sqlanon.policy.keys.policy import TOP_KEYS
-from sqlanon.policy.plain import plain
-from sqlanon.policy.variables import WrittenPlace, expand
-from sqlanon.policy.written_places import brief, conceal
 from sqlanon.tables.keys import (
     COLUMN_KEYS,
     COLUMN_ROLES,

@@ -12,22 +12,22 @@ from typing import Any
 
 from sqlglot import exp
 
-from sqlanon.audit.linked import audit_links
-from sqlanon.audit.release import audit_release
-from sqlanon.disk.writing import check_directory
-from sqlanon.engines.base import Place
-from sqlanon.engines.duckdb.engine import DuckDBEngine
-from sqlanon.engines.duckdb.files import parquet_relation
-from sqlanon.engines.relation_names import relation_parts
+from sqlanon.core.audit.linked import audit_links
+from sqlanon.core.audit.release import audit_release
+from sqlanon.core.disk.writing import check_directory
+from sqlanon.core.engines.base import Place
+from sqlanon.core.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.engines.duckdb.files import parquet_relation
+from sqlanon.core.engines.relation_names import relation_parts
+from sqlanon.core.interrupts import no_return
+from sqlanon.core.policy.paths import same_file
+from sqlanon.core.publish.files import as_target_error, auditor_beside, write_flat, written_flat
+from sqlanon.core.publish.papers import PAPERS, Papers
+from sqlanon.core.publish.replaced import Replacing
+from sqlanon.core.publish.targets import Target, check_target
+from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.trees import table
 from sqlanon.errors import AuditError, EngineError, SqlanonError, TargetError
-from sqlanon.interrupts import no_return
-from sqlanon.policy.paths import same_file
-from sqlanon.publish.files import as_target_error, auditor_beside, write_flat, written_flat
-from sqlanon.publish.papers import PAPERS, Papers
-from sqlanon.publish.replaced import Replacing
-from sqlanon.publish.targets import Target, check_target
-from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import table
 from sqlanon.tables.drafting import TableDraft
 from sqlanon.tables.linking import LinkedSource
 from sqlanon.tables.policy import TablesPolicy

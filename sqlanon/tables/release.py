@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from sqlanon.core.lattice.catalog import Catalog
+from sqlanon.core.publish.ledger import Entities, is_small
+from sqlanon.core.publish.openlineage import manifest_facets
+from sqlanon.core.search.certificate import Certificate
 from sqlanon.errors import AuditError
-from sqlanon.lattice.catalog import Catalog
-from sqlanon.publish.ledger import Entities, is_small
-from sqlanon.publish.openlineage import manifest_facets
-from sqlanon.search.certificate import Certificate
 from sqlanon.tables.keys import MODEL
 from sqlanon.tables.policy import TablesPolicy
 

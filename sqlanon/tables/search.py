@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from sqlanon.engines.journal import Journal
+from sqlanon.core.engines.journal import Journal
+from sqlanon.core.evaluate.problem import check_levels
+from sqlanon.core.lattice.catalog import Catalog
+from sqlanon.core.lattice.nodes import Lattice, Node
+from sqlanon.core.measures.base import Counts
+from sqlanon.core.measures.loss import Loss
+from sqlanon.core.search.base import Problem, Progress, Request, Verdict
+from sqlanon.core.search.verdicts import verdict_of
 from sqlanon.errors import NoSolutionError
-from sqlanon.evaluate.problem import check_levels
-from sqlanon.lattice.catalog import Catalog
-from sqlanon.lattice.nodes import Lattice, Node
-from sqlanon.measures.base import Counts
-from sqlanon.measures.loss import Loss
-from sqlanon.search.base import Problem, Progress, Request, Verdict
-from sqlanon.search.verdicts import verdict_of
 from sqlanon.tables.forest import Forest
 from sqlanon.tables.policy import TablesPolicy
 

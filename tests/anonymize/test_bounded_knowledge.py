@@ -20,9 +20,9 @@ from tables import text_table
 from whole_runs import compare
 
 import sqlanon
-from sqlanon.evaluate import known_sets, settling_sets
-from sqlanon.publish.proof_file import write_proof
-from sqlanon.search.base import Verdict
+from sqlanon.core.evaluate import known_sets, settling_sets
+from sqlanon.core.publish.proof_file import write_proof
+from sqlanon.core.search.base import Verdict
 
 
 def known_world(seed: int) -> brute_models.World:

@@ -13,10 +13,10 @@ import pytest
 from tables import text_table
 
 import sqlanon
-from sqlanon.engines.journal import Step
-from sqlanon.plan.recoding import node_plan, trials
-from sqlanon.plan.recoding.trials import Trials
-from sqlanon.policy import SearchOptions
+from sqlanon.core.engines.journal import Step
+from sqlanon.core.policy import SearchOptions
+from sqlanon.recoding.local import node_plan, trials
+from sqlanon.recoding.local.trials import Trials
 
 SINGLE = "One node is published"
 

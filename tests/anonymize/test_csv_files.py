@@ -17,11 +17,11 @@ from command_line import sqlanon as command
 from pyarrow import parquet
 
 import sqlanon
+from sqlanon.core.source import csv_records, files
+from sqlanon.core.source.csv_records import count_records, csv_form, find_fault
+from sqlanon.core.source.files import Reading
+from sqlanon.core.source.opening import open_source
 from sqlanon.errors import HierarchyError, PolicyError, SourceError, SqlanonError
-from sqlanon.source import csv_records, files
-from sqlanon.source.csv_records import count_records, csv_form, find_fault
-from sqlanon.source.files import Reading
-from sqlanon.source.opening import open_source
 
 PLAIN = {"a": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}, "b": {"role": "keep"}}
 LISTED = {"a": {"role": "quasi_identifier", "hierarchy": {"file": "h.csv"}}, "b": {"role": "keep"}}

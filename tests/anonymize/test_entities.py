@@ -29,10 +29,16 @@ from sqlglot import exp
 from whole_runs import check_bounds_of_persons, check_counts_of_persons, check_ledger_of_persons, losses_of
 
 import sqlanon
-from sqlanon.audit.check import check_relation
 from sqlanon.cli import main
-from sqlanon.compiler import distinct_entities
-from sqlanon.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.audit.check import check_relation
+from sqlanon.core.compiler import distinct_entities
+from sqlanon.core.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.lattice.catalog import Catalog
+from sqlanon.core.models.k_anonymity import KAnonymity
+from sqlanon.core.policy import Output
+from sqlanon.core.publish.proof_file import write_proof
+from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.trees import column, named, table
 from sqlanon.errors import (
     AuditError,
     InputError,
@@ -42,12 +48,6 @@ from sqlanon.errors import (
     SourceError,
     UnsupportedError,
 )
-from sqlanon.lattice.catalog import Catalog
-from sqlanon.models.k_anonymity import KAnonymity
-from sqlanon.policy import Output
-from sqlanon.publish.proof_file import write_proof
-from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import column, named, table
 
 STRATEGIES = ("best_first", "flash", "flash_two_phase", "ola", "incognito")
 VALUES: list[brute.Text] = [None, "", "NULL", "flu", "cold", "é", "*"]
@@ -273,7 +273,7 @@ def test_other_rows_than_were_audited_are_refused(
     connection: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ending: str
 ) -> None:
     """The written rows satisfy every audit but the one that compares them with the audited ones."""
-    from sqlanon.publish import publication
+    from sqlanon.core.publish import publication
 
     few_people(connection)
     right = publication.ordered

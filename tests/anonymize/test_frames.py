@@ -20,10 +20,10 @@ import pytest
 from effort import seeds
 
 import sqlanon
-from sqlanon.engines.duckdb.spill import Spill
+from sqlanon.core.engines.duckdb.spill import Spill
+from sqlanon.core.source.frames import is_frame
+from sqlanon.core.source.opening import open_source
 from sqlanon.errors import SqlanonError
-from sqlanon.source.frames import is_frame
-from sqlanon.source.opening import open_source
 
 RECORDS = 300
 SECRET = "planted-value"

@@ -28,13 +28,13 @@ from tables import text_table
 from whole_runs import losses_of
 
 import sqlanon
+from sqlanon.assess.frontier.points import Effort, Frontier, FrontierPoint, dominated_points, knee_of
+from sqlanon.assess.frontier.verb import with_point
+from sqlanon.core.publish.ledger import Ledger
+from sqlanon.core.search.certificate import Certificate
 from sqlanon.errors import InputError, UnsupportedError
-from sqlanon.frontier import with_point
-from sqlanon.plan.frontier_points import Effort, Frontier, FrontierPoint, dominated_points, knee_of
-from sqlanon.publish.ledger import Ledger
 from sqlanon.report.cards import html_card
 from sqlanon.report.frontier_chart import html_chart, svg_chart
-from sqlanon.search.certificate import Certificate
 
 KS = (1, 2, 3, 5)
 LIMITS = ("0", "0.1", "0.4", "1")
@@ -215,7 +215,7 @@ def test_sqlite_gives_the_same_points(where: str, tmp_path: Path, small: duckdb.
 
 @pytest.mark.parametrize("where", ["local", "engine"])
 def test_postgres_gives_the_same_points(where: str, postgres: Server, small: duckdb.DuckDBPyConnection) -> None:
-    pytest.importorskip("sqlanon.engines.postgres.engine", reason="the driver of PostgreSQL is not installed")
+    pytest.importorskip("sqlanon.core.engines.postgres.engine", reason="the driver of PostgreSQL is not installed")
     rows = ", ".join(f"('{code}', '{age}', '{n}')" for code, age, n in small_rows())
     execute(postgres, "CREATE TABLE frontier_t (zip TEXT, age TEXT, n TEXT)", f"INSERT INTO frontier_t VALUES {rows}")
     try:
@@ -313,8 +313,8 @@ def test_little_room_for_classes_changes_nothing(
     small: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = sqlanon.frontier(small, fixed_widths())
-    monkeypatch.setattr("sqlanon.evaluate.in_process.KEPT_ROWS", 100)
-    monkeypatch.setattr("sqlanon.evaluate.shared_counts.MOST_LEVELS", 8)
+    monkeypatch.setattr("sqlanon.core.evaluate.in_process.KEPT_ROWS", 100)
+    monkeypatch.setattr("sqlanon.core.evaluate.shared_counts.MOST_LEVELS", 8)
     found = sqlanon.frontier(small, fixed_widths())
     assert found.points == expected.points
     assert found.effort.formed is not None and expected.effort.formed is not None

@@ -22,10 +22,10 @@ from effort import Block, enough, fast_of, seeds
 from tables import text_table
 
 import sqlanon
-from sqlanon.plan.recoding import trials
-from sqlanon.plan.recoding.holding import TRIES, Starts
-from sqlanon.plan.recoding.recoded_plan import RecodedPlan
-from sqlanon.sqltrees import names
+from sqlanon.core.sqltrees import names
+from sqlanon.recoding.local import trials
+from sqlanon.recoding.local.holding import TRIES, Starts
+from sqlanon.recoding.local.recoded_plan import RecodedPlan
 
 TREE = {"a": ["a", "x", "*"], "b": ["b", "x", "*"], "c": ["c", "y", "*"]}
 PAIRS = [(x, y) for x in "ab" for y in "pq"]
@@ -191,7 +191,7 @@ def test_a_draw_is_repeated_by_its_seed_alone() -> None:
 
 
 def test_draws_of_many_records_are_made_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sqlanon.plan.recoding import holding
+    from sqlanon.recoding.local import holding
 
     monkeypatch.setattr(holding, "BLOCK", 7)
     counts = [1, 6, 0, 30, 2]

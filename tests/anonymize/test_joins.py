@@ -25,9 +25,9 @@ from hypothesis import strategies as st
 
 import sqlanon
 from sqlanon.cli import main
+from sqlanon.core.source.joining import open_policy_source
 from sqlanon.errors import PolicyError, SourceChangedError, SourceError, TargetError, UnsupportedError
-from sqlanon.policy.formats.xml import Xml
-from sqlanon.source.joining import open_policy_source
+from sqlanon.interop.formats.xml import Xml
 
 Text = str | None
 Rows = Sequence[tuple[Any, ...]]

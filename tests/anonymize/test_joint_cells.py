@@ -22,13 +22,13 @@ from sqlglot import exp
 from tables import text_table
 
 import sqlanon
-from sqlanon.evaluate.session import Session
+from sqlanon.core.evaluate.session import Session
+from sqlanon.core.plan.full_domain import Plan, search_plan
+from sqlanon.core.source.encoding import encode_source
+from sqlanon.core.source.joining import open_policy_source
+from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.trees import column, named, table
 from sqlanon.ledger.joint import FormerValues, former_policy, label_source
-from sqlanon.plan.full_domain import Plan, search_plan
-from sqlanon.source.encoding import encode_source
-from sqlanon.source.joining import open_policy_source
-from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import column, named, table
 
 VALUES = ["flu", "flu", "cold", None, "NULL"]
 

@@ -17,9 +17,9 @@ import pytest
 from effort import Block, enough, seeds
 
 import sqlanon
-from sqlanon.lattice.nodes import Node
-from sqlanon.models.k_map import KMap, least_size_of
-from sqlanon.policy.anon.definition_writing import write_definition
+from sqlanon.core.lattice.nodes import Node
+from sqlanon.core.models.k_map import KMap, least_size_of
+from sqlanon.interop.anon.definition_writing import write_definition
 
 Row = tuple[Any, ...]
 DAY = datetime.date(2020, 1, 1)

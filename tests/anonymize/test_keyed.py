@@ -24,11 +24,11 @@ from sqlglot import exp
 
 import sqlanon
 from sqlanon import Output, Policy
-from sqlanon.audit.release import audit_entities
 from sqlanon.cli import main
-from sqlanon.compiler.keyed import KeyedColumns
-from sqlanon.engines.base import Engine
-from sqlanon.policy import keyed as rules
+from sqlanon.core.audit.release import audit_entities
+from sqlanon.core.compiler.keyed import KeyedColumns
+from sqlanon.core.engines.base import Engine
+from sqlanon.core.policy import keyed as rules
 
 SECRET = bytes(range(33, 97))
 DAY = datetime.timedelta(days=1)
@@ -355,7 +355,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, key: Path, **replac
     keys = document(key, source="visits.parquet", output={"file": "out.parquet"})
     keys.pop("table")
     for name, value in replaced.items():
-        monkeypatch.setattr(f"sqlanon.compiler.keyed.{name}", value)
+        monkeypatch.setattr(f"sqlanon.core.compiler.keyed.{name}", value)
     with pytest.raises(sqlanon.AuditError) as raised:
         sqlanon.anonymize(None, Policy.from_dict(keys, base_directory=tmp_path))
     assert not (tmp_path / "out.parquet").exists()
@@ -412,9 +412,9 @@ def test_dates_of_a_person_that_are_shifted_apart_do_not_pass(
     ],
 )
 def test_the_audit_of_shifted_dates(engine: Engine, after: list[str | None], offends: bool) -> None:
-    from sqlanon.audit.keyed import KeyedClaim
-    from sqlanon.audit.release import ReleaseClaim
-    from sqlanon.sqltrees.trees import table
+    from sqlanon.core.audit.keyed import KeyedClaim
+    from sqlanon.core.audit.release import ReleaseClaim
+    from sqlanon.core.sqltrees.trees import table
 
     columns = {"who": ["7"], "a": ["2024-02-28"], "b": ["2024-02-27 09:30:00"], "x": after[:1], "y": after[1:]}
     engine.load("rows", "staged", pa.table({n: pa.array(v, pa.string()) for n, v in columns.items()}), replayed=False)

@@ -23,17 +23,17 @@ from effort import Block, enough, scaled, seeds
 from random_worlds import document, load, random_world
 
 import sqlanon
-from sqlanon.compiler.encoded_source import COVERED
-from sqlanon.engines.duckdb.engine import DuckDBEngine
-from sqlanon.engines.journal import Step
-from sqlanon.lattice.nodes import Node
-from sqlanon.plan.recoding import insertion, node_plan, sequence, state
-from sqlanon.plan.recoding.insertion import ChosenNodes, choose
-from sqlanon.plan.recoding.rules import Recoding
-from sqlanon.plan.recoding.sequence import REPLAYED, first_fit
-from sqlanon.plan.recoding.state import opened
-from sqlanon.policy import SearchOptions
-from sqlanon.sqltrees import names
+from sqlanon.core.compiler.encoded_source import COVERED
+from sqlanon.core.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.engines.journal import Step
+from sqlanon.core.lattice.nodes import Node
+from sqlanon.core.policy import SearchOptions
+from sqlanon.core.sqltrees import names
+from sqlanon.recoding.local import insertion, node_plan, sequence, state
+from sqlanon.recoding.local.insertion import ChosenNodes, choose
+from sqlanon.recoding.local.rules import Recoding
+from sqlanon.recoding.local.sequence import REPLAYED, first_fit
+from sqlanon.recoding.local.state import opened
 
 Given = list[tuple[brute_models.Record, int | None]]
 """Each record that takes part, with the place of the node that publishes it."""

@@ -20,13 +20,13 @@ from hypothesis import strategies as st
 from sqlglot import exp
 from tables import text_table
 
-from sqlanon.audit import null_patterns, nulls
-from sqlanon.audit.chance import chi_square_tail
-from sqlanon.audit.null_bias import null_bias
-from sqlanon.audit.nulls import Matches, NullAudit, OnlyWildcards, audit_nulls
-from sqlanon.engines.duckdb.engine import DuckDBEngine
+from sqlanon.assess.relations import null_patterns, nulls
+from sqlanon.assess.relations.chance import chi_square_tail
+from sqlanon.assess.relations.null_bias import null_bias
+from sqlanon.assess.relations.nulls import Matches, NullAudit, OnlyWildcards, audit_nulls
+from sqlanon.core.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.sqltrees.binding import bind
 from sqlanon.errors import InputError, SourceError, UnsupportedError
-from sqlanon.sqltrees.binding import bind
 
 RELATION = exp.to_table("t", quoted=True)
 NAMES = ["a", 'b"c', "order", "d"]

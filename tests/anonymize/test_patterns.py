@@ -21,15 +21,15 @@ from random_patterns import Row, assigned_rows, check_script, planned, random_ro
 from tables import text_table
 
 import sqlanon
-from sqlanon.compiler import patterns as compiler
-from sqlanon.plan.patterns import greedy as module
-from sqlanon.plan.patterns.greedy import Assignment, greedy
-from sqlanon.plan.patterns.pattern_set import PatternSet, all_patterns, at_most, constrained, listed
-from sqlanon.plan.patterns.quality import quality
-from sqlanon.policy.pattern_order import TIES, Pattern, stars
-from sqlanon.sqltrees import names
-from sqlanon.sqltrees.binding import bind
-from sqlanon.sqltrees.trees import table
+from sqlanon.core.policy.pattern_order import TIES, Pattern, stars
+from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.binding import bind
+from sqlanon.core.sqltrees.trees import table
+from sqlanon.recoding.compiler import patterns as compiler
+from sqlanon.recoding.patterns import greedy as module
+from sqlanon.recoding.patterns.greedy import Assignment, greedy
+from sqlanon.recoding.patterns.pattern_set import PatternSet, all_patterns, at_most, constrained, listed
+from sqlanon.recoding.patterns.quality import quality
 
 TABLES = scaled(30)
 

@@ -25,20 +25,20 @@ from random_patterns import Row, assigned_rows, check_script, planned, random_ro
 from tables import text_table
 
 import sqlanon
+from sqlanon.core.policy import SearchOptions
+from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.trees import table
 from sqlanon.errors import InputError, NoSolutionError, SearchStoppedError, UnsupportedError
-from sqlanon.plan.patterns import integer_program as exact
-from sqlanon.plan.patterns import shares as pattern_shares
-from sqlanon.plan.patterns import solver
-from sqlanon.plan.patterns.exact_assignment import exactly
-from sqlanon.plan.patterns.greedy import REPLAYED, Assignment, greedy
-from sqlanon.plan.patterns.integer_program import ExactSolution, whole
-from sqlanon.plan.patterns.pattern_set import all_patterns, at_most, listed
-from sqlanon.plan.patterns.quality import quality
-from sqlanon.plan.patterns.reductions import Ints, RowTypes, first_fit, program, reduce_program
-from sqlanon.plan.patterns.shares import Share, stretches
-from sqlanon.policy import SearchOptions
-from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import table
+from sqlanon.recoding.patterns import integer_program as exact
+from sqlanon.recoding.patterns import shares as pattern_shares
+from sqlanon.recoding.patterns import solver
+from sqlanon.recoding.patterns.exact_assignment import exactly
+from sqlanon.recoding.patterns.greedy import REPLAYED, Assignment, greedy
+from sqlanon.recoding.patterns.integer_program import ExactSolution, whole
+from sqlanon.recoding.patterns.pattern_set import all_patterns, at_most, listed
+from sqlanon.recoding.patterns.quality import quality
+from sqlanon.recoding.patterns.reductions import Ints, RowTypes, first_fit, program, reduce_program
+from sqlanon.recoding.patterns.shares import Share, stretches
 
 TABLES = scaled(15)
 Pattern = tuple[int, ...]

@@ -27,13 +27,13 @@ from sqlglot import exp
 from whole_runs import check_bounds_of_persons, check_counts_of_persons, check_ledger_of_persons, losses_of
 
 import sqlanon
-from sqlanon.compiler import known_rows, profiles
+from sqlanon.core.compiler import known_rows, profiles
+from sqlanon.core.evaluate import held_grains, person_grains
+from sqlanon.core.evaluate.person_grains import Rows
+from sqlanon.core.models import profile_k
+from sqlanon.core.publish.proof_file import write_proof
 from sqlanon.errors import AuditError, NoSolutionError, PolicyError, UnsupportedError
-from sqlanon.evaluate import held_grains, person_grains
-from sqlanon.evaluate.person_grains import Rows
-from sqlanon.models import profile_k
-from sqlanon.publish.proof_file import write_proof
-from sqlanon.scripts.warehouse import script_in
+from sqlanon.interop.scripts.warehouse import script_in
 
 pytestmark = pytest.mark.slow
 

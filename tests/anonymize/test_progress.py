@@ -13,11 +13,11 @@ import yaml
 
 import sqlanon
 from sqlanon.commands import demo_world
-from sqlanon.display.progress import line
-from sqlanon.engines.journal import Step
-from sqlanon.plan.recoding import insertion
-from sqlanon.publish.papers import CERTIFICATE
-from sqlanon.verification import NODES_AT_ONCE
+from sqlanon.core.display.progress import line
+from sqlanon.core.engines.journal import Step
+from sqlanon.core.publish.papers import CERTIFICATE
+from sqlanon.core.verification import NODES_AT_ONCE
+from sqlanon.recoding.local import insertion
 
 pytestmark = pytest.mark.slow
 

@@ -16,7 +16,7 @@ from effort import Block, enough, seeds
 from represented_cases import MAKERS, Case
 
 import sqlanon
-from sqlanon.scripts.warehouse import script_parts
+from sqlanon.interop.scripts.warehouse import script_parts
 
 pytestmark = pytest.mark.slow
 

@@ -15,8 +15,8 @@ import pytest
 from sqlglot import exp
 
 import sqlanon
-from sqlanon.engines.duckdb.engine import DuckDBEngine
-from sqlanon.sqltrees import names
+from sqlanon.core.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.sqltrees import names
 
 
 def world(connection: duckdb.DuckDBPyConnection, columns: int, **changes: Any) -> sqlanon.Policy:
@@ -115,7 +115,7 @@ def test_columns_of_many_values_are_numbered_one_by_one_with_the_same_codes(
     policy = sqlanon.Policy.from_dict({**policy.to_dict(), "columns": {**policy.to_dict()["columns"], "q0": listed}})
     found = []
     for together in (10**9, 0):
-        monkeypatch.setattr("sqlanon.source.encoding.TOGETHER", together)
+        monkeypatch.setattr("sqlanon.core.source.encoding.TOGETHER", together)
         with sqlanon.plan(connection, policy) as plan:
             engine, catalog = plan._session.engine, plan._session.encoding.catalog
             branches = [entry.name for entry in engine.journal.entries].count("branches")

@@ -21,15 +21,26 @@ from effort import Block, blocks, enough, note_seed
 from random_worlds import document, load, random_world
 
 import sqlanon
-from sqlanon.lattice.catalog import Attribute, Catalog
-from sqlanon.lattice.nodes import Lattice, Node, leq
-from sqlanon.measures.base import LowerBounds
-from sqlanon.measures.loss import Loss
-from sqlanon.measures.weighted_information_loss import WeightedInformationLoss
-from sqlanon.search import anon, best_first, box, datafly, exhaustive, flash, flash_two_phase, igreedy, incognito, ola
-from sqlanon.search.antichain import OPTIONS
-from sqlanon.search.base import Problem, Progress, Request, Strategy, Verdict
-from sqlanon.search.traversal import generalization_bound, height, of_rank, without_suppression
+from sqlanon.core.lattice.catalog import Attribute, Catalog
+from sqlanon.core.lattice.nodes import Lattice, Node, leq
+from sqlanon.core.measures.base import LowerBounds
+from sqlanon.core.measures.loss import Loss
+from sqlanon.core.measures.weighted_information_loss import WeightedInformationLoss
+from sqlanon.core.search import (
+    anon,
+    best_first,
+    box,
+    datafly,
+    exhaustive,
+    flash,
+    flash_two_phase,
+    igreedy,
+    incognito,
+    ola,
+)
+from sqlanon.core.search.antichain import OPTIONS
+from sqlanon.core.search.base import Problem, Progress, Request, Strategy, Verdict
+from sqlanon.core.search.traversal import generalization_bound, height, of_rank, without_suppression
 
 Search = Callable[..., Strategy]
 EXACT: dict[str, Search] = {

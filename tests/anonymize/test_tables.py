@@ -14,8 +14,8 @@ import pyarrow as pa
 import pytest
 from brute_tables import Judged, World, best, judge, published_profiles, random_world
 
+from sqlanon.core.search import STRATEGIES
 from sqlanon.errors import NoSolutionError
-from sqlanon.search import STRATEGIES
 from sqlanon.tables.anonymizing import anonymize_tables
 from sqlanon.tables.forest import CodedTable, Forest, LevelCodes
 

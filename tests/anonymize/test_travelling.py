@@ -15,8 +15,8 @@ from random_cases import random_tree
 from tables import text_table
 
 import sqlanon
-from sqlanon.compiler import travelling
-from sqlanon.compiler.travelling import TravellingColumn
+from sqlanon.core.compiler import travelling
+from sqlanon.core.compiler.travelling import TravellingColumn
 
 REGIONS = [f"r{i}" for i in range(8)]
 TREE = {name: [f"g{i // 2}", f"h{i // 4}", "*"] for i, name in enumerate(REGIONS)}
@@ -222,7 +222,7 @@ def test_faults_of_the_policy(message: str) -> None:
         policy_of(5, columns={**document(5)["columns"], "district": column}, **keys)
 
 
-@pytest.mark.parametrize("travels", ["region", sqlanon.policy.facts.Travels("region", 1)])
+@pytest.mark.parametrize("travels", ["region", sqlanon.core.policy.facts.Travels("region", 1)])
 def test_a_policy_of_constructors_is_that_of_a_file(travels: Any) -> None:
     read = policy_of(5, columns=district(level=1) if not isinstance(travels, str) else document(5)["columns"])
     columns = tuple(
@@ -270,7 +270,7 @@ def test_live_views_scripts_and_dbt_refuse_it(tmp_path: Path) -> None:
     live = policy_of(5, output={"live_view": "released"})
     with pytest.raises(sqlanon.UnsupportedError, match="say more than the one it travels with"):
         sqlanon.anonymize(path, live)
-    from sqlanon.scripts.warehouse import script_in
+    from sqlanon.interop.scripts.warehouse import script_in
 
     with (
         sqlanon.plan(path, policy_of(5)) as plan,

@@ -16,14 +16,14 @@ from effort import Block, enough, seeds
 from random_cases import random_tree
 
 import sqlanon
-from sqlanon.compiler.released_types import one_rule
+from sqlanon.assess.utility import queries as queries_module
+from sqlanon.assess.utility import released as released_module
+from sqlanon.assess.utility.released import PublishedTypes, ReleasedTypes
+from sqlanon.core.compiler.released_types import one_rule
+from sqlanon.core.plan.full_domain import Plan
+from sqlanon.core.plan.planned import Planned
+from sqlanon.core.sqltrees import names
 from sqlanon.errors import HierarchyError, InputError, NoSolutionError, PolicyError, UnsupportedError
-from sqlanon.plan.full_domain import Plan
-from sqlanon.plan.planned import Planned
-from sqlanon.sqltrees import names
-from sqlanon.utility import queries as queries_module
-from sqlanon.utility import released as released_module
-from sqlanon.utility.released import PublishedTypes, ReleasedTypes
 
 POOL: list[brute.Text] = [None, "", "NULL", "*", "a", "b", "null", " ", "é", "x" * 70]
 NUMBERS: list[brute.Text] = [None, "1", "2", "3", "5", "8", "13", "-4", "100"]

@@ -21,15 +21,15 @@ from effort import Block, enough, seeds
 from random_cases import random_tree
 
 import sqlanon
-from sqlanon.compiler import compared_records as compiler
+from sqlanon.assess.utility import categories
+from sqlanon.assess.utility.categories import ComparedRecords
+from sqlanon.assess.utility.others import OtherColumns
+from sqlanon.assess.utility.prediction import prediction
+from sqlanon.assess.utility.released import ReleasedTypes
+from sqlanon.core.compiler import compared_records as compiler
+from sqlanon.core.plan.planned import Planned
+from sqlanon.core.sqltrees import names
 from sqlanon.errors import HierarchyError, InputError, NoSolutionError, UnsupportedError
-from sqlanon.plan.planned import Planned
-from sqlanon.sqltrees import names
-from sqlanon.utility import categories
-from sqlanon.utility.categories import ComparedRecords
-from sqlanon.utility.others import OtherColumns
-from sqlanon.utility.prediction import prediction
-from sqlanon.utility.released import ReleasedTypes
 
 POOL: list[brute.Text] = [None, "", "n", "v", "NULL", "a", "b", " ", "é", "x" * 70]
 AMOUNTS = [None, 1.5, -2.0, 7.25, 100.0]

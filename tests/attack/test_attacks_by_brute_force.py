@@ -18,8 +18,8 @@ from random_cases import POOL, random_case
 from tables import text_table
 
 import sqlanon
-from sqlanon.attack.attacking import CONTROLLED, run_attacks
-from sqlanon.attack.world import open_world
+from sqlanon.assess.attack.attacking import CONTROLLED, run_attacks
+from sqlanon.assess.attack.world import open_world
 
 PART = "sqlanon_part"
 

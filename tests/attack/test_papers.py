@@ -12,9 +12,9 @@ import pytest
 from effort import enough, scaled
 
 import sqlanon
-from sqlanon.attack.papers import ATTACK, multisets
-from sqlanon.publish.papers import CERTIFICATE
-from sqlanon.publish.proof_file import proof_text
+from sqlanon.assess.attack.papers import ATTACK, multisets
+from sqlanon.core.publish.papers import CERTIFICATE
+from sqlanon.core.publish.proof_file import proof_text
 
 GROUPS = (1, 2, 9, 40)
 """Values of education by group: their sums are told apart."""

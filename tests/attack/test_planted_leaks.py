@@ -12,7 +12,7 @@ import pytest
 from tables import text_table
 
 import sqlanon
-from sqlanon.attack.facts import AttackReport, Control, Finding
+from sqlanon.assess.attack.facts import AttackReport, Control, Finding
 
 Record = tuple[str, ...]
 LEVELS = {str(age): [f"{age // 10}0s", "*"] for age in range(20, 80)}

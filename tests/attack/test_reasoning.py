@@ -17,9 +17,9 @@ from reasoned import load_classes
 from tables import text_table
 
 import sqlanon
-from sqlanon.attack import first_fit, left_behind
-from sqlanon.attack.downcoding import downcode
-from sqlanon.attack.facts import Finding
+from sqlanon.assess.attack import first_fit, left_behind
+from sqlanon.assess.attack.downcoding import downcode
+from sqlanon.assess.attack.facts import Finding
 
 VALUES = ["", "NULL", "*", "a", "b", "é", "7"]
 SECRETS = [None, "", "flu", "cold", "NULL"]

@@ -9,7 +9,7 @@ import pytest
 from beside_world import IDENTIFYING, OTHERS, document, persons, visits
 from engine_kinds import KINDS, Kind, duckdb, planned
 
-from sqlanon.engines.base import Engine
+from sqlanon.core.engines.base import Engine
 from sqlanon.errors import IdentifyingColumnError
 
 

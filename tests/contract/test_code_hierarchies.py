@@ -13,9 +13,9 @@ import pyarrow as pa
 import pytest
 from engine_kinds import KINDS, Kind, encoded
 
-from sqlanon.compiler.encoded_source import COVERED
-from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import column, lookup_rows
+from sqlanon.core.compiler.encoded_source import COVERED
+from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.trees import column, lookup_rows
 
 ODD = ["", " ", "*", "x", "J", "-", "é", "00", "12-3", "(other)", "😀😀😀", "1e3", "a'b", "NaN", "٣٤", "123456", "AT1 "]
 SMALL = {row[0] for row in brute.shipped("zip3_small.csv")}

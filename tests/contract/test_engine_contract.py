@@ -27,20 +27,20 @@ from random_worlds import MEASURES
 from sqlglot import exp
 
 import sqlanon
-from sqlanon.compiler.batch import roll_up
-from sqlanon.engines.base import FEATURES, Engine, Job
-from sqlanon.engines.described import capability_table
-from sqlanon.engines.replay import rows_of
+from sqlanon.core.compiler.batch import roll_up
+from sqlanon.core.engines.base import FEATURES, Engine, Job
+from sqlanon.core.engines.described import capability_table
+from sqlanon.core.engines.replay import rows_of
+from sqlanon.core.evaluate import evaluator, snapshots
+from sqlanon.core.models import MODELS
+from sqlanon.core.plan.full_domain import Plan
+from sqlanon.core.policy import Output
+from sqlanon.core.publish.order import ReleasedRows
+from sqlanon.core.publish.publication import publish
+from sqlanon.core.publish.targets import Target, check_target
+from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.trees import bigint, column, named, number, table, total
 from sqlanon.errors import AuditError, EngineError, SourceChangedError, TargetError, UnsupportedError
-from sqlanon.evaluate import evaluator, snapshots
-from sqlanon.models import MODELS
-from sqlanon.plan.full_domain import Plan
-from sqlanon.policy import Output
-from sqlanon.publish.order import ReleasedRows
-from sqlanon.publish.publication import publish
-from sqlanon.publish.targets import Target, check_target
-from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import bigint, column, named, number, table, total
 
 SECRET = "canary-7f3a"
 HOSTILE = ("order", 'a"b', "key_0", "n", "Case", "x; DROP TABLE y", "$1", "?", "%s", "\\", "é", "a.b", "`", " ")
@@ -825,8 +825,8 @@ def test_roles_are_given_or_refused_before_any_work(engine: Engine) -> None:
 
 
 def test_the_table_of_capabilities_tells_every_lack_with_its_reason() -> None:
-    from sqlanon.engines.duckdb.engine import DuckDBEngine
-    from sqlanon.engines.sqlite.engine import SQLiteEngine
+    from sqlanon.core.engines.duckdb.engine import DuckDBEngine
+    from sqlanon.core.engines.sqlite.engine import SQLiteEngine
 
     reported = capability_table([DuckDBEngine.capabilities, SQLiteEngine.capabilities])
     lines = reported.splitlines()

@@ -10,10 +10,10 @@ from clinic_visits import document, visits
 from engine_kinds import KINDS, Kind, judged_as_by_duckdb, planned, published_as_by_duckdb, texts
 from mistakes import classes_of_records
 
-from sqlanon.compiler import distinct_entities
-from sqlanon.engines.base import Engine
+from sqlanon.core.compiler import distinct_entities
+from sqlanon.core.engines.base import Engine
+from sqlanon.core.policy import Output
 from sqlanon.errors import AuditError, InputError
-from sqlanon.policy import Output
 
 MODELS: dict[str, list[dict[str, Any]]] = {
     "distinct": [{"type": "distinct_l_diversity", "l": 3}],

@@ -15,17 +15,17 @@ from effort import Block, enough, seeds
 from random_worlds import document, load, mapped_world, random_release_world, random_world
 
 import sqlanon
-from sqlanon.anonymizer import encoded_session
-from sqlanon.evaluate import grains, held_grains, in_process, key_layout, node_costs
-from sqlanon.evaluate.arrays import fetch
-from sqlanon.evaluate.evaluator import Evaluator
-from sqlanon.evaluate.in_process import InProcess, can_judge
-from sqlanon.evaluate.problem import build_problem
-from sqlanon.lattice.catalog import Attribute, Catalog
-from sqlanon.lattice.nodes import leq
-from sqlanon.models.k_anonymity import KAnonymity
-from sqlanon.search.base import Request, Verdict
-from sqlanon.source import packing
+from sqlanon.core.anonymizer import encoded_session
+from sqlanon.core.evaluate import grains, held_grains, in_process, key_layout, node_costs
+from sqlanon.core.evaluate.arrays import fetch
+from sqlanon.core.evaluate.evaluator import Evaluator
+from sqlanon.core.evaluate.in_process import InProcess, can_judge
+from sqlanon.core.evaluate.problem import build_problem
+from sqlanon.core.lattice.catalog import Attribute, Catalog
+from sqlanon.core.lattice.nodes import leq
+from sqlanon.core.models.k_anonymity import KAnonymity
+from sqlanon.core.search.base import Request, Verdict
+from sqlanon.core.source import packing
 
 
 class TooFewBits(Exception):

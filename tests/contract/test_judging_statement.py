@@ -9,9 +9,9 @@ from sqlglot import exp
 from tables import text_table
 
 import sqlanon
-from sqlanon.compiler.batch import literal_batch
-from sqlanon.evaluate.evaluator import verdicts
-from sqlanon.sqltrees import names
+from sqlanon.core.compiler.batch import literal_batch
+from sqlanon.core.evaluate.evaluator import verdicts
+from sqlanon.core.sqltrees import names
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "judging_statement.sql"
 ROWS = [

@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 from engine_kinds import KINDS, Kind, duckdb, planned, rows_of_table
 
-from sqlanon.engines.base import Engine
-from sqlanon.policy import Output
+from sqlanon.core.engines.base import Engine
+from sqlanon.core.policy import Output
 
 
 @pytest.fixture(params=KINDS, ids=str)

@@ -14,13 +14,13 @@ import pytest
 from engine_kinds import KINDS, Kind
 from sqlglot import exp
 
-from sqlanon.compiler.encoded_source import EntityColumn
-from sqlanon.compiler.keyed import DIGITS, PSEUDONYM, SHIFT, KeyedColumns, pseudonym, release_key, shift_days
-from sqlanon.engines.base import Engine
+from sqlanon.core.compiler.encoded_source import EntityColumn
+from sqlanon.core.compiler.keyed import DIGITS, PSEUDONYM, SHIFT, KeyedColumns, pseudonym, release_key, shift_days
+from sqlanon.core.engines.base import Engine
+from sqlanon.core.source.release_key import ReleaseKey
+from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.trees import canonical, column, named, number, table
 from sqlanon.errors import UnsupportedError
-from sqlanon.source.release_key import ReleaseKey
-from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import canonical, column, named, number, table
 
 SECRET = bytes(range(7, 47))
 TEXTS = [
@@ -134,7 +134,7 @@ def test_a_whole_number_and_its_text_have_one_pseudonym(engine: Engine) -> None:
 
 def test_days_are_equally_likely() -> None:
     """The chances of 13 offsets among 20,000 persons: five standard deviations."""
-    from sqlanon.engines.duckdb.engine import DuckDBEngine
+    from sqlanon.core.engines.duckdb.engine import DuckDBEngine
 
     engine, persons = DuckDBEngine(), 20_000
     try:

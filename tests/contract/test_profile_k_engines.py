@@ -11,10 +11,10 @@ import pytest
 from clinic_visits import document
 from engine_kinds import KINDS, Kind, duckdb, judged_as_by_duckdb, published_as_by_duckdb
 
-from sqlanon.audit.check import check_relation
-from sqlanon.engines.base import Engine
-from sqlanon.models.profile_k import ProfileK
-from sqlanon.sqltrees.trees import table
+from sqlanon.core.audit.check import check_relation
+from sqlanon.core.engines.base import Engine
+from sqlanon.core.models.profile_k import ProfileK
+from sqlanon.core.sqltrees.trees import table
 
 
 @pytest.fixture(params=KINDS, ids=str)

@@ -13,17 +13,17 @@ from engine_kinds import KINDS, SOURCE, Kind, duckdb, forget, rows_of_table
 from sqlglot import exp
 
 import sqlanon
-from sqlanon.engines.base import Engine
+from sqlanon.core.engines.base import Engine
+from sqlanon.core.evaluate.session import Session
+from sqlanon.core.policy import Output, Patterns
+from sqlanon.core.source.encoding import encode_source
+from sqlanon.core.source.opening import Source
+from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.trees import table
 from sqlanon.errors import AuditError
-from sqlanon.evaluate.session import Session
-from sqlanon.plan.recoding.node_plan import nodes_plan
-from sqlanon.plan.recoding.pattern_plan import patterns_plan
-from sqlanon.plan.recoding.recoded_plan import RecodedPlan
-from sqlanon.policy import Output, Patterns
-from sqlanon.source.encoding import encode_source
-from sqlanon.source.opening import Source
-from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import table
+from sqlanon.recoding.local.node_plan import nodes_plan
+from sqlanon.recoding.local.pattern_plan import patterns_plan
+from sqlanon.recoding.local.recoded_plan import RecodedPlan
 
 AGES = {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 10, "fanouts": [2]}}}
 LEVELS = {"role": "quasi_identifier", "hierarchy": {"levels": {v: [v[0] + "*", "*"] for v in ("a1", "a2", "b1", "b2")}}}

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 from engine_kinds import KINDS, Kind, duckdb, forget, planned, rows_of_table
 
-from sqlanon.engines.base import Engine
-from sqlanon.policy import Output
+from sqlanon.core.engines.base import Engine
+from sqlanon.core.policy import Output
 
 WORDS = ["low", "high", "midpoint"]
 

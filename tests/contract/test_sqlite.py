@@ -17,9 +17,9 @@ from random_worlds import load, random_world
 from tables import text_table
 
 import sqlanon
-from sqlanon.compiler import batch as compiler
-from sqlanon.evaluate.evaluator import verdicts
-from sqlanon.sqltrees import names
+from sqlanon.core.compiler import batch as compiler
+from sqlanon.core.evaluate.evaluator import verdicts
+from sqlanon.core.sqltrees import names
 
 
 def copy_relations(plan: sqlanon.Plan, sqlite: sqlite3.Connection) -> None:

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 from engine_kinds import KINDS, Kind, planned
 
-from sqlanon.engines.base import Engine
+from sqlanon.core.engines.base import Engine
+from sqlanon.core.plan.publishing import PublishablePlan
 from sqlanon.errors import InputError
-from sqlanon.plan.publishing import PublishablePlan
 
 REGIONS = [f"r{i}" for i in range(4)]
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from engine_kinds import KINDS, Kind, duckdb, planned
 
-from sqlanon.engines.base import Engine
+from sqlanon.core.engines.base import Engine
 
 
 @pytest.fixture(params=[kind for kind in KINDS if kind.name != "spark"], ids=str)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from model_table import FORMS, GENERIC_TESTS, model_table
 
-from sqlanon.models import MODELS
+from sqlanon.core.models import MODELS
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -155,7 +155,7 @@ def test_the_page_runs(page: str, demo: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_way_to_a_granted_view(postgres: Server, tmp_path: Path) -> None:
-    pytest.importorskip("sqlanon.engines.postgres.engine", reason="the driver of PostgreSQL is not installed")
+    pytest.importorskip("sqlanon.core.engines.postgres.engine", reason="the driver of PostgreSQL is not installed")
     programs = binaries()
     assert programs is not None
     if shutil.which("psql", path=str(programs)) is None:
@@ -173,7 +173,7 @@ def test_the_way_to_a_granted_view(postgres: Server, tmp_path: Path) -> None:
 @pytest.mark.spark
 @pytest.mark.slow
 def test_the_way_through_spark(tmp_path: Path) -> None:
-    pytest.importorskip("sqlanon.engines.spark.engine", reason="PySpark is not installed")
+    pytest.importorskip("sqlanon.core.engines.spark.engine", reason="PySpark is not installed")
     if shutil.which("java") is None:
         pytest.skip("Java is not installed")
     defaults = tmp_path / "conf" / "spark-defaults.conf"  # of a cluster that warms up quickly
@@ -221,12 +221,14 @@ def test_readme_prints_what_the_demo_does(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_the_table_of_what_engines_lack_is_what_they_declare() -> None:
-    from sqlanon.engines.described import capability_table
-    from sqlanon.engines.duckdb.engine import DuckDBEngine
-    from sqlanon.engines.spark.facts import CAPABILITIES
-    from sqlanon.engines.sqlite.engine import SQLiteEngine
+    from sqlanon.core.engines.described import capability_table
+    from sqlanon.core.engines.duckdb.engine import DuckDBEngine
+    from sqlanon.core.engines.spark.facts import CAPABILITIES
+    from sqlanon.core.engines.sqlite.engine import SQLiteEngine
 
-    module = pytest.importorskip("sqlanon.engines.postgres.engine", reason="the driver of PostgreSQL is not installed")
+    module = pytest.importorskip(
+        "sqlanon.core.engines.postgres.engine", reason="the driver of PostgreSQL is not installed"
+    )
     engines = [DuckDBEngine.capabilities, module.PostgresEngine.capabilities, SQLiteEngine.capabilities, CAPABILITIES]
     text = (ROOT / "docs" / "warehouse.md").read_text(encoding="utf-8")
     assert text.split("<!-- capabilities -->\n")[1].split("<!-- end -->")[0] == capability_table(engines)

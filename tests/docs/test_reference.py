@@ -16,9 +16,9 @@ from click.testing import CliRunner
 import sqlanon
 from sqlanon.cli import main
 from sqlanon.commands.demo_world import generate
-from sqlanon.policy.schema_line import COMMENT, SCHEMA_FILE, SCHEMA_URL
-from sqlanon.reference.entries import entries
-from sqlanon.reference.schema import policy_schema
+from sqlanon.commands.reference.entries import entries
+from sqlanon.commands.reference.schema import policy_schema
+from sqlanon.core.policy.schema_line import COMMENT, SCHEMA_FILE, SCHEMA_URL
 from sqlanon.version import DOCUMENTATION
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -16,7 +16,7 @@ from command_line import sqlanon
 from sqlanon.cli import main
 from sqlanon.commands import usage_shell
 from sqlanon.commands.versions import PACKAGES
-from sqlanon.search import STRATEGIES
+from sqlanon.core.search import STRATEGIES
 
 UNCOLOURED = {name: value for name, value in os.environ.items() if not name.endswith("_COLOR")}
 COLOUR = "\x1b["

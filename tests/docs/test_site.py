@@ -15,10 +15,10 @@ from types import ModuleType
 import pytest
 
 import sqlanon
-from sqlanon.measures import MEASURES
-from sqlanon.models import MODELS
-from sqlanon.risk.facts import LABELS
-from sqlanon.search import STRATEGIES
+from sqlanon.assess.risk.facts import LABELS
+from sqlanon.core.measures import MEASURES
+from sqlanon.core.models import MODELS
+from sqlanon.core.search import STRATEGIES
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

@@ -14,11 +14,11 @@ from mistakes import classes_of_records
 from postgres_server import Server
 
 import sqlanon
-from sqlanon.compiler import distinct_entities
+from sqlanon.core.compiler import distinct_entities
+from sqlanon.core.publish.proof_file import write_proof
 from sqlanon.errors import AuditError
-from sqlanon.publish.proof_file import write_proof
 
-pytest.importorskip("sqlanon.engines.postgres.engine", reason="the driver of PostgreSQL is not installed")
+pytest.importorskip("sqlanon.core.engines.postgres.engine", reason="the driver of PostgreSQL is not installed")
 dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="the driver of PostgreSQL is not installed")
 
 

@@ -12,8 +12,8 @@ import pytest
 from sqlglot import exp
 
 import sqlanon
-from sqlanon.engines.spark.held import HELD, HeldTables
-from sqlanon.sqltrees import names
+from sqlanon.core.engines.spark.held import HELD, HeldTables
+from sqlanon.core.sqltrees import names
 
 HIERARCHY = {"groups": {"lung": ["flu", "cold"], "joint": ["gout"]}}
 MODELS: dict[str, dict[str, Any]] = {

@@ -13,7 +13,7 @@ from postgres_server import Server, execute
 import sqlanon
 from sqlanon import Policy
 
-pytest.importorskip("sqlanon.engines.postgres.engine", reason="the driver of PostgreSQL is not installed")
+pytest.importorskip("sqlanon.core.engines.postgres.engine", reason="the driver of PostgreSQL is not installed")
 IGNORES_CASE = "provider = icu, locale = 'und-u-ks-level2', deterministic = false"
 SECRET = "0123456789abcdefghijklmnopqrstuvwxyz"
 

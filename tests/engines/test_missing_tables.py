@@ -11,7 +11,7 @@ from command_line import sqlanon as shell
 from postgres_server import Server, execute
 
 import sqlanon
-from sqlanon.source.opening import open_source
+from sqlanon.core.source.opening import open_source
 
 CREATED = 'CREATE TABLE patients (a INT); CREATE VIEW wards AS SELECT 1 AS a; CREATE TABLE "odd.name" (a INT);'
 

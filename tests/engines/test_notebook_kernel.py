@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from sqlanon.engines.duckdb.lanes import hide_progress
+from sqlanon.core.engines.duckdb.lanes import hide_progress
 
 
 class Kernel:

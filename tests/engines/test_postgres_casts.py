@@ -12,12 +12,12 @@ import pytest
 from postgres_server import Server
 from sqlglot import exp
 
-from sqlanon.policy.hierarchy.builders import levels as levels_of
-from sqlanon.policy.hierarchy.specs import Intervals
-from sqlanon.sqltrees.data_types import data_type
-from sqlanon.sqltrees.trees import column, table
+from sqlanon.core.hierarchies.builders import levels as levels_of
+from sqlanon.core.hierarchies.specs import Intervals
+from sqlanon.core.sqltrees.data_types import data_type
+from sqlanon.core.sqltrees.trees import column, table
 
-module = pytest.importorskip("sqlanon.engines.postgres.engine", reason="the driver of PostgreSQL is not installed")
+module = pytest.importorskip("sqlanon.core.engines.postgres.engine", reason="the driver of PostgreSQL is not installed")
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ import sqlanon
 from sqlanon.errors import EngineError, InputError
 
 postgres_engine = pytest.importorskip(
-    "sqlanon.engines.postgres.engine", reason="the driver of PostgreSQL is not installed"
+    "sqlanon.core.engines.postgres.engine", reason="the driver of PostgreSQL is not installed"
 )
 PostgresEngine = postgres_engine.PostgresEngine
 
@@ -34,7 +34,7 @@ SLEEPING = (
 )
 CLIENT = """
 import sys
-from sqlanon.engines.postgres.engine import PostgresEngine
+from sqlanon.core.engines.postgres.engine import PostgresEngine
 engine = PostgresEngine(sys.argv[1])
 print("ready", flush=True)
 engine.run("sleep", "SELECT pg_sleep(77)")

@@ -23,25 +23,25 @@ from random_worlds import random_world
 from sqlglot import exp, parse_one
 
 import sqlanon
-from sqlanon.audit.check import check_relation
-from sqlanon.compiler import release as compiler
-from sqlanon.engines.duckdb.engine import DuckDBEngine, Job
+from sqlanon.core.audit.check import check_relation
+from sqlanon.core.compiler import release as compiler
+from sqlanon.core.engines.duckdb.engine import DuckDBEngine, Job
+from sqlanon.core.evaluate.driver import run_search
+from sqlanon.core.evaluate.evaluator import Evaluator
+from sqlanon.core.evaluate.problem import build_problem
+from sqlanon.core.evaluate.snapshots import SnapshotStore
+from sqlanon.core.models.k_anonymity import KAnonymity
+from sqlanon.core.search.base import Request
+from sqlanon.core.source.encoding import encode_source
+from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.trees import bigint, column, named, number, table, total
 from sqlanon.errors import EngineError, InputError, UnsupportedError
-from sqlanon.evaluate.driver import run_search
-from sqlanon.evaluate.evaluator import Evaluator
-from sqlanon.evaluate.problem import build_problem
-from sqlanon.evaluate.snapshots import SnapshotStore
-from sqlanon.models.k_anonymity import KAnonymity
-from sqlanon.search.base import Request
-from sqlanon.source.encoding import encode_source
-from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import bigint, column, named, number, table, total
 
 postgres_engine = pytest.importorskip(
-    "sqlanon.engines.postgres.engine", reason="the driver of PostgreSQL is not installed"
+    "sqlanon.core.engines.postgres.engine", reason="the driver of PostgreSQL is not installed"
 )
 PostgresEngine = postgres_engine.PostgresEngine
-postgres_dialect = pytest.importorskip("sqlanon.engines.postgres.dialect")
+postgres_dialect = pytest.importorskip("sqlanon.core.engines.postgres.dialect")
 
 HOSTILE = ("order", 'a"b', "key_0", "n", "Case", "case", "x; DROP TABLE y", "$1", "?", "%s", "\\", "é", "n" * 63)
 SECRET = "canary-7f3a"

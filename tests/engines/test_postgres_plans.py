@@ -13,13 +13,13 @@ from postgres_server import Server, execute
 from sqlglot import exp
 
 import sqlanon
-from sqlanon.compiler import readable, readable_nodes
-from sqlanon.evaluate.problem import build_problem
-from sqlanon.source.encoding import encode_source
-from sqlanon.source.joining import open_policy_source
-from sqlanon.sqltrees import names
+from sqlanon.core.compiler import readable, readable_nodes
+from sqlanon.core.evaluate.problem import build_problem
+from sqlanon.core.source.encoding import encode_source
+from sqlanon.core.source.joining import open_policy_source
+from sqlanon.core.sqltrees import names
 
-pytest.importorskip("sqlanon.engines.postgres.engine", reason="the driver of PostgreSQL is not installed")
+pytest.importorskip("sqlanon.core.engines.postgres.engine", reason="the driver of PostgreSQL is not installed")
 
 RECORDS = 2000
 CODES = ("a", "b", "c", "d")

@@ -24,7 +24,7 @@ import sqlanon
 from sqlanon.errors import AuditError, InputError, SourceError, TargetError, UnsupportedError
 
 postgres_engine = pytest.importorskip(
-    "sqlanon.engines.postgres.engine", reason="the driver of PostgreSQL is not installed"
+    "sqlanon.core.engines.postgres.engine", reason="the driver of PostgreSQL is not installed"
 )
 dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="the driver of PostgreSQL is not installed")
 
@@ -228,7 +228,7 @@ def test_a_release_is_replaced_whole_or_not_at_all(clinic: Server, monkeypatch: 
         raise AuditError("planted", hint="")
 
     with monkeypatch.context() as patch:
-        patch.setattr("sqlanon.publish.draft.audit_release", failing)
+        patch.setattr("sqlanon.core.publish.draft.audit_release", failing)
         with pytest.raises(AuditError, match="planted"):
             sqlanon.anonymize(None, policy(output=output, **stricter))
     assert Counter(rows(clinic, f"SELECT * FROM {VIEW}", "analyst")) == before
@@ -337,7 +337,7 @@ def test_a_password_in_a_url_is_refused_and_not_repeated() -> None:
 
 
 def test_a_missing_driver_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "sqlanon.engines.postgres.engine", None)
+    monkeypatch.setitem(sys.modules, "sqlanon.core.engines.postgres.engine", None)
     with pytest.raises(InputError, match=r"driver of PostgreSQL") as raised:
         sqlanon.plan(None, policy())
     assert "sqlanon[postgres]" in raised.value.hint

@@ -13,7 +13,7 @@ from postgres_server import Server, execute
 import sqlanon
 from sqlanon.errors import EngineError, SourceError, UnsupportedError
 
-pytest.importorskip("sqlanon.engines.postgres.engine", reason="the driver of PostgreSQL is not installed")
+pytest.importorskip("sqlanon.core.engines.postgres.engine", reason="the driver of PostgreSQL is not installed")
 
 SOURCE, TARGET = "ward.visits", "anon.visits"
 RECORDS, VISIBLE = 400, 100

@@ -17,14 +17,14 @@ from interrupts import interrupted_after
 from postgres_server import Server, execute
 
 import sqlanon
-from sqlanon.audit.check import check_relation
+from sqlanon.core.audit.check import check_relation
+from sqlanon.core.models.k_anonymity import KAnonymity
+from sqlanon.core.source.opening import open_source
+from sqlanon.core.sqltrees.trees import table
 from sqlanon.errors import AuditError, EngineError
-from sqlanon.models.k_anonymity import KAnonymity
-from sqlanon.source.opening import open_source
-from sqlanon.sqltrees.trees import table
 
 postgres_engine = pytest.importorskip(
-    "sqlanon.engines.postgres.engine", reason="the driver of PostgreSQL is not installed"
+    "sqlanon.core.engines.postgres.engine", reason="the driver of PostgreSQL is not installed"
 )
 dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="the driver of PostgreSQL is not installed")
 PostgresEngine = postgres_engine.PostgresEngine
@@ -209,7 +209,7 @@ def test_a_failed_publication_leaves_the_plan_as_it_was(server: Server, monkeypa
 
     with sqlanon.plan(None, policy()) as plan:
         with monkeypatch.context() as patch:
-            patch.setattr("sqlanon.publish.draft.audit_release", failing)
+            patch.setattr("sqlanon.core.publish.draft.audit_release", failing)
             with pytest.raises(AuditError, match="planted"):
                 plan.publish(sqlanon.Output.table(TARGET))
         with pytest.raises(EngineError, match="42P01"):

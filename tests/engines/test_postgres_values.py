@@ -16,9 +16,12 @@ from sqlglot import exp
 
 import sqlanon
 from sqlanon import anonymizer
-from sqlanon.audit.check import check_relation
 from sqlanon.cli import main
-from sqlanon.compiler import encoded_source
+from sqlanon.core.audit.check import check_relation
+from sqlanon.core.compiler import encoded_source
+from sqlanon.core.models.k_anonymity import KAnonymity
+from sqlanon.core.publish import files
+from sqlanon.core.sqltrees.trees import column
 from sqlanon.errors import (
     AuditError,
     EngineError,
@@ -29,12 +32,9 @@ from sqlanon.errors import (
     TargetError,
     UnsupportedError,
 )
-from sqlanon.models.k_anonymity import KAnonymity
-from sqlanon.publish import files
-from sqlanon.sqltrees.trees import column
 
 postgres_engine = pytest.importorskip(
-    "sqlanon.engines.postgres.engine", reason="the driver of PostgreSQL is not installed"
+    "sqlanon.core.engines.postgres.engine", reason="the driver of PostgreSQL is not installed"
 )
 dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="the driver of PostgreSQL is not installed")
 

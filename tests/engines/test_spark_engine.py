@@ -20,21 +20,21 @@ import pytest
 from sqlglot import exp
 
 import sqlanon
-from sqlanon.audit.check import check_relation
-from sqlanon.compiler import release as compiler
-from sqlanon.engines.base import Job
-from sqlanon.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.audit.check import check_relation
+from sqlanon.core.compiler import release as compiler
+from sqlanon.core.engines.base import Job
+from sqlanon.core.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.evaluate.driver import run_search
+from sqlanon.core.evaluate.evaluator import Evaluator
+from sqlanon.core.evaluate.problem import build_problem
+from sqlanon.core.evaluate.snapshots import SnapshotStore
+from sqlanon.core.evaluate.transfer import transfer
+from sqlanon.core.models.k_anonymity import KAnonymity
+from sqlanon.core.search.base import Request
+from sqlanon.core.source.encoding import encode_source
+from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.trees import bigint, canonical, column, named, number, table, total
 from sqlanon.errors import EngineError, UnsupportedError
-from sqlanon.evaluate.driver import run_search
-from sqlanon.evaluate.evaluator import Evaluator
-from sqlanon.evaluate.problem import build_problem
-from sqlanon.evaluate.snapshots import SnapshotStore
-from sqlanon.evaluate.transfer import transfer
-from sqlanon.models.k_anonymity import KAnonymity
-from sqlanon.search.base import Request
-from sqlanon.source.encoding import encode_source
-from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import bigint, canonical, column, named, number, table, total
 
 HOSTILE = (
     "order",
@@ -447,7 +447,7 @@ def test_the_search_runs_on_the_cluster_with_snapshots(
     engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """``search: {where: engine}``: the same optimum, and a node rolled up from a snapshot has the same verdict."""
-    monkeypatch.setattr("sqlanon.evaluate.snapshots.SMALL", 0)
+    monkeypatch.setattr("sqlanon.core.evaluate.snapshots.SMALL", 0)
     data = hostile_records(300).select(["a.b`c", "order", "x; DROP TABLE y"])
     policy = sqlanon.Policy.from_dict(
         {

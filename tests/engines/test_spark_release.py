@@ -17,12 +17,12 @@ from sqlglot import exp
 
 import sqlanon
 from sqlanon import Output
-from sqlanon.engines.base import Place
+from sqlanon.core.engines.base import Place
+from sqlanon.core.plan.full_domain import Plan
+from sqlanon.core.source.opening import open_source
+from sqlanon.core.source.spark import Cluster
+from sqlanon.core.sqltrees.trees import column, named, number
 from sqlanon.errors import AuditError, PolicyError, SourceChangedError, SourceError, TargetError, UnsupportedError
-from sqlanon.plan.full_domain import Plan
-from sqlanon.source.opening import open_source
-from sqlanon.source.spark import Cluster
-from sqlanon.sqltrees.trees import column, named, number
 
 SECRET = "canary-7f3a"
 ROWS = 400
@@ -142,7 +142,7 @@ def test_names_are_looked_for_where_the_user_is(session: Any) -> None:
     user = session.newSession()
     user.sql("CREATE SCHEMA IF NOT EXISTS shelf")
     user.sql("USE shelf")
-    engine = importlib.import_module("sqlanon.engines.spark.engine").SparkEngine(user)
+    engine = importlib.import_module("sqlanon.core.engines.spark.engine").SparkEngine(user)
     try:
         user.sql("CREATE TABLE kept AS SELECT TIMESTAMP_NTZ '2020-01-01 00:00:00' AS at, 'x' AS n")
         user.sql("CREATE TEMPORARY VIEW shown AS SELECT 1 AS n")

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from sqlanon.disk import folders
-from sqlanon.disk.folders import LOCK, SPILL, PrivateFolder
-from sqlanon.engines.duckdb.engine import DuckDBEngine
-from sqlanon.engines.sqlite.engine import SQLiteEngine
+from sqlanon.core.disk import folders
+from sqlanon.core.disk.folders import LOCK, SPILL, PrivateFolder
+from sqlanon.core.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.engines.sqlite.engine import SQLiteEngine
 from sqlanon.errors import InputError
 
 CANARY = "canary-5b1d"
@@ -69,7 +69,7 @@ def test_an_engine_that_nobody_closed_leaves_no_folder(tmp_path: Path) -> None:
 
 KILLED = """
 import os, signal, sys
-from sqlanon.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.engines.duckdb.engine import DuckDBEngine
 engine = DuckDBEngine(settings={"temp_directory": sys.argv[1]})
 os.kill(os.getpid(), signal.SIGKILL)
 """

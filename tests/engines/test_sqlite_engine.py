@@ -20,9 +20,10 @@ from interrupts import interrupted_after
 from sqlglot import exp
 
 import sqlanon
-from sqlanon.engines.sqlite import is_sqlite
-from sqlanon.engines.sqlite.engine import SQLiteEngine
-from sqlanon.engines.sqlite.values import type_word
+from sqlanon.core.engines.sqlite import is_sqlite
+from sqlanon.core.engines.sqlite.engine import SQLiteEngine
+from sqlanon.core.engines.sqlite.values import type_word
+from sqlanon.core.sqltrees.trees import bigint, canonical, column, count_if, named, number, table
 from sqlanon.errors import (
     EngineError,
     HierarchyError,
@@ -31,7 +32,6 @@ from sqlanon.errors import (
     TargetError,
     UnsupportedError,
 )
-from sqlanon.sqltrees.trees import bigint, canonical, column, count_if, named, number, table
 
 SECRET = "canary-7f3a"
 
@@ -488,7 +488,7 @@ def test_a_library_that_is_too_old_is_refused(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_functions_of_a_library_without_mathematics_are_ours() -> None:
-    from sqlanon.engines.sqlite.values import Functions
+    from sqlanon.core.engines.sqlite.values import Functions
 
     with closing(sqlite3.connect(":memory:")) as connection:
         Functions().register_mathematics(connection.create_function)

@@ -16,8 +16,8 @@ from effort import fast_of
 from query_plans import Explained, explained, unindexed
 
 import sqlanon
-from sqlanon.audit.check import check_relation
-from sqlanon.engines.sqlite import engine as sqlite_engine
+from sqlanon.core.audit.check import check_relation
+from sqlanon.core.engines.sqlite import engine as sqlite_engine
 
 pytestmark = pytest.mark.slow
 

@@ -13,7 +13,7 @@ import pytest
 
 import sqlanon
 from sqlanon import KAnonymity, Output
-from sqlanon.sqltrees import names
+from sqlanon.core.sqltrees import names
 
 PEOPLE = [(i, str(10 + i % 3 if i % 41 else 77 + i), 20 + i % 7, i % 5) for i in range(300)]
 STATEMENTS = ("stage release", "stage beside", "write")

@@ -14,8 +14,8 @@ from sqlanon.commands.agents import tools as asking
 from sqlanon.commands.agents.places import SOURCES, TEXTS, Places
 from sqlanon.commands.agents.sieve import Sieve
 from sqlanon.commands.agents.tools import Tools
+from sqlanon.core.source.opening import open_source
 from sqlanon.errors import EngineError, SourceChangedError, SqlanonError, UnsupportedError
-from sqlanon.source.opening import open_source
 
 SECRET = "geheimnis"
 QI = ["a"]

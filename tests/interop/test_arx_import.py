@@ -20,8 +20,8 @@ from effort import seeds
 
 import sqlanon
 from sqlanon.errors import InputError, TargetError
-from sqlanon.policy.anon.convert import convert
-from sqlanon.policy.arx.columns import strptime
+from sqlanon.interop.anon.convert import convert
+from sqlanon.interop.arx.columns import strptime
 
 pytestmark = pytest.mark.slow
 

@@ -14,7 +14,7 @@ from arx_projects import Attribute, Project
 from cases import WITHOUT_COLUMN, faults, lines
 
 import sqlanon
-from sqlanon.policy.anon.convert import convert
+from sqlanon.interop.anon.convert import convert
 
 MEASURES = {
     "loss": ("Loss (0.5/1.0/1.0)", "MetricMDNMLoss"),

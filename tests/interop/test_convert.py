@@ -17,9 +17,9 @@ from policy_documents import documents, typed
 
 import sqlanon
 from sqlanon.errors import HierarchyError, InputError, PolicyError, TargetError
-from sqlanon.policy.anon.convert import WRITERS, convert
-from sqlanon.policy.anon.definition_reading import parse_definition, read_definition
-from sqlanon.policy.anon.definition_writing import write_definition
+from sqlanon.interop.anon.convert import WRITERS, convert
+from sqlanon.interop.anon.definition_reading import parse_definition, read_definition
+from sqlanon.interop.anon.definition_writing import write_definition
 
 POLICY = """
 # a comment

@@ -28,13 +28,13 @@ from sqlglot import exp
 
 from sqlanon import Policy, plan
 from sqlanon.cli import main
-from sqlanon.compiler.live import FrozenColumn, LiveView, live_view
+from sqlanon.core.models.k_anonymity import KAnonymity
 from sqlanon.errors import InputError, UnsupportedError
-from sqlanon.models.k_anonymity import KAnonymity
-from sqlanon.scripts.dbt.release import dbt_release
-from sqlanon.scripts.dbt.seeds import seed
-from sqlanon.scripts.dbt.statements import too_many_suppressed
-from sqlanon.scripts.dbt.template import Call, refuse_signs, written
+from sqlanon.interop.scripts.dbt.release import dbt_release
+from sqlanon.interop.scripts.dbt.seeds import seed
+from sqlanon.interop.scripts.dbt.statements import too_many_suppressed
+from sqlanon.interop.scripts.dbt.template import Call, refuse_signs, written
+from sqlanon.live.compiler.live import FrozenColumn, LiveView, live_view
 
 K, L = 4, 2
 NOTE = 'no"te'

@@ -18,11 +18,11 @@ from lxml import etree
 from policy_documents import as_toml, documents, texts, typed
 
 import sqlanon
+from sqlanon.core.policy import Policy
 from sqlanon.errors import InputError, PolicyError, SqlanonError
-from sqlanon.policy import Policy
-from sqlanon.policy.anon import definition_opening
-from sqlanon.policy.anon.definition_reading import parse_definition, read_definition
-from sqlanon.policy.anon.definition_writing import write_definition
+from sqlanon.interop.anon import definition_opening
+from sqlanon.interop.anon.definition_reading import parse_definition, read_definition
+from sqlanon.interop.anon.definition_writing import write_definition
 
 QUASI = {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}
 CANARY = "Zz7canaryqQ"
@@ -551,14 +551,14 @@ def test_a_damaged_definition_is_read_or_refused(at: int, inserted: str, cut: in
 
 
 def test_every_attribute_of_the_schema_says_what_its_values_are() -> None:
-    from sqlanon.policy.anon.definition_schema import _attributes
+    from sqlanon.interop.anon.definition_schema import _attributes
 
     assert all(reported for attributes in _attributes().values() for reported in attributes.values())
     assert _attributes()["k-attribute"].keys() == {"name", "priority", "hierarchy", "minimum", "limit", "uncovered"}
 
 
 def test_the_document_is_pretty_and_valid_for_any_validator() -> None:
-    from sqlanon.policy.anon.definition_schema import SCHEMA
+    from sqlanon.interop.anon.definition_schema import SCHEMA
 
     data = write_definition(parse_definition(EXAMPLE.encode(), "d.xml"))
     assert data.startswith(b"<?xml version='1.0' encoding='UTF-8'?>\n<definition version=\"1\">\n  <parameters>\n")

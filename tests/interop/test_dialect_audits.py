@@ -18,9 +18,9 @@ from effort import Block, enough, seeds
 from random_worlds import hierarchy
 
 import sqlanon
-from sqlanon.scripts.dialect_script import RELEASE, ScriptStatement, script_statements
-from sqlanon.scripts.dialects import dialect_named
-from sqlanon.scripts.warehouse import script_parts
+from sqlanon.interop.scripts.dialect_script import RELEASE, ScriptStatement, script_statements
+from sqlanon.interop.scripts.dialects import dialect_named
+from sqlanon.interop.scripts.warehouse import script_parts
 
 T = {"type": "t_closeness", "t": 0.3}
 MODELS: list[dict[str, Any]] = [

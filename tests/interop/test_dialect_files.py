@@ -22,10 +22,10 @@ from postgres_server import Server, binaries
 
 import sqlanon
 from sqlanon.cli import main
-from sqlanon.scripts import listed_rows
-from sqlanon.scripts.dialect_script import RELEASE, dialect_script
-from sqlanon.scripts.dialects import DIALECTS, dialect_named
-from sqlanon.scripts.warehouse import script_in, script_parts
+from sqlanon.interop.scripts import listed_rows
+from sqlanon.interop.scripts.dialect_script import RELEASE, dialect_script
+from sqlanon.interop.scripts.dialects import DIALECTS, dialect_named
+from sqlanon.interop.scripts.warehouse import script_in, script_parts
 
 HOSTILE = (
     "", "-", "=", "=x", 'a"b', "O'Hara", "x\ny", "c\\d", "\\.", "\\N", "NULL", "a,b", "a;b", "$x", "é", " blank ",

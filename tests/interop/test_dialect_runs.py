@@ -32,10 +32,10 @@ from random_worlds import random_world
 from sqlglot import exp
 
 import sqlanon
-from sqlanon.evaluate.evaluator import verdicts
-from sqlanon.scripts.dialect_script import NEIGHBOURS, RELEASE, neighbours, script_statements
-from sqlanon.scripts.dialects import dialect_named
-from sqlanon.scripts.warehouse import script_in, script_parts
+from sqlanon.core.evaluate.evaluator import verdicts
+from sqlanon.interop.scripts.dialect_script import NEIGHBOURS, RELEASE, neighbours, script_statements
+from sqlanon.interop.scripts.dialects import dialect_named
+from sqlanon.interop.scripts.warehouse import script_in, script_parts
 
 ENGINES = (
     "duckdb",

@@ -7,9 +7,9 @@ from typing import Any
 from dialect_world import POLICY, Ran, Table, in_duckdb, multiset, people
 
 import sqlanon
-from sqlanon.scripts.dialect_script import script_statements
-from sqlanon.scripts.dialects import dialect_named
-from sqlanon.scripts.warehouse import script_parts
+from sqlanon.interop.scripts.dialect_script import script_statements
+from sqlanon.interop.scripts.dialects import dialect_named
+from sqlanon.interop.scripts.warehouse import script_parts
 
 SMALL = ("city", "age", "disease")
 TYPES = {"VARCHAR": "STRING", "INTEGER": "INT"}

@@ -24,12 +24,12 @@ import yaml
 
 import sqlanon
 from sqlanon import extending, testing
+from sqlanon.core.policy import extensions
+from sqlanon.core.policy.keys.policy import TOP_KEYS
+from sqlanon.core.search.base import Claim
+from sqlanon.core.sqltrees.trees import table
 from sqlanon.extending import AttributeMeasure, Extensions, Parameter, Request, whole
 from sqlanon.parameters import names_of
-from sqlanon.policy import extensions
-from sqlanon.policy.keys.policy import TOP_KEYS
-from sqlanon.search.base import Claim
-from sqlanon.sqltrees.trees import table
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")

@@ -22,10 +22,10 @@ from tables import text_table
 
 import sqlanon
 from sqlanon.cli import main
+from sqlanon.core.policy.extensions import BUILT_IN
+from sqlanon.core.source.joining import open_policy_source
 from sqlanon.errors import AuditError, SourceChangedError, SourceError, TargetError
-from sqlanon.policy.extensions import BUILT_IN
-from sqlanon.policy.formats.xml import Xml
-from sqlanon.source.joining import open_policy_source
+from sqlanon.interop.formats.xml import Xml
 
 pytestmark = pytest.mark.slow
 

@@ -12,7 +12,7 @@ import pytest
 from effort import scaled, seeds
 from java_objects import Block, Constant, Object, boxed, hash_map, hash_set, serialized, simple
 
-from sqlanon.policy.arx.java_stream import JavaObject, JavaStreamError, mapping, members, read_java
+from sqlanon.interop.arx.java_stream import JavaObject, JavaStreamError, mapping, members, read_java
 
 JAVA = """
 import java.io.*;
@@ -112,7 +112,7 @@ def test_damaged_streams_end_in_an_error_or_in_data(block: range) -> None:
             found = read_java(given)
         except JavaStreamError:
             continue
-        assert found is None or type(found).__module__ in ("builtins", "sqlanon.policy.arx.java_stream")
+        assert found is None or type(found).__module__ in ("builtins", "sqlanon.interop.arx.java_stream")
 
 
 @pytest.mark.parametrize("size", range(0, scaled(60), 7))

@@ -11,12 +11,12 @@ import pytest
 from pyarrow import fs, parquet
 from sqlglot import exp
 
-from sqlanon.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.policy.paths import FilePatterns
+from sqlanon.core.source import lake, partition_columns
+from sqlanon.core.source.files import Reading
+from sqlanon.core.source.opening import open_source, other_records
 from sqlanon.errors import SourceError
-from sqlanon.policy.paths import FilePatterns
-from sqlanon.source import lake, partition_columns
-from sqlanon.source.files import Reading
-from sqlanon.source.opening import open_source, other_records
 
 MARKS = {"Delta": "_delta_log/00000000000000000000.json", "Iceberg": "metadata/v1.metadata.json", "Hudi": ".hoodie/a"}
 FILE = "visits/year=2020/part.parquet"

@@ -17,12 +17,12 @@ from pyarrow import dataset, parquet
 from sqlglot import exp
 
 import sqlanon
-from sqlanon.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.policy.paths import FilePatterns
+from sqlanon.core.source import lake
+from sqlanon.core.source.opening import open_source
+from sqlanon.core.sqltrees.trees import table
 from sqlanon.errors import InputError, SourceError, UnsupportedError
-from sqlanon.policy.paths import FilePatterns
-from sqlanon.source import lake
-from sqlanon.source.opening import open_source
-from sqlanon.sqltrees.trees import table
 
 pytestmark = pytest.mark.slow
 

@@ -17,11 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sqlanon.errors import SourceError, TargetError
-from sqlanon.policy.formats import FORMATS
-from sqlanon.policy.formats import xml_document as reading
-from sqlanon.policy.formats.safe_xml import HEAD, PIECE, refuse_doctype
-from sqlanon.policy.formats.xml import Xml
-from sqlanon.policy.formats.xml_writing import LONGEST
+from sqlanon.interop.formats import FORMATS
+from sqlanon.interop.formats import xml_document as reading
+from sqlanon.interop.formats.safe_xml import HEAD, PIECE, refuse_doctype
+from sqlanon.interop.formats.xml import Xml
+from sqlanon.interop.formats.xml_writing import LONGEST
 
 CANARY = "Zz7canaryqQ"
 HOSTILE = [

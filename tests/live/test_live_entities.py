@@ -113,7 +113,7 @@ def test_an_audit_by_persons_stands_before_the_view(
     clinic: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A view that counted records would be refused: the audit counts persons."""
-    from sqlanon.compiler import live_models
+    from sqlanon.live.compiler import live_models
 
     clinic.execute("DELETE FROM visits")
     for person in range(9):
@@ -127,12 +127,12 @@ def test_an_audit_by_persons_stands_before_the_view(
 
         return real(replace(view, entity=None))
 
-    monkeypatch.setattr("sqlanon.compiler.live.counters", of_records)
+    monkeypatch.setattr("sqlanon.live.compiler.live.counters", of_records)
     columns = {name: dict(spec) for name, spec in policy().to_dict()["columns"].items()}
     for name in ("age", "sex"):
         columns[name]["max_level"] = 0
     # the first look is at the number of rows, which is wrong here too
-    monkeypatch.setattr("sqlanon.publish.live.view._audit", lambda *_: None)
+    monkeypatch.setattr("sqlanon.live.view._audit", lambda *_: None)
     with pytest.raises(AuditError, match=r"small_classes \(2 offending\)"):
         sqlanon.anonymize(clinic, policy(suppression_limit=1, columns=columns))
     assert clinic.execute("SELECT count(*) FROM duckdb_views() WHERE view_name = 'shown'").fetchall() == [(0,)]

@@ -20,12 +20,12 @@ from sqlglot import exp
 
 import sqlanon
 from sqlanon.cli import main
-from sqlanon.compiler.epochs import EpochView
+from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.binding import bind
 from sqlanon.errors import AuditError, InputError, NoSolutionError, PolicyError, UnsupportedError
-from sqlanon.publish.live import epochs
-from sqlanon.scripts.dbt.release import refuse_release
-from sqlanon.sqltrees import names
-from sqlanon.sqltrees.binding import bind
+from sqlanon.interop.scripts.dbt.release import refuse_release
+from sqlanon.live import epochs
+from sqlanon.live.compiler.epochs import EpochView
 
 
 def random_world(random: Random) -> EpochWorld:

@@ -15,7 +15,7 @@ from postgres_server import Server, execute
 import sqlanon
 from sqlanon.errors import TargetError, UncoveredValuesError
 
-pytest.importorskip("sqlanon.engines.postgres.engine", reason="the driver of PostgreSQL is not installed")
+pytest.importorskip("sqlanon.core.engines.postgres.engine", reason="the driver of PostgreSQL is not installed")
 dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="the driver of PostgreSQL is not installed")
 
 LISTED = VALUES[:6]
@@ -182,7 +182,7 @@ def test_no_function_of_a_reader_sees_a_suppressed_record(clinic: Server) -> Non
 
 def test_a_view_is_read_once_for_all_of_its_audits(clinic: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of them would join, sort and shuffle the whole source again."""
-    from sqlanon.engines.postgres.engine import PostgresEngine
+    from sqlanon.core.engines.postgres.engine import PostgresEngine
 
     made = world()
     made.rows = [{"q0": LISTED[n % 3], "s": "ab"[n % 2], "flag": None, "person": None, "id": n} for n in range(12)]

@@ -17,9 +17,11 @@ from live_worlds import VALUES, Row, Wanted, World, ask_for_distributions, publi
 from sqlglot import exp
 
 import sqlanon
-from sqlanon.audit.check import check_relation
 from sqlanon.cli import main
-from sqlanon.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.audit.check import check_relation
+from sqlanon.core.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.models.distinct_l_diversity import DistinctLDiversity
+from sqlanon.core.models.k_anonymity import KAnonymity
 from sqlanon.errors import (
     AuditError,
     InputError,
@@ -29,10 +31,8 @@ from sqlanon.errors import (
     TargetError,
     UnsupportedError,
 )
-from sqlanon.models.distinct_l_diversity import DistinctLDiversity
-from sqlanon.models.k_anonymity import KAnonymity
-from sqlanon.policy.anon.convert import convert
-from sqlanon.publish.live import view as live
+from sqlanon.interop.anon.convert import convert
+from sqlanon.live import view as live
 
 KINDS = {"s": "VARCHAR", "flag": "BOOLEAN", "person": "VARCHAR", "id": "BIGINT"}
 

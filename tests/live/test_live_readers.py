@@ -12,12 +12,12 @@ from postgres_server import Server, execute
 from sqlglot import exp
 
 import sqlanon
-from sqlanon.compiler.live import FrozenColumn, LiveView, live_view
-from sqlanon.engines.postgres import dialect as postgres_dialect
+from sqlanon.core.engines.postgres import dialect as postgres_dialect
+from sqlanon.core.models.k_anonymity import KAnonymity
 from sqlanon.errors import EngineError, TargetError, UnsupportedError
-from sqlanon.models.k_anonymity import KAnonymity
+from sqlanon.live.compiler.live import FrozenColumn, LiveView, live_view
 
-module = pytest.importorskip("sqlanon.engines.postgres.engine", reason="the driver of PostgreSQL is not installed")
+module = pytest.importorskip("sqlanon.core.engines.postgres.engine", reason="the driver of PostgreSQL is not installed")
 dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="the driver of PostgreSQL is not installed")
 
 ROLES = ("anonymizer", "keeper", "analyst")

@@ -16,20 +16,20 @@ from live_worlds import Wanted, World, ask_for_distributions, columns_of, publis
 from postgres_server import Server
 from sqlglot import exp
 
-from sqlanon.audit.check import check_relation
-from sqlanon.compiler.live import FrozenColumn, LiveView, SensitiveColumn, live_view, refuse_models, takes_part
-from sqlanon.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.audit.check import check_relation
+from sqlanon.core.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.models.base import PrivacyModel
+from sqlanon.core.models.beta_likeness import BetaLikeness
+from sqlanon.core.models.delta_disclosure import DeltaDisclosure
+from sqlanon.core.models.delta_presence import DeltaPresence
+from sqlanon.core.models.distinct_l_diversity import DistinctLDiversity
+from sqlanon.core.models.entropy_l_diversity import EntropyLDiversity
+from sqlanon.core.models.k_anonymity import KAnonymity
+from sqlanon.core.models.recursive_l_diversity import RecursiveLDiversity
+from sqlanon.core.models.t_closeness import TCloseness
+from sqlanon.core.sqltrees.trees import table
 from sqlanon.errors import UnsupportedError
-from sqlanon.models.base import PrivacyModel
-from sqlanon.models.beta_likeness import BetaLikeness
-from sqlanon.models.delta_disclosure import DeltaDisclosure
-from sqlanon.models.delta_presence import DeltaPresence
-from sqlanon.models.distinct_l_diversity import DistinctLDiversity
-from sqlanon.models.entropy_l_diversity import EntropyLDiversity
-from sqlanon.models.k_anonymity import KAnonymity
-from sqlanon.models.recursive_l_diversity import RecursiveLDiversity
-from sqlanon.models.t_closeness import TCloseness
-from sqlanon.sqltrees.trees import table
+from sqlanon.live.compiler.live import FrozenColumn, LiveView, SensitiveColumn, live_view, refuse_models, takes_part
 
 Rows = list[tuple[Any, ...]]
 
@@ -180,7 +180,9 @@ def random_choice(world: World) -> str | None:
 
 def check_on_postgres(postgres: Server, worlds: Iterable[World], collation: str | None = None) -> None:
     """The SELECT publishes on PostgreSQL what it must."""
-    module = pytest.importorskip("sqlanon.engines.postgres.engine", reason="the driver of PostgreSQL is not installed")
+    module = pytest.importorskip(
+        "sqlanon.core.engines.postgres.engine", reason="the driver of PostgreSQL is not installed"
+    )
     engine = module.PostgresEngine(postgres.uri())
     try:
         for world in worlds:

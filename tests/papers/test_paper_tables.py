@@ -12,7 +12,7 @@ import tables_2016
 from cases import Plans
 from tables_2015 import Cell, Selection
 
-from sqlanon.search.antichain import OPTIONS, antichain
+from sqlanon.core.search.antichain import OPTIONS, antichain
 
 
 @pytest.fixture(scope="module")

@@ -14,8 +14,8 @@ from pattern_data import NURSERY, records
 from pattern_figures import CORRECTED, TABLES, WITH_EXACT, PaperTable, Printed
 from pattern_tables import Cell, line
 
-from sqlanon.plan.patterns.greedy import greedy
-from sqlanon.plan.patterns.pattern_set import all_patterns, at_most
+from sqlanon.recoding.patterns.greedy import greedy
+from sqlanon.recoding.patterns.pattern_set import all_patterns, at_most
 
 KS = [2, 3, 4, 5, 6, 7, 8, 9, 10, 25, 50, 75, 100]
 RECORDS = {"adult": 32_561, "adult2": 32_561, "nursery": 12_960, "cmc": 1_473}

@@ -19,15 +19,15 @@ import yaml
 from effort import seeds
 
 import sqlanon
+from sqlanon.assess.profiling.drafted_hierarchies import _bounds, _widths, drafted_hierarchy
+from sqlanon.assess.profiling.drafting import DECIDE, draft
+from sqlanon.assess.profiling.facts import ColumnProfile, Frequent, Profile, Spread
+from sqlanon.assess.profiling.profile import profile
+from sqlanon.assess.profiling.roles import MOST_KEPT, MOST_QUASI_IDENTIFIERS, settle_roles
+from sqlanon.assess.profiling.text import profile_lines
+from sqlanon.core.policy import as_policy
+from sqlanon.core.policy.documents import read_document
 from sqlanon.errors import InputError
-from sqlanon.policy import as_policy
-from sqlanon.policy.documents import read_document
-from sqlanon.profiling.drafted_hierarchies import _bounds, _widths, drafted_hierarchy
-from sqlanon.profiling.drafting import DECIDE, draft
-from sqlanon.profiling.facts import ColumnProfile, Frequent, Profile, Spread
-from sqlanon.profiling.profile import profile
-from sqlanon.profiling.roles import MOST_KEPT, MOST_QUASI_IDENTIFIERS, settle_roles
-from sqlanon.profiling.text import profile_lines
 
 NAMES = [
     "no", "y", "a: b", "# x", "Größe", "it's", 'say "hi"', "on", "null", "1", "1.5", "- a", "[a]", "{b}", "*", "&x",

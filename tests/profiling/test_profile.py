@@ -19,14 +19,14 @@ from engine_kinds import KINDS, SOURCE, Kind
 from people import COLUMNS, people
 
 import sqlanon
+from sqlanon.assess.profiling.facts import LOOKS, ColumnProfile, Profile
+from sqlanon.assess.profiling.measuring import Measures
+from sqlanon.assess.profiling.profile import profile_source
+from sqlanon.assess.profiling.text import WIDTH, profile_lines
+from sqlanon.core.source.opening import Source, open_source
+from sqlanon.core.source.words import kinds_of, topic_of
+from sqlanon.core.sqltrees.trees import table
 from sqlanon.errors import SourceError, UnsupportedError
-from sqlanon.profiling.facts import LOOKS, ColumnProfile, Profile
-from sqlanon.profiling.measuring import Measures
-from sqlanon.profiling.profile import profile_source
-from sqlanon.profiling.text import WIDTH, profile_lines
-from sqlanon.source.opening import Source, open_source
-from sqlanon.source.words import kinds_of, topic_of
-from sqlanon.sqltrees.trees import table
 
 ENGINES = [kind for kind in KINDS if kind.name != "spark"]
 LOOKED = {name: look for name, (look, _) in COLUMNS.items()}

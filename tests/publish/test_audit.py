@@ -11,14 +11,14 @@ import pytest
 from sqlglot import exp
 
 import sqlanon
-from sqlanon.audit.check import check_relation
-from sqlanon.audit.models import audit_of
-from sqlanon.audit.release import ReleaseClaim, audit_release
-from sqlanon.audit.represented import RepresentedClaim
-from sqlanon.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.audit.check import check_relation
+from sqlanon.core.audit.models import audit_of
+from sqlanon.core.audit.release import ReleaseClaim, audit_release
+from sqlanon.core.audit.represented import RepresentedClaim
+from sqlanon.core.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.models.k_anonymity import KAnonymity
+from sqlanon.core.models.t_closeness import TCloseness
 from sqlanon.errors import AuditError, InputError, SourceError
-from sqlanon.models.k_anonymity import KAnonymity
-from sqlanon.models.t_closeness import TCloseness
 
 MARKER = "[suppressed]"
 RELATION = exp.to_table("written", quoted=True)

@@ -21,10 +21,10 @@ from command_line import sqlanon as run_cli
 from sqlglot import exp
 
 import sqlanon
-from sqlanon.audit.beside import AT_ONCE, LIKELY, SourceColumn, judge_columns
-from sqlanon.audit.trees import TERMS
-from sqlanon.engines.base import Row
-from sqlanon.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.audit.beside import AT_ONCE, LIKELY, SourceColumn, judge_columns
+from sqlanon.core.audit.trees import TERMS
+from sqlanon.core.engines.base import Row
+from sqlanon.core.engines.duckdb.engine import DuckDBEngine
 from sqlanon.errors import IdentifyingColumnError, PolicyError, SqlanonError
 
 

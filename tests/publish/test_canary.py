@@ -12,7 +12,7 @@ import pytest
 from tables import text_table
 
 import sqlanon
-from sqlanon.policy.hierarchy.readers import check_rows, read_rows
+from sqlanon.core.hierarchies.readers import check_rows, read_rows
 
 CANARY = "Zz7canaryqQ"
 COLUMNS = ["a", "b", "c", "d"]

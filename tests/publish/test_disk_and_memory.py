@@ -22,8 +22,8 @@ from click.testing import CliRunner
 import sqlanon
 from sqlanon.cli import main
 from sqlanon.commands import run as run_command
-from sqlanon.disk import locks
-from sqlanon.disk.folders import PrivateFolder
+from sqlanon.core.disk import locks
+from sqlanon.core.disk.folders import PrivateFolder
 from sqlanon.errors import TargetError
 
 FREE = (0, 8, 24, 48, 64, 96, 160, 400)

@@ -21,11 +21,11 @@ from postgres_server import Server, execute
 from tables import text_table
 
 import sqlanon
-from sqlanon.evidence import folder as pack_folder
-from sqlanon.evidence import pack as packing
-from sqlanon.evidence.folder import is_pack
-from sqlanon.publish import recipient_certificate
+from sqlanon.core.publish import recipient_certificate
 from sqlanon.report.document import json_report
+from sqlanon.report.evidence import folder as pack_folder
+from sqlanon.report.evidence import pack as packing
+from sqlanon.report.evidence.folder import is_pack
 from sqlanon.report.html import html_report
 from sqlanon.report.markdown import markdown_report
 from sqlanon.report.summary import summarize
@@ -174,7 +174,7 @@ def test_no_value_and_no_folder_of_the_machine_is_in_any_file(
 
 
 def test_secrets_of_a_policy_are_withheld(tmp_path: Path) -> None:
-    from sqlanon.evidence.policy_paper import policy_paper
+    from sqlanon.report.evidence.policy_paper import policy_paper
 
     (tmp_path / "zip.csv").write_text("1;*\n")
     base = tmp_path / "policies"
@@ -359,7 +359,7 @@ def test_a_failure_in_any_step_leaves_no_folder_and_the_release_stands(
 
     with monkeypatch.context() as changed:
         if step == "swap":
-            changed.setattr("sqlanon.disk.writing.rename_new", fails)
+            changed.setattr("sqlanon.core.disk.writing.rename_new", fails)
         elif step == "sums_of":  # while files are being written
             changed.setattr(pack_folder, "sums_of", fails)
         else:
@@ -561,9 +561,9 @@ def test_names_cannot_break_out_of_a_table(connection: duckdb.DuckDBPyConnection
 
 
 def test_the_verb_stays_the_verb() -> None:
-    import sqlanon.evidence.papers
+    import sqlanon.report.evidence.papers
 
-    assert callable(sqlanon.evidence) and sqlanon.evidence.__module__ == "sqlanon.evidence.pack"
+    assert callable(sqlanon.evidence) and sqlanon.evidence.__module__ == "sqlanon.report.evidence.pack"
 
 
 # -- engines -----------------------------------------------------------------------------------------------------------

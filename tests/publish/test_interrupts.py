@@ -25,15 +25,15 @@ from sqlanon.cli import main
 from sqlanon.commands import run as run_command
 from sqlanon.commands.demo_world import generate
 from sqlanon.commands.signals import as_interrupts
-from sqlanon.engines.duckdb.engine import DuckDBEngine
-from sqlanon.engines.sqlite.engine import SQLiteEngine
-from sqlanon.evaluate.evaluator import Evaluator
-from sqlanon.interrupts import finishing, held, interruptible, no_return
-from sqlanon.plan.recoding.insertion import _Choice
-from sqlanon.publish import files, publication
-from sqlanon.publish.draft import Draft
-from sqlanon.publish.papers import CERTIFICATE, MANIFEST
-from sqlanon.publish.workplace import Workplace
+from sqlanon.core.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.engines.sqlite.engine import SQLiteEngine
+from sqlanon.core.evaluate.evaluator import Evaluator
+from sqlanon.core.interrupts import finishing, held, interruptible, no_return
+from sqlanon.core.publish import files, publication
+from sqlanon.core.publish.draft import Draft
+from sqlanon.core.publish.papers import CERTIFICATE, MANIFEST
+from sqlanon.core.publish.workplace import Workplace
+from sqlanon.recoding.local.insertion import _Choice
 
 SIGNALS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 STOPPED = 6
@@ -278,7 +278,7 @@ def test_an_exact_solution_that_is_interrupted_publishes_only_when_asked_to(
     policy: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
 ) -> None:
     pytest.importorskip("highspy", reason="the solver is not installed")
-    from sqlanon.plan.patterns import solver
+    from sqlanon.recoding.patterns import solver
 
     document = yaml.safe_load(policy.read_text())
     del document["suppression_limit"]
@@ -304,8 +304,8 @@ def test_an_exact_solution_that_is_interrupted_publishes_only_when_asked_to(
 
 @pytest.mark.slow
 def test_greedy_patterns_and_a_verification_end_at_an_interrupt(policy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sqlanon.plan.recoding import pattern_plan
-    from sqlanon.verification import _Verifier
+    from sqlanon.core.verification import _Verifier
+    from sqlanon.recoding.local import pattern_plan
 
     with monkeypatch.context() as patched:
         interrupted(patched, _Verifier, "_judge", 2)
@@ -420,7 +420,7 @@ def test_a_process_that_is_stopped_in_the_middle_leaves_its_folder_as_it_was(pol
     """The signal comes from another process, while the release is being audited."""
     before = contents(policy)
     script = (
-        "import sys, time; from sqlanon.publish.draft import Draft; from sqlanon.cli import main\n"
+        "import sys, time; from sqlanon.core.publish.draft import Draft; from sqlanon.cli import main\n"
         "def wait(*_):\n print('auditing', file=sys.stderr, flush=True); time.sleep(60)\n"
         "Draft.audit = wait; main()"
     )

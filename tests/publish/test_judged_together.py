@@ -13,12 +13,11 @@ from sqlglot import exp
 
 import sqlanon
 from sqlanon import anonymizer
-from sqlanon.engines.duckdb.engine import DuckDBEngine
-from sqlanon.evaluate import problem
-from sqlanon.ledger import together
+from sqlanon.core.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.evaluate import problem
+from sqlanon.core.sqltrees.trees import table
+from sqlanon.ledger import recording, together
 from sqlanon.ledger.joint import JointCounts, LabelledSource, count_joint
-from sqlanon.plan import recording
-from sqlanon.sqltrees.trees import table
 
 pytestmark = pytest.mark.slow
 

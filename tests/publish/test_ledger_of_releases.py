@@ -17,12 +17,12 @@ import pytest
 from effort import enough, seeds
 
 import sqlanon
-from sqlanon.disk.folders import PrivateFolder
-from sqlanon.disk.writing import workplace_of
+from sqlanon.core.disk.folders import PrivateFolder
+from sqlanon.core.disk.writing import workplace_of
+from sqlanon.core.source.opening import Source
 from sqlanon.ledger import database as files
 from sqlanon.ledger.review import accept_state, check_ledger_file
 from sqlanon.ledger.seals import head_file
-from sqlanon.source.opening import Source
 
 
 def publish(folder: Path, **changes: Any) -> list[dict[str, Any]]:

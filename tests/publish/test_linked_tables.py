@@ -20,9 +20,14 @@ import pytest
 from command_line import sqlanon as run_command
 
 import sqlanon
-from sqlanon.audit.linked import AuditedTable, audit_links
-from sqlanon.disk.digests import digest_of
-from sqlanon.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.audit.linked import AuditedTable, audit_links
+from sqlanon.core.disk.digests import digest_of
+from sqlanon.core.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.policy.facts import ROLES
+from sqlanon.core.policy.keys.columns import COLUMN_KEYS as ALL_COLUMN_KEYS
+from sqlanon.core.publish.papers import check_papers
+from sqlanon.core.publish.workplace import settle_left_behind
+from sqlanon.core.sqltrees.trees import table
 from sqlanon.errors import (
     AuditError,
     IdentifyingColumnError,
@@ -35,11 +40,6 @@ from sqlanon.errors import (
     UnsupportedError,
 )
 from sqlanon.parameters import names_of
-from sqlanon.policy.facts import ROLES
-from sqlanon.policy.keys.columns import COLUMN_KEYS as ALL_COLUMN_KEYS
-from sqlanon.publish.papers import check_papers
-from sqlanon.publish.workplace import settle_left_behind
-from sqlanon.sqltrees.trees import table
 from sqlanon.tables import publishing
 from sqlanon.tables.keys import COLUMN_KEYS, COLUMN_ROLES
 
@@ -327,7 +327,7 @@ def test_a_release_is_whole_or_not_there(clinic: Path, kind: dict[str, str], mon
             raise failure
 
         with monkeypatch.context() as patched:
-            patched.setattr("sqlanon.publish.workplace.Workplace.prepare", fail)
+            patched.setattr("sqlanon.core.publish.workplace.Workplace.prepare", fail)
             with pytest.raises((KeyboardInterrupt, OSError)):
                 anonymize(clinic, output=kind, if_exists="replace")
         assert digest_of(target) == digest

@@ -19,10 +19,10 @@ from effort import Block, enough, seeds
 from random_worlds import document, load, mapped_world, random_world
 
 import sqlanon
-from sqlanon.audit.check import check_relation
 from sqlanon.cli import main
-from sqlanon.engines.duckdb.engine import DuckDBEngine
-from sqlanon.sqltrees.trees import table
+from sqlanon.core.audit.check import check_relation
+from sqlanon.core.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.sqltrees.trees import table
 
 Make = Callable[[int], brute_models.World]
 
@@ -199,9 +199,9 @@ def test_check_agrees_with_publication_about_null_and_hierarchies(tmp_path: Path
 
 
 def test_a_value_that_the_reference_lacks_is_far_away(connection: duckdb.DuckDBPyConnection) -> None:
-    from sqlanon.models.beta_likeness import BetaLikeness
-    from sqlanon.models.delta_disclosure import DeltaDisclosure
-    from sqlanon.models.t_closeness import TCloseness
+    from sqlanon.core.models.beta_likeness import BetaLikeness
+    from sqlanon.core.models.delta_disclosure import DeltaDisclosure
+    from sqlanon.core.models.t_closeness import TCloseness
 
     connection.execute("CREATE TABLE r AS SELECT 'x' AS q, unnest(['a', 'new']) AS s")
     connection.execute("CREATE TABLE p AS SELECT unnest(['a', 'b']) AS s")

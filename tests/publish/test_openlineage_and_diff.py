@@ -14,7 +14,7 @@ import yaml
 from command_line import sqlanon
 
 from sqlanon.commands.run_lineage import Lineage
-from sqlanon.policy import Policy
+from sqlanon.core.policy import Policy
 from sqlanon.report.changes import HIDDEN, change_lines, changes
 
 pytestmark = pytest.mark.slow

@@ -16,13 +16,13 @@ import pytest
 from sqlglot import exp, parse_one
 
 import sqlanon
-from sqlanon.audit.release import ReleaseClaim
-from sqlanon.engines.duckdb.engine import DuckDBEngine
-from sqlanon.policy import Output
-from sqlanon.publish.order import ReleasedRows, can_be_counted, entries_of, ordered
-from sqlanon.publish.publication import publish
-from sqlanon.publish.targets import Target
-from sqlanon.sqltrees import names
+from sqlanon.core.audit.release import ReleaseClaim
+from sqlanon.core.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.policy import Output
+from sqlanon.core.publish.order import ReleasedRows, can_be_counted, entries_of, ordered
+from sqlanon.core.publish.publication import publish
+from sqlanon.core.publish.targets import Target
+from sqlanon.core.sqltrees import names
 
 ROWS = 20_000
 

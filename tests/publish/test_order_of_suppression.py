@@ -19,8 +19,8 @@ from random_worlds import document, load
 from whole_runs import compare
 
 import sqlanon
-from sqlanon.policy import Output
-from sqlanon.publish.proof_file import write_proof
+from sqlanon.core.policy import Output
+from sqlanon.core.publish.proof_file import write_proof
 
 ALONE = [("a", "x"), ("b", "y"), ("c", "x")]
 """Three records that are alone, of one loss. Without the first, the third adds two bits, and the second four."""
@@ -82,7 +82,7 @@ def test_a_verification_knows_the_order_by_itself(tmp_path: Path, monkeypatch: p
     for falls_short in (True, False):
         with monkeypatch.context() as patched:
             if falls_short:
-                patched.setattr("sqlanon.evaluate.class_values.decides", lambda measure: False)
+                patched.setattr("sqlanon.core.evaluate.class_values.decides", lambda measure: False)
             with sqlanon.plan(None, sqlanon.Policy.from_dict(wanted)) as plan:
                 assert plan.certificate.loss == (4.0 if falls_short else 2.0)
                 write_proof(plan.proof_document, certificate)

@@ -22,10 +22,10 @@ import pytest
 from command_line import sqlanon as command
 
 import sqlanon
-from sqlanon.disk.digests import digest_of
+from sqlanon.core.disk.digests import digest_of
+from sqlanon.core.publish import partitions
+from sqlanon.core.publish.papers import MANIFEST, check_papers
 from sqlanon.errors import AuditError, PolicyError, SqlanonError, TargetError, UnsupportedError
-from sqlanon.publish import partitions
-from sqlanon.publish.papers import MANIFEST, check_papers
 
 pytestmark = pytest.mark.slow
 

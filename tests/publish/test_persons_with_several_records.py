@@ -18,11 +18,11 @@ from sqlglot import exp
 from visits_world import HARMLESS, NAMING, registered_visits
 
 import sqlanon
-from sqlanon.audit.beside import JudgedColumn, SourceColumn
-from sqlanon.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.audit.beside import JudgedColumn, SourceColumn
+from sqlanon.core.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.source.beside import compared, kind_of
+from sqlanon.core.source.known import judge_published
 from sqlanon.errors import IdentifyingColumnError
-from sqlanon.source.beside import compared, kind_of
-from sqlanon.source.known import judge_published
 
 MONTH = {"month": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}}
 

@@ -17,14 +17,14 @@ from publications import CANARY, QUERY, ROWS, run
 from sqlglot import exp
 
 import sqlanon
-from sqlanon.audit.models import audit_of
-from sqlanon.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.audit.models import audit_of
+from sqlanon.core.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.models.k_anonymity import KAnonymity
+from sqlanon.core.policy import Output
+from sqlanon.core.publish.targets import Target, check_target
+from sqlanon.core.source.opening import open_source
 from sqlanon.errors import AuditError, SourceChangedError, SqlanonError, TargetError
-from sqlanon.models.k_anonymity import KAnonymity
-from sqlanon.policy import Output
-from sqlanon.policy.formats.xml import Xml
-from sqlanon.publish.targets import Target, check_target
-from sqlanon.source.opening import open_source
+from sqlanon.interop.formats.xml import Xml
 
 KINDS = ["table", "view", "release.duckdb", "release.parquet", "release.csv", "release.xml"]
 

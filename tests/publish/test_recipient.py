@@ -19,9 +19,13 @@ from reports import full_report, utility_by_hand
 from tables import text_table
 
 import sqlanon
-from sqlanon.audit.beside import JudgedColumn
-from sqlanon.audit.nulls import NullAudit
-from sqlanon.publish.ledger import Entities, Ledger
+from sqlanon.assess.relations.nulls import NullAudit
+from sqlanon.assess.risk.facts import RiskComparison
+from sqlanon.assess.risk.figures import Setting, assess
+from sqlanon.core.audit.beside import JudgedColumn
+from sqlanon.core.publish.ledger import Entities, Ledger
+from sqlanon.core.search.certificate import Certificate
+from sqlanon.core.sizes.histogram import SizeHistogram
 from sqlanon.report.document import json_report
 from sqlanon.report.html import html_report
 from sqlanon.report.markdown import markdown_report
@@ -38,10 +42,6 @@ from sqlanon.report.summary import (
     summarize_failure,
 )
 from sqlanon.report.text import text_report
-from sqlanon.risk.facts import RiskComparison
-from sqlanon.risk.figures import Setting, assess
-from sqlanon.search.certificate import Certificate
-from sqlanon.sizes.histogram import SizeHistogram
 
 NOW = "2026-01-02T03:04:05Z"
 FORMS: dict[str, Callable[..., str]] = {

@@ -15,13 +15,13 @@ from effort import Block, enough, seeds
 from random_worlds import document, load, random_release_world
 
 import sqlanon
-from sqlanon.evaluate.verified_sizes import least_removed
-from sqlanon.models.average_risk import AverageRisk
-from sqlanon.models.population_uniqueness import PopulationUniqueness
-from sqlanon.models.release import SizeCut, cut_of
-from sqlanon.models.sample_uniqueness import SampleUniqueness
-from sqlanon.sizes.histogram import SizeHistogram
-from sqlanon.sizes.population import pitman
+from sqlanon.core.evaluate.verified_sizes import least_removed
+from sqlanon.core.models.average_risk import AverageRisk
+from sqlanon.core.models.population_uniqueness import PopulationUniqueness
+from sqlanon.core.models.release import SizeCut, cut_of
+from sqlanon.core.models.sample_uniqueness import SampleUniqueness
+from sqlanon.core.sizes.histogram import SizeHistogram
+from sqlanon.core.sizes.population import pitman
 
 
 @pytest.mark.slow

@@ -107,7 +107,7 @@ def test_a_comparison_that_fails_does_not_stop_a_release(tmp_path: Path, monkeyp
 
     asked = document({"table": "released"})
     assert not warned(write(tmp_path, SAME), asked)
-    monkeypatch.setattr("sqlanon.publish.replaced.count_differences", fail)
+    monkeypatch.setattr("sqlanon.core.publish.replaced.count_differences", fail)
     source = write(tmp_path, CHANGED)
     assert not warned(source, asked)
     with duckdb.connect(str(source)) as connection:
@@ -173,7 +173,7 @@ def test_several_tables_are_compared_each(tmp_path: Path, output: dict[str, str]
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["table", "view", "live_view"])
 def test_postgres_compares_in_its_transaction(postgres: Server, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("sqlanon.engines.postgres.engine", reason="the driver of PostgreSQL is not installed")
+    pytest.importorskip("sqlanon.core.engines.postgres.engine", reason="the driver of PostgreSQL is not installed")
     execute(postgres, "DROP SCHEMA IF EXISTS replacing CASCADE", "CREATE SCHEMA replacing")
     asked = document({kind: "replacing.released"}, table="replacing.t")
 
@@ -186,7 +186,7 @@ def test_postgres_compares_in_its_transaction(postgres: Server, kind: str, monke
     assert not publish(SAME)
     wanted = "" if kind == "live_view" else ALMOST.format(3, 4)  # an old live view shows the new records
     assert wanted in publish(CHANGED)
-    module = importlib.import_module("sqlanon.risk.differencing")
+    module = importlib.import_module("sqlanon.core.publish.differences")
     bind: Callable[..., Any] = module.bind
     monkeypatch.setattr(module, "bind", lambda *a, **b: bind(*a, **b).select("1 / 0", append=True))
     assert not publish(SAME)

@@ -23,10 +23,11 @@ from reports import HOSTILE, NOW, hostile, made_by_hand, recoded_by_hand
 from tables import text_table
 
 import sqlanon
-from sqlanon.measures.base import fold
-from sqlanon.plan.recoding.recoded_plan import RecodedPlan
-from sqlanon.policy.hierarchy import specs
-from sqlanon.publish.ledger import Ledger
+from sqlanon.core.hierarchies import specs
+from sqlanon.core.measures.base import fold
+from sqlanon.core.publish.ledger import Ledger
+from sqlanon.core.search.certificate import Certificate
+from sqlanon.recoding.local.recoded_plan import RecodedPlan
 from sqlanon.report.charts import blocks, histogram, loss_scale, stacked
 from sqlanon.report.document import json_report
 from sqlanon.report.files import check_report, write_report
@@ -42,7 +43,6 @@ from sqlanon.report.summary import (
 )
 from sqlanon.report.text import cells, text_report
 from sqlanon.report.wording import count, describe_level, describe_levels, describe_proof, share, visible
-from sqlanon.search.certificate import Certificate
 
 CANARY = "Zz7canaryqQ"
 VOID = {"meta", "wbr", "col"}

@@ -14,12 +14,12 @@ from random_worlds import document, load, mapped_world, random_world
 from tables import text_table
 
 import sqlanon
-from sqlanon.lattice.nodes import Lattice
-from sqlanon.publish.proof_file import digest, write_proof
-from sqlanon.search import STRATEGIES
-from sqlanon.search.base import Claim
-from sqlanon.search.branching import Branching
-from sqlanon.search.proof import first_gap
+from sqlanon.core.lattice.nodes import Lattice
+from sqlanon.core.publish.proof_file import digest, write_proof
+from sqlanon.core.search import STRATEGIES
+from sqlanon.core.search.base import Claim
+from sqlanon.core.search.branching import Branching
+from sqlanon.core.search.proof import first_gap
 
 EXACT = ("box", "exhaustive", "best_first", "flash_two_phase")
 

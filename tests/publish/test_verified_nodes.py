@@ -16,14 +16,14 @@ from tables import text_table
 
 import sqlanon
 from sqlanon import verification
-from sqlanon.compiler import readable, readable_nodes, readable_release
-from sqlanon.engines.journal import Step
-from sqlanon.evaluate.problem import build_problem
-from sqlanon.lattice.nodes import Node
-from sqlanon.publish.proof_file import digest, write_proof
-from sqlanon.search.base import Verdict
-from sqlanon.source.encoding import encode_source
-from sqlanon.source.joining import open_policy_source
+from sqlanon.core.compiler import readable, readable_nodes, readable_release
+from sqlanon.core.engines.journal import Step
+from sqlanon.core.evaluate.problem import build_problem
+from sqlanon.core.lattice.nodes import Node
+from sqlanon.core.publish.proof_file import digest, write_proof
+from sqlanon.core.search.base import Verdict
+from sqlanon.core.source.encoding import encode_source
+from sqlanon.core.source.joining import open_policy_source
 
 
 def judged_again(connection: duckdb.DuckDBPyConnection, policy: sqlanon.Policy, nodes: list[Node]) -> list[Verdict]:

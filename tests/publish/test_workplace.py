@@ -18,14 +18,14 @@ from command_line import sqlanon as command
 from killed_publications import SCENARIOS, publish, seen
 
 import sqlanon
-from sqlanon.disk import renames
-from sqlanon.disk.digests import digest_of
-from sqlanon.disk.folders import LOCK, PrivateFolder
-from sqlanon.disk.writing import whole_file, workplace_of, write_text
+from sqlanon.core.disk import renames
+from sqlanon.core.disk.digests import digest_of
+from sqlanon.core.disk.folders import LOCK, PrivateFolder
+from sqlanon.core.disk.writing import whole_file, workplace_of, write_text
+from sqlanon.core.publish.leftovers import clean
+from sqlanon.core.publish.papers import CERTIFICATE, MANIFEST, check_papers
+from sqlanon.core.publish.workplace import RECORD, Workplace
 from sqlanon.errors import InputError, TargetError
-from sqlanon.publish.leftovers import clean
-from sqlanon.publish.papers import CERTIFICATE, MANIFEST, check_papers
-from sqlanon.publish.workplace import RECORD, Workplace
 
 SUPPORT = Path(__file__).parents[1] / "support"
 RECORDS = "a,b\n" + "".join(f"{i % 3},{i}\n" for i in range(60))

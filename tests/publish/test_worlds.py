@@ -18,7 +18,7 @@ from effort import scaled
 from tables import text_table
 
 import sqlanon
-from sqlanon.publish.proof_file import write_proof
+from sqlanon.core.publish.proof_file import write_proof
 
 UNEVEN = {"1": ("1", "123", "*"), "2": ("2", "123", "*"), "3": ("3", "123", "*"), "4": ("4", "4", "*")}
 EVEN = {"1": ("1", "12", "*"), "2": ("2", "12", "*"), "3": ("3", "34", "*"), "4": ("4", "34", "*")}
@@ -225,7 +225,7 @@ def verified(folder: Path, proof: str | None = None) -> sqlanon.Verification:
 
 
 def changed(path: Path, **keys: Any) -> None:
-    from sqlanon.publish.proof_file import digest
+    from sqlanon.core.publish.proof_file import digest
 
     document = {**json.loads(path.read_text()), **keys}
     path.write_text(json.dumps({**document, "sha256": digest(document)}))

@@ -16,13 +16,13 @@ from engine_kinds import KINDS, SOURCE, Kind, duckdb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sqlanon.engines.base import Engine
-from sqlanon.engines.duckdb.engine import DuckDBEngine
+from sqlanon.assess.risk.column_sets import ColumnSet, ColumnSets, measure_column_sets, rank_sets, singling_out
+from sqlanon.core.engines.base import Engine
+from sqlanon.core.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.source.files import Reading
+from sqlanon.core.source.opening import open_source
+from sqlanon.core.sqltrees.trees import table
 from sqlanon.errors import InputError, SourceError, UnsupportedError
-from sqlanon.risk.column_sets import ColumnSet, ColumnSets, measure_column_sets, rank_sets, singling_out
-from sqlanon.source.files import Reading
-from sqlanon.source.opening import open_source
-from sqlanon.sqltrees.trees import table
 
 NAMES = ("sex", "Größe", 'quo"te', "two words", "e")
 TEXTS = (None, "", "a", "b", "A", " ", "é", "NULL", "0")

@@ -11,9 +11,9 @@ import pytest
 from effort import enough, scaled
 from engine_kinds import KINDS, Kind, duckdb
 
-from sqlanon.engines.base import Engine
-from sqlanon.risk.differencing import Differences, count_differences
-from sqlanon.sqltrees.trees import table
+from sqlanon.core.engines.base import Engine
+from sqlanon.core.publish.differences import Differences, count_differences
+from sqlanon.core.sqltrees.trees import table
 
 Row = tuple[str | None, ...]
 EARLIER, LATER = "state_earlier", "state_later"

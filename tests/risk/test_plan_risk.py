@@ -23,8 +23,8 @@ from random_worlds import document, load, random_world
 from tables import text_table
 
 import sqlanon
+from sqlanon.assess.risk.facts import Risk, RiskComparison
 from sqlanon.errors import InputError, NoSolutionError, UnsupportedError
-from sqlanon.risk.facts import Risk, RiskComparison
 
 
 def agrees(risk: Risk, sizes: Sequence[int], suppressed: int, context: object) -> None:

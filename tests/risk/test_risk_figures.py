@@ -13,19 +13,19 @@ import pytest
 from effort import enough, scaled
 
 import sqlanon
-from sqlanon.errors import InputError
-from sqlanon.risk.figures import Setting, WeightedRisk, assess
-from sqlanon.risk.individual import individual_risks
-from sqlanon.risk.measure import weighted_risk
-from sqlanon.sizes.histogram import PopulationClasses, SizeHistogram, in_buckets
-from sqlanon.sizes.population import pitman, zayatz
-from sqlanon.sizes.special import (
+from sqlanon.assess.risk.figures import Setting, WeightedRisk, assess
+from sqlanon.assess.risk.individual import individual_risks
+from sqlanon.assess.risk.measure import weighted_risk
+from sqlanon.core.sizes.histogram import PopulationClasses, SizeHistogram, in_buckets
+from sqlanon.core.sizes.population import pitman, zayatz
+from sqlanon.core.sizes.special import (
     harmonic_sum,
     harmonic_sums,
     log_falling_ratio,
     log_gamma_ratio,
     weighted_harmonic_sum,
 )
+from sqlanon.errors import InputError
 
 ADULT = Path(__file__).resolve().parents[3] / "shared" / "data" / "adult"
 QUASI = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass", "salary-class"]

@@ -11,13 +11,13 @@ import pytest
 from effort import Block
 from engine_kinds import KINDS, SOURCE, Kind
 
-from sqlanon.engines.base import Engine
+from sqlanon.assess.risk.figures import Setting
+from sqlanon.assess.risk.measure import Sample
+from sqlanon.assess.risk.population_table import population_sample
+from sqlanon.assess.risk.relation import Beside, measure_relation
+from sqlanon.core.engines.base import Engine
+from sqlanon.core.sqltrees.trees import table
 from sqlanon.errors import InputError, SourceError
-from sqlanon.risk.figures import Setting
-from sqlanon.risk.measure import Sample
-from sqlanon.risk.population_table import population_sample
-from sqlanon.risk.relation import Beside, measure_relation
-from sqlanon.sqltrees.trees import table
 
 NAMES = ("sex", "Größe", 'quo"te')
 TEXTS = (None, "", "a", "b", "A", " ", "é", "NULL", "0")

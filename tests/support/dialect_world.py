@@ -16,10 +16,10 @@ import pyarrow as pa
 from sqlglot import exp
 
 import sqlanon
-from sqlanon.scripts.dialect_script import RELEASE, STAGED, script_statements
-from sqlanon.scripts.dialects import DIALECTS, dialect_named
-from sqlanon.scripts.dialects.base import ASOF, WIDE, Dialect, Lacks
-from sqlanon.scripts.warehouse import script_in, script_parts
+from sqlanon.interop.scripts.dialect_script import RELEASE, STAGED, script_statements
+from sqlanon.interop.scripts.dialects import DIALECTS, dialect_named
+from sqlanon.interop.scripts.dialects.base import ASOF, WIDE, Dialect, Lacks
+from sqlanon.interop.scripts.warehouse import script_in, script_parts
 
 COLUMNS = {
     "city": "VARCHAR", "age": "INTEGER", "seen": "DATE", "zip": "VARCHAR", "order": "VARCHAR", "disease": "VARCHAR",

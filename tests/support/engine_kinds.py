@@ -21,20 +21,20 @@ from postgres_server import Server
 from sqlglot import exp
 
 import sqlanon
-from sqlanon.engines.base import Engine
-from sqlanon.engines.duckdb.engine import DuckDBEngine
-from sqlanon.engines.sqlite.engine import SQLiteEngine
-from sqlanon.evaluate.evaluator import Evaluator
-from sqlanon.evaluate.problem import build_problem
-from sqlanon.evaluate.session import Session
-from sqlanon.evaluate.snapshots import SnapshotStore
-from sqlanon.plan.full_domain import Plan, search_plan
-from sqlanon.policy import Output
-from sqlanon.publish.ledger import Ledger
-from sqlanon.search.base import Problem, Request, Verdict
-from sqlanon.source.encoding import Encoding, encode_source
-from sqlanon.source.opening import Source
-from sqlanon.sqltrees.trees import table
+from sqlanon.core.engines.base import Engine
+from sqlanon.core.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.engines.sqlite.engine import SQLiteEngine
+from sqlanon.core.evaluate.evaluator import Evaluator
+from sqlanon.core.evaluate.problem import build_problem
+from sqlanon.core.evaluate.session import Session
+from sqlanon.core.evaluate.snapshots import SnapshotStore
+from sqlanon.core.plan.full_domain import Plan, search_plan
+from sqlanon.core.policy import Output
+from sqlanon.core.publish.ledger import Ledger
+from sqlanon.core.search.base import Problem, Request, Verdict
+from sqlanon.core.source.encoding import Encoding, encode_source
+from sqlanon.core.source.opening import Source
+from sqlanon.core.sqltrees.trees import table
 
 SOURCE = "t"
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from sqlanon.reference.entries import KeyEntry, entries
+from sqlanon.commands.reference.entries import KeyEntry, entries
 
 QUASI = {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}
 COLUMNS: dict[str, Any] = {

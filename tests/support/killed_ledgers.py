@@ -20,10 +20,10 @@ import killed_publications
 import ledger_worlds as worlds
 
 import sqlanon
-from sqlanon.disk.digests import digest_of
-from sqlanon.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.disk.digests import digest_of
+from sqlanon.core.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.policy import Key
 from sqlanon.ledger.releases import ReleaseLedger
-from sqlanon.policy import Key
 
 AUDITED = killed_publications.CHANGES
 

@@ -13,10 +13,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sqlanon.disk import renames
+from sqlanon.core.disk import renames
+from sqlanon.core.publish.papers import CERTIFICATE, MANIFEST, Papers, check_papers
+from sqlanon.core.publish.workplace import Workplace
 from sqlanon.errors import InputError
-from sqlanon.publish.papers import CERTIFICATE, MANIFEST, Papers, check_papers
-from sqlanon.publish.workplace import Workplace
 
 CHANGES = ("open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.chmod", "os.chown", "os.truncate", "os.link")
 """Audit events of system calls that change files; ``shutil.rmtree`` consists of some."""

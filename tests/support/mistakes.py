@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import column, named, table, total
+from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.trees import column, named, table, total
 
 
 def classes_of_records(key_names, has_population):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import sqlanon
+from sqlanon.core.models import MODELS
 from sqlanon.errors import UnsupportedError
-from sqlanon.models import MODELS
-from sqlanon.publish.live.view import refuse_policy
-from sqlanon.scripts.dbt.release import refuse_release
+from sqlanon.interop.scripts.dbt.release import refuse_release
+from sqlanon.live.view import refuse_policy
 
 FORMS: list[tuple[str, dict[str, Any]]] = [
     ("k_anonymity", {"k": 5}),

@@ -7,14 +7,14 @@ from typing import Any
 
 from sqlglot import exp, parse_one
 
-from sqlanon.audit.models import audit_of
-from sqlanon.audit.release import ReleaseClaim
-from sqlanon.engines.duckdb.engine import DuckDBEngine
-from sqlanon.models.k_anonymity import KAnonymity
-from sqlanon.policy import Output
-from sqlanon.publish.order import ReleasedRows
-from sqlanon.publish.publication import publish
-from sqlanon.publish.targets import Target
+from sqlanon.core.audit.models import audit_of
+from sqlanon.core.audit.release import ReleaseClaim
+from sqlanon.core.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.models.k_anonymity import KAnonymity
+from sqlanon.core.policy import Output
+from sqlanon.core.publish.order import ReleasedRows
+from sqlanon.core.publish.publication import publish
+from sqlanon.core.publish.targets import Target
 
 ROWS = 2000
 CANARY = "canary-7f3a9"

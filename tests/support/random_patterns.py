@@ -9,8 +9,9 @@ import duckdb
 from tables import text_table
 
 import sqlanon
-from sqlanon.engines.duckdb.engine import DuckDBEngine
-from sqlanon.plan.patterns.pattern_set import (
+from sqlanon.core.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.sqltrees import names
+from sqlanon.recoding.patterns.pattern_set import (
     Pattern,
     PatternSet,
     all_patterns,
@@ -18,7 +19,6 @@ from sqlanon.plan.patterns.pattern_set import (
     constrained,
     listed,
 )
-from sqlanon.sqltrees import names
 
 Row = tuple[str | None, ...]
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 import sqlanon
-from sqlanon.attack import first_fit, left_behind
-from sqlanon.sqltrees import names
+from sqlanon.assess.attack import first_fit, left_behind
+from sqlanon.core.sqltrees import names
 
 Text = str | None
 Row = tuple[tuple[Text, ...], Text]

@@ -5,24 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import sqlanon
-from sqlanon.audit.beside import JudgedColumn
-from sqlanon.publish.ledger import Ledger
-from sqlanon.report.story import asked, meaning_of_nulls, not_promised, promised
-from sqlanon.report.summary import (
-    AttributeSummary,
-    ClassSizes,
-    ModelSummary,
-    RecodingSummary,
-    RuleSummary,
-    RunSummary,
-    SearchSummary,
-)
-from sqlanon.report.wording import describe_proof
-from sqlanon.risk.facts import RiskComparison
-from sqlanon.risk.figures import Setting, assess
-from sqlanon.search.certificate import Certificate
-from sqlanon.sizes.histogram import SizeHistogram
-from sqlanon.utility.facts import (
+from sqlanon.assess.risk.facts import RiskComparison
+from sqlanon.assess.risk.figures import Setting, assess
+from sqlanon.assess.utility.facts import (
     Accuracy,
     Association,
     Bucket,
@@ -34,6 +19,21 @@ from sqlanon.utility.facts import (
     QueryErrors,
     Utility,
 )
+from sqlanon.core.audit.beside import JudgedColumn
+from sqlanon.core.publish.ledger import Ledger
+from sqlanon.core.search.certificate import Certificate
+from sqlanon.core.sizes.histogram import SizeHistogram
+from sqlanon.report.story import asked, meaning_of_nulls, not_promised, promised
+from sqlanon.report.summary import (
+    AttributeSummary,
+    ClassSizes,
+    ModelSummary,
+    RecodingSummary,
+    RuleSummary,
+    RunSummary,
+    SearchSummary,
+)
+from sqlanon.report.wording import describe_proof
 
 NOW = "2026-01-02T03:04:05Z"
 HOSTILE = [

@@ -24,7 +24,7 @@ SETTINGS = {
 @contextmanager
 def cluster() -> Iterator[Any]:
     """An engine on a local cluster of two executors; skips without PySpark or Java."""
-    module = pytest.importorskip("sqlanon.engines.spark.engine", reason="PySpark is not installed")
+    module = pytest.importorskip("sqlanon.core.engines.spark.engine", reason="PySpark is not installed")
     if shutil.which("java") is None:
         pytest.skip("Java is not installed")
     engine = module.SparkEngine(master="local-cluster[2,1,1024]", settings=SETTINGS)

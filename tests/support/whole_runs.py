@@ -16,7 +16,7 @@ import pytest
 from random_worlds import document, load, ordered_models
 
 import sqlanon
-from sqlanon.lattice.nodes import leq
+from sqlanon.core.lattice.nodes import leq
 
 Node = tuple[int, ...]
 Judge = Callable[[brute_models.World, Sequence[int]], brute_models.Answer]

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 
 import pytest
 
+from sqlanon.core.lattice.catalog import Attribute, Catalog
+from sqlanon.core.policy import Policy
+from sqlanon.core.publish.ledger import Ledger
+from sqlanon.core.publish.manifest import manifest
+from sqlanon.core.search.certificate import Certificate
 from sqlanon.errors import AuditError
-from sqlanon.lattice.catalog import Attribute, Catalog
-from sqlanon.policy import Policy
-from sqlanon.publish.ledger import Ledger
-from sqlanon.publish.manifest import manifest
-from sqlanon.search.certificate import Certificate
 
 
 def ledger(published: int, failing_class: int, uncovered: int, null: int, /, **changes: int) -> Ledger:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sqlanon.lattice.nodes import leq
-from sqlanon.search.antichain import OPTIONS, antichain
+from sqlanon.core.lattice.nodes import leq
+from sqlanon.core.search.antichain import OPTIONS, antichain
 
 NAMES = [name for name, _ in OPTIONS]
 

@@ -10,11 +10,11 @@ from effort import Block, enough, seeds
 from tables import text_table
 
 import sqlanon
-from sqlanon.evaluate import evaluator
-from sqlanon.lattice.nodes import leq
-from sqlanon.search import base, box, infeasible
-from sqlanon.search.base import TIE
-from sqlanon.search.proof import first_gap, rests_soundly
+from sqlanon.core.evaluate import evaluator
+from sqlanon.core.lattice.nodes import leq
+from sqlanon.core.search import base, box, infeasible
+from sqlanon.core.search.base import TIE
+from sqlanon.core.search.proof import first_gap, rests_soundly
 
 
 @pytest.mark.parametrize("most_claims", [10**6, 6])

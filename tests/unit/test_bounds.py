@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sqlanon.lattice.catalog import Attribute, Catalog
-from sqlanon.lattice.nodes import Lattice, leq
-from sqlanon.measures import MEASURES
-from sqlanon.measures.base import (
+from sqlanon.core.lattice.catalog import Attribute, Catalog
+from sqlanon.core.lattice.nodes import Lattice, leq
+from sqlanon.core.measures import MEASURES
+from sqlanon.core.measures.base import (
     AGGREGATES,
     AttributeMeasure,
     BottomFacts,
@@ -21,9 +21,9 @@ from sqlanon.measures.base import (
     bounds_under,
     fold,
 )
-from sqlanon.measures.loss import Loss
-from sqlanon.measures.precision import Precision
-from sqlanon.search.infeasible import InfeasibleBelow
+from sqlanon.core.measures.loss import Loss
+from sqlanon.core.measures.precision import Precision
+from sqlanon.core.search.infeasible import InfeasibleBelow
 
 
 @st.composite

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from effort import Block, enough, seeds
 
-from sqlanon.models import capped_shares
-from sqlanon.models.base import ColumnModel
-from sqlanon.models.beta_likeness import BetaLikeness
-from sqlanon.models.classes import ClassArrays, ValueFacts
-from sqlanon.models.delta_disclosure import DeltaDisclosure
+from sqlanon.core.models import capped_shares
+from sqlanon.core.models.base import ColumnModel
+from sqlanon.core.models.beta_likeness import BetaLikeness
+from sqlanon.core.models.classes import ClassArrays, ValueFacts
+from sqlanon.core.models.delta_disclosure import DeltaDisclosure
 
 
 def arrays(classes: list[list[int]], overall: list[int]) -> ClassArrays:

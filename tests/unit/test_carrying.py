@@ -13,16 +13,16 @@ import pytest
 from sqlglot import exp
 
 import sqlanon
-from sqlanon.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.evaluate.evaluator import Evaluator
+from sqlanon.core.evaluate.problem import build_problem
+from sqlanon.core.evaluate.snapshots import SnapshotStore
+from sqlanon.core.evaluate.transfer import transfer, transferred_tables
+from sqlanon.core.search.base import Request
+from sqlanon.core.source.encoding import encode_source
+from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.trees import table
 from sqlanon.errors import EngineError
-from sqlanon.evaluate.evaluator import Evaluator
-from sqlanon.evaluate.problem import build_problem
-from sqlanon.evaluate.snapshots import SnapshotStore
-from sqlanon.evaluate.transfer import transfer, transferred_tables
-from sqlanon.search.base import Request
-from sqlanon.source.encoding import encode_source
-from sqlanon.sqltrees import names
-from sqlanon.sqltrees.trees import table
 
 SECRET = "canary-7f3a"
 NODES = [(0, 0), (1, 0), (0, 1), (1, 1)]
@@ -114,7 +114,7 @@ class Wide:
 
 
 def catalog() -> Any:
-    return sqlanon.lattice.catalog.Catalog((), 1, 1, 0, 0, 1, 0)
+    return sqlanon.core.lattice.catalog.Catalog((), 1, 1, 0, 0, 1, 0)
 
 
 def test_counts_arrive_as_bigint_or_not_at_all() -> None:

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from sqlanon.core.publish.ledger import Entities, Ledger
 from sqlanon.errors import InputError
-from sqlanon.publish.ledger import Entities, Ledger
 from sqlanon.report.changes import HIDDEN, change_lines, changes
 from sqlanon.report.manifests import least_crowd, read_manifest
 

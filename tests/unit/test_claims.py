@@ -8,7 +8,7 @@ from random_cases import random_case
 from tables import text_table
 
 import sqlanon
-from sqlanon.lattice.nodes import leq
+from sqlanon.core.lattice.nodes import leq
 
 
 @seeds(20, 10, first=2000)

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import sqlanon
+from sqlanon.core.hierarchies.code_builders import read_populations, shipped_rows
+from sqlanon.core.policy import Policy
 from sqlanon.errors import HierarchyError
-from sqlanon.policy import Policy
-from sqlanon.policy.hierarchy.code_builders import read_populations, shipped_rows
 
 
 @pytest.mark.parametrize("spec, key, words", [

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sqlanon.engines import columns
-from sqlanon.engines.columns import numpy_column, text_column, whole_column
+from sqlanon.core.engines import columns
+from sqlanon.core.engines.columns import numpy_column, text_column, whole_column
 
 TEXTS = ["", "a", None, "ö", "\U0001f600", "a\x00b", None, "x" * 300]
 

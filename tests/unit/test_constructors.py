@@ -17,10 +17,10 @@ import yaml
 
 import sqlanon
 from sqlanon import Column, KAnonymity, Output, Policy
-from sqlanon.measures import MEASURES
-from sqlanon.models import MODELS
-from sqlanon.policy.facts import TARGETS
-from sqlanon.policy.hierarchy.specs import KINDS
+from sqlanon.core.hierarchies.specs import KINDS
+from sqlanon.core.measures import MEASURES
+from sqlanon.core.models import MODELS
+from sqlanon.core.policy.facts import TARGETS
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 QUASI = {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}

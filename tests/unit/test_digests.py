@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sqlanon.disk.digests import digest_of
+from sqlanon.core.disk.digests import digest_of
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such names")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tables import text_table
 
 import sqlanon
-from sqlanon.policy.hierarchy.readers import check_rows, read_rows
+from sqlanon.core.hierarchies.readers import check_rows, read_rows
 
 
 def qi(hierarchy: dict, **keys: object) -> dict:

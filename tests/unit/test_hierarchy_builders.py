@@ -15,15 +15,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from sqlanon.errors import HierarchyError, UnsupportedError
-from sqlanon.policy.hierarchy.builders import levels
-from sqlanon.policy.hierarchy.specs import (
+from sqlanon.core.hierarchies.builders import levels
+from sqlanon.core.hierarchies.specs import (
     Dates,
     HierarchySpec,
     Intervals,
     Redact,
     Suppress,
 )
+from sqlanon.errors import HierarchyError, UnsupportedError
 
 Texts = list[tuple[str | None, ...]]
 quick = settings(max_examples=scaled(30))

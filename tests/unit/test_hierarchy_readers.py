@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sqlanon.core.hierarchies.readers import CheckedRows, Row, check_rows, read_rows
 from sqlanon.errors import HierarchyError
-from sqlanon.policy.hierarchy.readers import CheckedRows, Row, check_rows, read_rows
 
 CANARY = "Zq7canary"
 

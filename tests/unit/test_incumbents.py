@@ -11,9 +11,9 @@ from random_cases import random_case
 from tables import text_table
 
 import sqlanon
-from sqlanon.search import box
-from sqlanon.search.base import Request
-from sqlanon.search.incumbents import LocalSearch
+from sqlanon.core.search import box
+from sqlanon.core.search.base import Request
+from sqlanon.core.search.incumbents import LocalSearch
 
 COLUMNS = 18
 

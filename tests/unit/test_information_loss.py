@@ -15,8 +15,8 @@ from effort import scaled
 from tables import text_table
 
 import sqlanon
+from sqlanon.core.search.base import Progress
 from sqlanon.errors import HierarchyError, NoSolutionError, PolicyError, SearchStoppedError
-from sqlanon.search.base import Progress
 
 LEVELS = {str(i): [f"p{i // 2}", f"q{i // 4}", "*"] for i in range(8)}
 STRATEGIES = ("box", "anon", "exhaustive", "best_first")

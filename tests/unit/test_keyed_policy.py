@@ -17,7 +17,7 @@ from effort import fast_of
 import sqlanon
 from sqlanon import Column, KAnonymity, Key, Policy
 from sqlanon.cli import main
-from sqlanon.policy import keyed as rules
+from sqlanon.core.policy import keyed as rules
 
 SECRET = bytes(range(40, 90))
 

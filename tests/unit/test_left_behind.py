@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from left_behind import nothing_left_behind
 
-from sqlanon.source import frames
+from sqlanon.core.source import frames
 
 CHANGES: dict[str, Callable[[], object]] = {
     "environment: SQLANON_TEST_LEFT": lambda: os.environ.update(SQLANON_TEST_LEFT="secret"),
@@ -22,8 +22,8 @@ CHANGES: dict[str, Callable[[], object]] = {
     "process: sys.path": lambda: sys.path.append("/nowhere"),
     "process: SIGTERM": lambda: signal.signal(signal.SIGTERM, lambda *_: None),
     "logging: handlers": lambda: logging.root.addHandler(logging.NullHandler()),
-    "sqlanon.source.frames.KINDS: its entries": frames.KINDS.clear,
-    "sqlanon.source.frames.KINDS": lambda: setattr(frames, "KINDS", {}),
+    "sqlanon.core.source.frames.KINDS: its entries": frames.KINDS.clear,
+    "sqlanon.core.source.frames.KINDS": lambda: setattr(frames, "KINDS", {}),
 }
 
 

@@ -12,9 +12,9 @@ from click.testing import CliRunner
 from tables import text_table
 
 import sqlanon
-from sqlanon.attack import reasoning
+from sqlanon.assess.attack import reasoning
 from sqlanon.cli import main
-from sqlanon.policy import LocalRecoding
+from sqlanon.core.policy import LocalRecoding
 
 
 def faults_of(**changes: Any) -> dict[str, str]:

@@ -20,15 +20,15 @@ from policy_documents import documents
 
 import sqlanon
 from sqlanon.commands.demo_world import POLICY
+from sqlanon.commands.reference.about import OWNERS
+from sqlanon.commands.reference.entries import GROUPS, entries
+from sqlanon.commands.reference.schema import policy_schema
+from sqlanon.core.hierarchies import specs
+from sqlanon.core.policy.hierarchies import WITH_ONE_VALUE, WITH_OPTIONS
+from sqlanon.core.policy.keys.policy import TOP_KEYS
+from sqlanon.core.policy.schema_line import SCHEMA_URL
+from sqlanon.core.policy.transformation import KEYS as TRANSFORMATIONS
 from sqlanon.parameters import Parameter, ValueCheck
-from sqlanon.policy.hierarchies import WITH_ONE_VALUE, WITH_OPTIONS
-from sqlanon.policy.hierarchy import specs
-from sqlanon.policy.keys.policy import TOP_KEYS
-from sqlanon.policy.schema_line import SCHEMA_URL
-from sqlanon.policy.transformation import KEYS as TRANSFORMATIONS
-from sqlanon.reference.about import OWNERS
-from sqlanon.reference.entries import GROUPS, entries
-from sqlanon.reference.schema import policy_schema
 from sqlanon.tables.keys import KEYS as TABLES_KEYS
 from sqlanon.tables.policy import TablesPolicy
 

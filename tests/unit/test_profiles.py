@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from sqlanon.evaluate.profiles import number_multisets, number_tuples
+from sqlanon.core.evaluate.profiles import number_multisets, number_tuples
 
 
 @pytest.mark.parametrize("seed", range(40))

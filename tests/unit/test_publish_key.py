@@ -9,9 +9,9 @@ import pytest
 
 import sqlanon
 from sqlanon import Column, KAnonymity, Policy, PolicyError, Publish
-from sqlanon.policy.anon.convert import convert
-from sqlanon.policy.anon.definition_reading import parse_definition
-from sqlanon.policy.anon.definition_writing import write_definition
+from sqlanon.interop.anon.convert import convert
+from sqlanon.interop.anon.definition_reading import parse_definition
+from sqlanon.interop.anon.definition_writing import write_definition
 
 AGE = {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 5}}}
 BORN = {"role": "quasi_identifier", "hierarchy": {"dates": ["year"]}}

@@ -6,11 +6,11 @@ import duckdb
 import pytest
 
 import sqlanon
-from sqlanon.evaluate.driver import run_search
-from sqlanon.evaluate.evaluator import Evaluator
-from sqlanon.policy import SearchOptions
-from sqlanon.search import box
-from sqlanon.search.base import Progress
+from sqlanon.core.evaluate.driver import run_search
+from sqlanon.core.evaluate.evaluator import Evaluator
+from sqlanon.core.policy import SearchOptions
+from sqlanon.core.search import box
+from sqlanon.core.search.base import Progress
 
 
 @pytest.mark.slow
@@ -114,9 +114,9 @@ def test_a_verdict_from_a_snapshot_equals_the_verdict_from_the_base(plan: sqlano
 
 
 def _forced(plan: sqlanon.Plan):
-    from sqlanon.compiler.batch import roll_up
-    from sqlanon.evaluate.snapshots import Snapshot
-    from sqlanon.sqltrees import names
+    from sqlanon.core.compiler.batch import roll_up
+    from sqlanon.core.evaluate.snapshots import Snapshot
+    from sqlanon.core.sqltrees import names
 
     node = (1, 1, 0, 0)
     engine = plan._session.source.engine
@@ -125,7 +125,7 @@ def _forced(plan: sqlanon.Plan):
 
 
 def _request(node):
-    from sqlanon.search.base import Request
+    from sqlanon.core.search.base import Request
 
     return Request(node, node)
 

@@ -8,8 +8,8 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from sqlanon.sqltrees import files
-from sqlanon.sqltrees.binding import bind
+from sqlanon.core.sqltrees import files
+from sqlanon.core.sqltrees.binding import bind
 
 SQL = Path(__file__).parents[2] / "sql"
 BOUND = [path for path in sorted(SQL.glob("*/*.sql")) if path.parent.name not in ("load", "macros", "stop")]

@@ -20,10 +20,10 @@ from sqlanon.cli import main
 from sqlanon.commands import usage
 from sqlanon.commands.belonging import BESIDE
 from sqlanon.commands.standard_streams import FORMATS
-from sqlanon.policy import ON_INTERRUPT
+from sqlanon.core.policy import ON_INTERRUPT
+from sqlanon.interop.scripts.dbt.template import DIALECTS as ADAPTERS
+from sqlanon.interop.scripts.dialects import DIALECTS
 from sqlanon.report.view import AUDIENCES
-from sqlanon.scripts.dbt.template import DIALECTS as ADAPTERS
-from sqlanon.scripts.dialects import DIALECTS
 
 LISTED = "import json, sys\nprint(json.dumps(sorted(sys.modules)))"
 START = {"sqlanon", "sqlanon.cli", "sqlanon.version", "sqlanon.errors", "sqlanon.interrupts", "sqlanon.commands",
@@ -82,9 +82,9 @@ def test_the_package_loads_nothing_before_it_is_asked() -> None:
 UNUSED = (
     "pandas", "lxml", "jinja2", "markupsafe", "rich", "sqlite3", "pyspark", "adbc_driver_manager", "highspy",
     "pyarrow.parquet",
-    "sqlanon.engines.sqlite.engine", "sqlanon.engines.postgres", "sqlanon.engines.spark", "sqlanon.scripts",
-    "sqlanon.policy.anon", "sqlanon.policy.formats.xml_document", "sqlanon.plan.patterns.greedy",
-    "sqlanon.plan.recoding.insertion", "sqlanon.report.html", "sqlanon.testing",
+    "sqlanon.core.engines.sqlite.engine", "sqlanon.core.engines.postgres", "sqlanon.core.engines.spark",
+    "sqlanon.interop.scripts", "sqlanon.interop.anon", "sqlanon.interop.formats.xml_document", "sqlanon.recoding.patterns.greedy",
+    "sqlanon.recoding.local.insertion", "sqlanon.report.html", "sqlanon.testing",
 )  # fmt: skip
 """What a run from CSV to Parquet by one node does not need."""
 
@@ -187,7 +187,7 @@ def test_the_package_lists_and_hands_out_what_it_has_not_loaded() -> None:
         "sqlanon.plan",
         "from sqlanon import plan",
         "import sqlanon.plan",
-        "import sqlanon.plan.release",
+        "import sqlanon.core.plan.release",
         "from sqlanon.plan import release",
         "import sqlanon.anonymizer",
         "import sqlanon.cli",
@@ -195,7 +195,7 @@ def test_the_package_lists_and_hands_out_what_it_has_not_loaded() -> None:
     ],
 )
 def test_plan_is_the_verb_whatever_is_imported_first(first: str) -> None:
-    last = "from sqlanon.plan import release\nimport sqlanon.plan.beside\nfrom sqlanon import plan\n"
+    last = "from sqlanon.plan import release\nimport sqlanon.core.plan.beside\nfrom sqlanon import plan\n"
     same = "assert sqlanon.plan is plan is sqlanon.anonymizer.plan and callable(plan)\n"
     loaded_by(f"import sqlanon\n{first}\nassert callable(sqlanon.plan)\n{last}{same}assert release.Release")
 

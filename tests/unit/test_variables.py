@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 import sqlanon
 from sqlanon.cli import main
-from sqlanon.policy.written_places import brief
+from sqlanon.core.policy.written_places import brief
 from sqlanon.report.document import report_document
 from sqlanon.report.summary import summarize, summarize_failure
 from sqlanon.tables.policy import TablesPolicy
@@ -112,7 +112,7 @@ NOT_PLACED = (
 
 @pytest.mark.parametrize(("key", "value"), PLACED, ids=lambda value: json.dumps(value))
 def test_the_keys_that_name_places_are_expanded(key: str, value: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sqlanon.policy.variables import expand
+    from sqlanon.core.policy.variables import expand
 
     monkeypatch.setenv("V", "canary")
     found, places = expand({key: value})
@@ -122,7 +122,7 @@ def test_the_keys_that_name_places_are_expanded(key: str, value: Any, monkeypatc
 
 @pytest.mark.parametrize(("key", "value"), NOT_PLACED, ids=lambda value: json.dumps(value))
 def test_nothing_else_is_expanded(key: str, value: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sqlanon.policy.variables import expand
+    from sqlanon.core.policy.variables import expand
 
     monkeypatch.setenv("V", "canary")
     assert expand({key: value}) == ({key: value}, ())
@@ -204,7 +204,7 @@ def test_a_release_and_its_papers_show_no_value(folder: Path) -> None:
 
 
 def test_an_evidence_pack_shows_no_value(folder: Path) -> None:
-    from sqlanon.evidence.policy_paper import policy_paper
+    from sqlanon.report.evidence.policy_paper import policy_paper
 
     paper = json.dumps(policy_paper(read(table="${TARGET}"), for_operator=True))
     assert "canary" not in paper and "${TARGET}" in paper

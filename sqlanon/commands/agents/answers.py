@@ -5,15 +5,15 @@ from __future__ import annotations
 from math import ceil
 from typing import Any
 
-from sqlanon.audit.check import CheckResult
+from sqlanon.assess.profiling.facts import Profile
+from sqlanon.assess.risk.facts import AT_RISK_OVER, Risk
+from sqlanon.assess.risk.figures import AT_RISK
 from sqlanon.commands.agents.looks import looks_of
 from sqlanon.commands.agents.sieve import Sieve, shown
-from sqlanon.plan.planned import Planned
-from sqlanon.plan.recoding.recoded_plan import RecodedPlan
-from sqlanon.profiling.facts import Profile
-from sqlanon.publish.ledger import Entities
-from sqlanon.risk.facts import AT_RISK_OVER, Risk
-from sqlanon.risk.figures import AT_RISK
+from sqlanon.core.audit.check import CheckResult
+from sqlanon.core.plan.planned import Planned
+from sqlanon.core.publish.ledger import Entities
+from sqlanon.recoding.local.recoded_plan import RecodedPlan
 
 OF_CLASSES = ("prosecutor_average", "distinction")
 """Figures of risk that are the classes as a share of the records."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from sqlanon.assess.profiling.facts import TAIL, ColumnProfile
+from sqlanon.assess.profiling.looks import look_of, reading_of
+from sqlanon.assess.profiling.roles import suggest
 from sqlanon.commands.agents.sieve import Sieve
-from sqlanon.profiling.facts import TAIL, ColumnProfile
-from sqlanon.profiling.looks import look_of, reading_of
-from sqlanon.profiling.roles import suggest
-from sqlanon.source.beside import kind_of
-from sqlanon.source.columns import is_scalar
+from sqlanon.core.source.beside import kind_of
+from sqlanon.core.source.columns import is_scalar
 
 FEW_VALUES = "few_values"
 """Fewer than k records have a value, or none has."""

@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlanon.engines.confined import confined
+from sqlanon.core.engines.confined import confined
+from sqlanon.core.policy.documents import read_document
+from sqlanon.core.policy.paths import is_url
+from sqlanon.core.policy.variables import KeyPath, expand, map_places
+from sqlanon.core.publish.papers import PAPERS
+from sqlanon.core.source.opening import stamp
 from sqlanon.errors import InputError, SourceChangedError
-from sqlanon.policy.documents import read_document
-from sqlanon.policy.paths import is_url
-from sqlanon.policy.variables import KeyPath, expand, map_places
-from sqlanon.publish.papers import PAPERS
-from sqlanon.source.opening import stamp
 
 POLICIES = (".yaml", ".yml", ".json", ".toml")
 SOURCES = (".duckdb", ".db", ".sqlite", ".parquet")

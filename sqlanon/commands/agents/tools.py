@@ -8,19 +8,19 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
-from sqlanon.anonymizer import encoded_session, plan, recode
+from sqlanon.assess.frontier.verb import with_point
+from sqlanon.assess.profiling.profile import profile
+from sqlanon.assess.relations.verbs import check, risk
 from sqlanon.commands.agents.answers import check_answer, plan_answer, profile_answer, risk_answer
 from sqlanon.commands.agents.places import POLICIES, TEXTS, Places
 from sqlanon.commands.agents.sieve import Sieve, shown, without_values
 from sqlanon.commands.check import model_named
 from sqlanon.commands.explain import planned_at
+from sqlanon.core.anonymizer import encoded_session, plan, recode
+from sqlanon.core.plan.planned import Planned
+from sqlanon.core.policy import Model, Policy
+from sqlanon.core.policy.paths import TEXT_ENDINGS, flat_ending, is_folder, is_url
 from sqlanon.errors import InputError, SqlanonError, UnsupportedError
-from sqlanon.frontier import with_point
-from sqlanon.plan.planned import Planned
-from sqlanon.policy import Model, Policy
-from sqlanon.policy.paths import TEXT_ENDINGS, flat_ending, is_folder, is_url
-from sqlanon.profiling.profile import profile
-from sqlanon.relations.verbs import check, risk
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""What a relation or a release reveals, and what it is good for."""

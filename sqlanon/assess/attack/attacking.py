@@ -1,0 +1,128 @@
+"""The verb: attack a release beside its source, and report what attackers find."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+from sqlanon.assess.attack import definetti, inference, linking, papers, reasoning, singling_out
+from sqlanon.assess.attack.facts import AttackReport, Finding, NotApplicable, Outcome
+from sqlanon.assess.attack.holdout import check_share, divided, open_holdout, refuse_holdout
+from sqlanon.assess.attack.world import AttackWorld, open_world
+from sqlanon.core.engines.journal import Watcher
+from sqlanon.core.policy import Policy, PolicyLike, as_policy
+from sqlanon.errors import IdentifyingColumnError, InputError, NoSolutionError, SearchStoppedError
+
+Attack = Callable[[AttackWorld], "Outcome | Iterable[Outcome]"]
+CONTROLLED: tuple[Attack, ...] = (
+    singling_out.by_quasi_identifiers,
+    singling_out.by_kept_columns,
+    singling_out.by_all_columns,
+    linking.by_register,
+    linking.by_parts,
+    inference.by_class,
+    inference.by_class_and_kept,
+    definetti.definetti,
+)
+"""The attacks that guess: they are repeated on a release with a control group."""
+ATTACKS: tuple[Attack, ...] = (
+    *CONTROLLED,
+    reasoning.by_refinement,
+    reasoning.by_downcoding,
+    reasoning.by_minimality,
+    papers.by_papers,
+)
+"""The attacks, in the order of the report; those that reason come last. Each returns a finding, or several of different
+columns, or why it has nothing to try."""
+NO_CONTROL = "none was asked for, so that the rates are those of the release alone."
+
+
+def attack(
+    release: str | os.PathLike[str],
+    policy: PolicyLike,
+    *,
+    source: object = None,
+    table: str | None = None,
+    holdout: float = 0.5,
+    seed: int = 1,
+    watch: Watcher | None = None,
+) -> AttackReport:
+    """Attack a release beside its source, and count what the attacks find.
+
+    Args:
+        release: a file; of a database file, with ``table``.
+        policy: that it was published by.
+        source: as for ``anonymize``; None takes the policy's.
+        holdout: the share of the source that the control group is drawn from: the policy is published again, in a
+            private folder, from the others. 0: no control group.
+        seed: of whatever is drawn.
+
+    Raises:
+        UnsupportedError: the policy, or the engine of its source, is none whose releases are attacked, or one that
+            cannot be published from a part of its source.
+        InputError: the release is none of this policy, or an argument is out of its range.
+        SourceError: the release or the source cannot be read.
+    """
+    policy = as_policy(policy)
+    _check(release, seed)
+    share = check_share(holdout)
+    if share is not None:
+        refuse_holdout(policy)
+    with ExitStack() as until_the_end:
+        with open_world(release, policy, source=source, table_name=table, seed=seed, watch=watch) as world:
+            outcomes = run_attacks(world, ATTACKS)
+            folder = None if share is None else until_the_end.enter_context(divided(world, share))
+        report = AttackReport(
+            release=Path(release).name,
+            records=world.records,
+            published=world.published,
+            seed=seed,
+            findings=tuple(item for item in outcomes if isinstance(item, Finding)),
+            not_applicable=tuple(item for item in outcomes if isinstance(item, NotApplicable)),
+            control=NO_CONTROL,
+            warnings=world.encoding.warnings,
+        )
+        if folder is None or share is None:
+            return report
+        return _controlled(report, folder, policy, share, watch)
+
+
+def _controlled(
+    report: AttackReport, folder: Path, policy: Policy, share: float, watch: Watcher | None
+) -> AttackReport:
+    """Return a report beside the attacks on a release with a control group."""
+    try:
+        with open_holdout(folder, policy, share, seed=report.seed, watch=watch) as world:
+            found = [item for item in run_attacks(world, CONTROLLED) if isinstance(item, Finding)]
+    except (IdentifyingColumnError, NoSolutionError, SearchStoppedError) as error:
+        reason = f"none: from {1 - share:.0%} of the source the policy publishes nothing ({type(error).__name__})."
+        return replace(report, control=reason)
+    beside = {(item.attack, item.columns): item.control for item in found if item.control is not None}
+    findings = []
+    for item in report.findings:
+        control = beside.get((item.attack, item.columns))
+        findings.append(item if control is None else item.with_control(control))
+    how = (
+        f"{world.controls:,} records, drawn at random; the policy was published again from the other "
+        f"{world.records:,}, and that release attacked."
+    )
+    return replace(report, findings=tuple(findings), control=how)
+
+
+def run_attacks(world: AttackWorld, attacks: Iterable[Attack]) -> list[Outcome]:
+    """Return what some attacks came to."""
+    found: list[Outcome] = []
+    for each in attacks:
+        outcome = each(world)
+        found += [outcome] if isinstance(outcome, Finding | NotApplicable) else outcome
+    return found
+
+
+def _check(release: object, seed: object) -> None:
+    if not isinstance(release, str | os.PathLike):
+        raise InputError("This is no path of a release.", hint='say attack("released.parquet", policy), say.')
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**31:
+        raise InputError("This is not a seed.", hint="give a whole number from 0 to 2^31 - 1.")

@@ -1,0 +1,309 @@
+"""What attacks look at: a release, its source and what an attacker knows of both, as relations of one database."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlglot import exp
+
+from sqlanon.assess.attack import statements
+from sqlanon.assess.attack.statements import IN_RELEASE, TEXT_LEVELS
+from sqlanon.core.compiler.encoded_source import COVERED
+from sqlanon.core.engines.base import Engine
+from sqlanon.core.engines.duckdb.files import partitions_relation
+from sqlanon.core.engines.journal import Watcher
+from sqlanon.core.policy import Policy
+from sqlanon.core.policy.keyed import KEYED_ROLES
+from sqlanon.core.policy.paths import is_folder
+from sqlanon.core.policy.suppression import encoded_policy
+from sqlanon.core.publish.papers import CERTIFICATE, MANIFEST
+from sqlanon.core.source.columns import check_columns, is_scalar
+from sqlanon.core.source.encoding import Encoding, encode_source
+from sqlanon.core.source.files import Reading
+from sqlanon.core.source.joining import open_policy_source
+from sqlanon.core.source.opening import Source, other_records
+from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.trees import column, count_if, count_rows, is_null, number, table
+from sqlanon.errors import EngineError, InputError, SourceError, UnsupportedError, listing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttackWorld:
+    """A release beside its source, both as relations of one engine, and as numbers (``attack.statements``).
+
+    Attributes:
+        release: its rows, without the redacted ones, by the names that the policy gives its columns.
+        source: the records of the source, by the names of the source; which take part says the encoding.
+        encoding: of the source, whose lookups say which texts each value has.
+        manifest: of the release; None without one.
+        certificate: that is beside the release; None without one.
+        seed: of whatever is drawn.
+        quasi_identifiers: in the order of ``t_<i>`` and ``v_<i>``.
+        kept, sensitive: the columns beside them that can be compared with the source, in the order of ``o_<j>``.
+        published: rows of the release.
+        records: records of the source that take part, without those of a control group.
+        controls: records of the control group; None without one.
+    """
+
+    engine: Engine
+    policy: Policy
+    release: exp.Expr
+    source: exp.Expr
+    encoding: Encoding
+    manifest: Mapping[str, Any] | None
+    certificate: Mapping[str, Any] | None
+    seed: int
+    quasi_identifiers: tuple[str, ...]
+    kept: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    published: int
+    records: int
+    controls: int | None
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The columns beside the quasi-identifiers, in the order of ``o_<j>``."""
+        return (*self.kept, *self.sensitive)
+
+
+@contextmanager
+def open_world(
+    release: str | os.PathLike[str],
+    policy: Policy,
+    *,
+    source: object = None,
+    table_name: str | None = None,
+    part: str | None = None,
+    seed: int = 1,
+    watch: Watcher | None = None,
+) -> Iterator[AttackWorld]:
+    """Read a release and its source, and number what they hold.
+
+    Args:
+        release: a file, a folder of Parquet files, or a database file with ``table_name``.
+        source: as for ``anonymize``; None takes the policy's.
+        part: a column of the source, 1 for the records of the control group and 0 for those of the release.
+
+    Raises:
+        UnsupportedError: the policy, or the engine of its source, is none whose releases are attacked.
+        InputError: the release is none of this policy.
+        SourceError: one of them cannot be read.
+    """
+    refuse_unsupported(policy)
+    opened = open_policy_source(source, policy)
+    engine = opened.engine
+    try:
+        engine.journal.watched_by(watch)
+        if not engine.has("several_sources"):
+            raise UnsupportedError(
+                f"{engine.capabilities.name}: a release is attacked beside its source in DuckDB only.",
+                hint="export the source to Parquet or a DuckDB file, and name it in a copy of the policy.",
+            )
+        if part is None:
+            check_columns(policy, opened)
+        engine.journal.report("encoding")
+        relation = _release(opened, policy, Path(release), table_name)
+        manifest = _paper(Path(release), MANIFEST)
+        certificate = _paper(Path(release), CERTIFICATE)
+        encoding = encode_source(engine, opened.relation, encoded_policy(policy), opened.readable)
+        engine.journal.report("attacking")
+        yield _prepared(_Opened(opened, policy, relation, encoding, manifest, certificate), part=part, seed=seed)
+    finally:
+        engine.journal.watched_by(None)
+        engine.close()
+
+
+def refuse_unsupported(policy: Policy) -> None:
+    """Raise UnsupportedError for policies whose releases cannot be compared with their source."""
+    instead = [asked.name for asked in policy.publish if asked.instead]
+    if instead:
+        raise UnsupportedError(
+            f"Numbers are published in place of the texts of {listing(instead)}, and which values they cover is not "
+            "in the release.",
+            hint="publish them beside the texts, as a list (publish: {age: {as: [midpoint]}}), and attack that.",
+        )
+    if policy.subset is not None:
+        raise UnsupportedError(
+            "The policy releases a subset of its source (δ-presence); who outside of it looks like whom inside is what "
+            "that model bounds.",
+            hint="sqlanon check --delta-presence judges the release.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    source: Source
+    policy: Policy
+    release: exp.Expr
+    encoding: Encoding
+    manifest: Mapping[str, Any] | None
+    certificate: Mapping[str, Any] | None
+
+
+def _release(opened: Source, policy: Policy, path: Path, table_name: str | None) -> exp.Expr:
+    """Return the rows of a release, without the redacted ones."""
+    wanted = table_name or ("release" if path.suffix.lower() == ".duckdb" else None)
+    failure = ""
+    try:
+        reading = Reading(extensions=policy.extensions)
+        if is_folder(path):  # of partitions, or as a cluster writes it
+            relation: exp.Expr = partitions_relation(path)
+        else:
+            relation = other_records(opened, str(path), wanted, reading, name=names.ATTACKED_RELEASE).relation
+        types = dict(opened.engine.columns(relation))
+    except EngineError as error:
+        failure = error.kind
+    if failure:
+        raise SourceError(f"The release {path.name!r} cannot be read ({failure}).", hint="check its path and --table.")
+    missing = [name for name in _released_names(policy) if name not in types]
+    if missing:
+        raise InputError(
+            f"The release {path.name!r} has no column {', '.join(map(repr, missing))}, which the policy publishes.",
+            hint="name a release of this policy, and with --table its table.",
+        )
+    if policy.suppressed != "redact":
+        return relation
+    redacted = statements.all_equal(_released_names(policy), names.SUPPRESSED_MARKER)
+    first = is_null(exp.cast(column(_released_names(policy)[0]), "VARCHAR"))
+    kept = exp.or_(exp.not_(exp.paren(redacted)), first)
+    return exp.select("*").from_(relation.copy()).where(kept).subquery("published")
+
+
+def _released_names(policy: Policy) -> list[str]:
+    return [item.name for item in policy.columns if item.role != "drop"]
+
+
+def _paper(release: Path, ending: str) -> Mapping[str, Any] | None:
+    """Return the manifest or the certificate beside a release; None when there is none.
+
+    Raises:
+        InputError: it is none.
+    """
+    path = release.with_name(release.name + ending)
+    if not path.is_file():
+        return None
+    found: Any = None
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        found = None
+    if not isinstance(found, Mapping):
+        raise InputError(
+            f"The file {path.name!r} beside the release cannot be read.", hint="remove it, or write the release anew."
+        )
+    return found
+
+
+def _prepared(opened: _Opened, *, part: str | None, seed: int) -> AttackWorld:
+    """Number what source and release hold, and find which class covers whom."""
+    engine, policy, encoding = opened.source.engine, opened.policy, opened.encoding
+    catalog, of_release = encoding.catalog, dict(engine.columns(opened.release))
+    quasi = [item.name for item in policy.quasi_identifiers]
+    kept, sensitive = (_compared(policy, encoding, role) for role in ("keep", "sensitive"))
+    beside = [*kept, *sensitive]
+    taking_part = encoding.source.taking_part.condition()
+    words = [(name, encoding.types[name], of_release[name]) for name in beside]
+    if quasi:
+        heights = [attribute.height for attribute in catalog.attributes]
+        engine.create("known values", names.KNOWN_VALUES, statements.known_values(heights, COVERED), replayed=False)
+        levels = _levels(opened.manifest, quasi, heights)
+        engine.create("known texts", names.KNOWN_TEXTS, statements.known_texts(levels), replayed=False)
+        several = any(len(own) > 1 for own in levels)
+        engine.create("levels of texts", TEXT_LEVELS, statements.text_levels(every=several), replayed=False)
+    if beside:
+        query = statements.known_words(opened.source.relation, opened.release, words)
+        engine.create("known words", names.KNOWN_WORDS, query, replayed=False)
+    group = number(IN_RELEASE) if part is None else exp.cast(column(part, statements.SOURCE), "INTEGER")
+    read = [(name, encoding.types[name]) for name in quasi]
+    query = statements.targets(
+        encoding.source.relation, taking_part, read, [(name, kind) for name, kind, _ in words], group
+    )
+    values = [statements.value(i) for i in range(len(quasi))]
+    query = statements.numbered_by(query, values, statements.TYPE)
+    engine.create("targets", names.TARGETS, query, replayed=False)
+    engine.create("types of targets", names.TARGET_TYPES, statements.target_types(len(quasi)), replayed=False)
+    published = _number_release(opened, words, of_release)
+    controls = exp.EQ(this=column(statements.PART), expression=number(statements.CONTROL))
+    counts = exp.select(count_rows(), count_if(controls)).from_(table(names.TARGETS))
+    [(records, of_control)] = engine.run("count targets", counts)
+    return AttackWorld(
+        engine=engine,
+        policy=policy,
+        release=opened.release,
+        source=opened.source.relation,
+        encoding=encoding,
+        manifest=opened.manifest,
+        certificate=opened.certificate,
+        seed=seed,
+        quasi_identifiers=tuple(quasi),
+        kept=tuple(kept),
+        sensitive=tuple(sensitive),
+        published=published,
+        records=int(records) - int(of_control),
+        controls=None if part is None else int(of_control),
+    )
+
+
+def _number_release(opened: _Opened, words: Sequence[tuple[str, str, str]], types: Mapping[str, str]) -> int:
+    """Number the rows and classes of the release, and return how many rows there are.
+
+    Raises:
+        InputError: it holds texts that no level of the policy has.
+    """
+    engine, encoding = opened.source.engine, opened.encoding
+    quasi = [item.name for item in opened.policy.quasi_identifiers]
+    levels = _levels(opened.manifest, quasi, [a.height for a in encoding.catalog.attributes])
+    typed = {
+        i: encoding.types[name]
+        for i, name in enumerate(quasi)
+        if encoding.types[name] != "VARCHAR" and all(encoding.columns[name].keeps_type[level] for level in levels[i])
+    }
+    query = statements.released_rows(
+        opened.release, [(name, types[name]) for name in quasi], [(name, kind) for name, _, kind in words], typed
+    )
+    texts = [statements.text(i) for i in range(len(quasi))]
+    query = statements.numbered_by(query, texts, statements.CLASS)
+    rows = engine.create("released rows", names.RELEASED_ROWS, query, replayed=False)
+    unknown = [count_if(is_null(column(name))) for name in texts]
+    strange = (
+        [*engine.run("texts of the release", exp.select(*unknown).from_(table(names.RELEASED_ROWS)))[0]]
+        if texts
+        else []
+    )
+    found = [name for name, count in zip(quasi, strange, strict=True) if count]
+    if found:
+        raise InputError(
+            f"The release holds values of {listing(found)} that no level of the policy's hierarchies has.",
+            hint="name the policy and the hierarchies that the release was made with.",
+        )
+    engine.create("released classes", names.RELEASED_CLASSES, statements.released_classes(len(quasi)), replayed=False)
+    engine.create("covering", names.COVERING, statements.covering(levels), replayed=False)
+    return rows
+
+
+def _compared(policy: Policy, encoding: Encoding, role: str) -> list[str]:
+    """Return the published columns of a role whose values can be compared with those of the source."""
+    return [
+        item.name
+        for item in policy.columns
+        if item.role == role and item.role not in KEYED_ROLES and is_scalar(encoding.types[item.name])
+    ]
+
+
+def _levels(manifest: Mapping[str, Any] | None, quasi: Sequence[str], heights: Sequence[int]) -> list[list[int]]:
+    """Return per quasi-identifier the levels at which it is published: as the manifest says, or else all."""
+    listed: Any = (manifest or {}).get("columns")
+    found = {item["name"]: item for item in listed if "name" in item} if isinstance(listed, list) else {}
+    levels = []
+    for name, height in zip(quasi, heights, strict=True):
+        item = found.get(name, {})
+        own = item.get("levels", [item["level"]] if "level" in item else [*range(height)])
+        levels.append(sorted({level for level in own if isinstance(level, int) and 0 <= level < height}))
+        levels[-1] = levels[-1] or [*range(height)]
+    return levels

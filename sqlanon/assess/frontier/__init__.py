@@ -1,0 +1,1 @@
+"""Loss against protection: the best release for each of several policies."""

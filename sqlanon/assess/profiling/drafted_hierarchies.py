@@ -1,0 +1,253 @@
+"""The hierarchy that a draft gives a quasi-identifier, by what a profile found of it.
+
+Every bound is a rounded quantile that many records lie beyond, and every threshold a round number of records: a draft
+holds no value of a record. A value that a hierarchy cannot read is published as ``*`` (``uncovered: top``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from sqlanon.assess.profiling.facts import ColumnProfile, Spread
+from sqlanon.core.hierarchies.calendar_specs import format_faults
+from sqlanon.core.source.columns import without_enum
+from sqlanon.core.source.words import kinds_of, parts_of
+
+Keys = Mapping[str, Any]
+INTERVALS = 20
+"""About so many intervals of the finest level lie between the quantiles of 5 and 95 %."""
+FACTORS = {1: 5, 2: 5, 5: 2}
+"""By the first digit of a width, how many intervals the next level joins, so that widths stay round."""
+OLDEST = 90
+"""From this age on there is one label: HIPAA Safe Harbor (45 CFR 164.514(b)(2)(i)(C))."""
+FEWEST_KEPT = 20
+"""The least threshold of ``frequent``: values that fewer records have make small classes."""
+CODES = {"id", "code", "concept", "key"}
+"""Parts of the names of columns whose numbers are codes, without an order."""
+DATED = 0.1
+"""The share of the values from which on those that look like dates are not cut to their first characters."""
+KNOWN_CODES = {"icd10": "block and chapter of ICD-10", "atc": "groups of ATC codes"}
+
+
+@dataclass(frozen=True, slots=True)
+class DraftedHierarchy:
+    """The keys of a hierarchy in a policy, with a remark on what it does, and what a person must decide of it."""
+
+    keys: Keys
+    remark: str
+    question: str | None = None
+
+    @property
+    def nodes(self) -> int:
+        """About how many levels it has, level 0 included."""
+        [(kind, options)] = self.keys.items()
+        listed = options if isinstance(options, list) else []
+        if isinstance(options, Mapping):
+            listed = options.get("levels") or [0, *(options.get("fanouts") or [])]
+        return 2 + (
+            len(listed) if kind in ("intervals", "dates", "frequent", "prefix") else 2 if kind != "suppress" else 0
+        )
+
+
+SUPPRESS: Keys = {"suppress": {}}
+
+
+def drafted_hierarchy(found: ColumnProfile, *, is_text: bool, records: int) -> DraftedHierarchy:
+    """Return the hierarchy of a quasi-identifier.
+
+    Args:
+        is_text: the source is a text file, whose columns become numbers and dates where a hierarchy needs them.
+        records: of the table.
+    """
+    texts = without_enum(found.type).upper() == "VARCHAR"
+    if found.distinct <= 2:
+        return DraftedHierarchy(SUPPRESS, "two values: published, or suppressed")
+    if 2 * found.no_codes > found.filled:  # a hierarchy of codes would publish most records as *
+        return _codes_or_values(found, records)
+    if found.looks_like == "zip":
+        return _zip(found)
+    if found.looks_like in KNOWN_CODES:
+        return DraftedHierarchy({"codes": found.looks_like}, KNOWN_CODES[found.looks_like])
+    if found.reads_as in ("date", "moment") and (texts or not found.misfits):
+        drafted = _dates(found, texts=texts, is_text=is_text)
+        if drafted is not None:
+            return drafted
+    if found.looks_like == "country" and (found.shapes.get("country_code", 0) > 0.95):
+        question = "Are these codes of ISO 3166? Otherwise take frequent."
+        return DraftedHierarchy({"codes": "countries"}, "sub-regions and regions of UN M49", question)
+    is_number = found.reads_as in ("whole", "number") and (texts or not found.misfits)
+    is_code = found.looks_like in ("postcode", "place") or bool(CODES & {*parts_of(found.name)})
+    if is_number and found.spread is not None and not is_code and found.distinct > 3:
+        return _intervals(found, found.spread)
+    if found.looks_like == "age":
+        keys = {"width": 5, "fanouts": [2, 2], "lower": 20, "upper": OLDEST}
+        return DraftedHierarchy({"intervals": keys}, "intervals of 5, 10, 20, with open ends; what is no number as *")
+    return _codes_or_values(found, records)
+
+
+def _zip(found: ColumnProfile) -> DraftedHierarchy:
+    question = (
+        "Are these ZIP codes of the United States? Otherwise write prefix: [3, 2, 1]. For HIPAA add min_level: 1, and "
+        "give current populations (zip3: {populations: FILE})."
+    )
+    return DraftedHierarchy({"zip3": {}}, "three digits, areas of few people as 000; then one digit", question)
+
+
+def _dates(found: ColumnProfile, *, texts: bool, is_text: bool) -> DraftedHierarchy | None:
+    """Return calendar periods; None for texts whose format cannot be read."""
+    years = (found.spread.high - found.spread.low) if found.spread is not None else 0
+    levels = ["month", "quarter", "year", *(["decade"] if years >= 10 else [])]
+    if found.reads_as == "moment":
+        levels.insert(0, "day")
+    keys: dict[str, Any] = {"dates": levels}
+    converted = is_text and not found.misfits and found.date_format is None
+    if texts and not converted:
+        written = found.date_format or "%Y-%m-%d" + (" %H:%M:%S" if found.reads_as == "moment" else "")
+        if any(format_faults(written)):
+            return None
+        keys = {"dates": {"levels": levels, "format": written}}
+    question = None
+    if found.looks_like == "birth_date":
+        question = (
+            "Are ages enough? Then say at which day, instead of dates: ages: {at: YEAR-MONTH-DAY, fanouts: [5, 2, 2]}, "
+            "which also joins all ages of 90 and over."
+        )
+    if found.ambiguous:
+        question = " ".join(filter(None, [question, "Is the day before the month? All values can be read either way."]))
+    return DraftedHierarchy(keys, ", then ".join(levels).replace("_", " "), question)
+
+
+def _intervals(found: ColumnProfile, spread: Spread) -> DraftedHierarchy:
+    """Return round intervals between round quantiles, with open ends."""
+    if found.looks_like in ("latitude", "longitude"):
+        cells = [Decimal("0.01"), Decimal("0.1")][spread.places < 2 or spread.high - spread.low > 20 :]
+        keys = {"width": _number(cells[0]), "fanouts": [10, 10]}
+        remark = "grid cells, about 111 km a degree of latitude"
+        return DraftedHierarchy({"intervals": keys}, remark)
+    if found.looks_like == "age":
+        width, fanouts = Decimal(5), [2, 2]
+    else:
+        width, fanouts = _widths(spread)
+    keys = {"width": _number(width), "fanouts": fanouts}
+    low, high = _bounds(spread, width)
+    if found.looks_like == "age":
+        high = min(high, Decimal(OLDEST)) if high is not None else None
+    if low is not None and high is not None and low < high:
+        keys |= {"lower": _number(low), "upper": _number(high)}
+    if not fanouts:
+        del keys["fanouts"]
+    widths = [width * math.prod(fanouts[:depth]) for depth in range(len(fanouts) + 1)]
+    remark = f"intervals of {', '.join(str(_number(item)) for item in widths)}"
+    if "lower" in keys:
+        remark += " between round quantiles, with open ends"
+    question = None
+    if found.looks_like == "category":
+        question = (
+            "Are these numbers in an order? If they are codes of kinds, write groups: {…} or suppress: {} instead."
+        )
+    return DraftedHierarchy({"intervals": keys}, remark, question)
+
+
+def _widths(spread: Spread) -> tuple[Decimal, list[int]]:
+    """Return the least width, of one digit, and fan-outs up to half of the range."""
+    low, high = (spread.q05, spread.q95) if spread.q95 > spread.q05 else (spread.low, spread.high)
+    span = Decimal(str(high)) - Decimal(str(low))
+    least = Decimal(2).scaleb(-spread.places)  # one step of the numbers themselves would join nothing
+    wanted = max(span / INTERVALS, least)
+    unit = Decimal(1).scaleb(wanted.adjusted())
+    digit = next(digit for digit in (1, 2, 5, 10) if digit * unit >= wanted)
+    width, fanouts = digit * unit, list[int]()
+    joined = width
+    while joined * FACTORS[_first_digit(joined)] <= span / 2 and len(fanouts) < 4:
+        fanouts.append(FACTORS[_first_digit(joined)])
+        joined *= fanouts[-1]
+    return width, fanouts
+
+
+def _first_digit(number: Decimal) -> int:
+    return number.normalize().as_tuple().digits[0]
+
+
+def _bounds(spread: Spread, step: Decimal) -> tuple[Decimal | None, Decimal | None]:
+    """Return the outer quantiles, rounded inward to a step; None where no whole step lies between them."""
+    low = -(-Decimal(str(spread.low)) // step) * step
+    high = Decimal(str(spread.high)) // step * step
+    low = low if low >= Decimal(str(spread.low)) else low + step
+    high = high if high <= Decimal(str(spread.high)) else high - step
+    return (low, high) if high - low >= 2 * step else (None, None)
+
+
+def _number(value: Decimal) -> int | float:
+    """Return a number as a policy shows it best."""
+    return int(value) if value == value.to_integral_value() else float(value)
+
+
+def _codes_or_values(found: ColumnProfile, records: int) -> DraftedHierarchy:
+    """Return prefixes of codes of one length that are many, or frequent values; suppression where neither helps."""
+    lengths = found.lengths
+    if found.looks_like != "postcode" and (found.shapes.get("date_like", 0) > DATED or _is_called_a_date(found)):
+        question = (
+            "Are these dates? Write them in one way where they are made; then dates: [month, quarter, year] reads them."
+        )
+        thresholds = _thresholds(found, records)  # first characters would hide the year of some and keep their day
+        keys = {"frequent": thresholds} if thresholds else SUPPRESS
+        return DraftedHierarchy(keys, _kept(found) if thresholds else "published, or suppressed", question)
+    coded = found.looks_like == "postcode" or found.shapes.get("code", 0) > 0.95
+    many = found.distinct > 50 and not _thresholds(found, records, at_most=0.5)
+    if lengths is not None and lengths.longest >= 3 and (found.looks_like == "postcode" or (coded and many)):
+        longest = min(lengths.longest - 1, 6)
+        return DraftedHierarchy({"prefix": list(range(longest, 0, -1))[:5]}, "first characters, fewer at each level")
+    thresholds = _thresholds(found, records)
+    if thresholds:
+        question = (
+            "Do values belong together (regions, kinds)? Groups of your own (groups: {…}) lose less than frequent."
+        )
+        return DraftedHierarchy({"frequent": thresholds}, _kept(found), question if found.distinct > 8 else None)
+    return DraftedHierarchy(SUPPRESS, "published, or suppressed; values: " + _how_many(found))
+
+
+def _is_called_a_date(found: ColumnProfile) -> bool:
+    return bool({"date", "birth_date"} & {*kinds_of(found.name)}) and found.reads_as == "text"
+
+
+def _how_many(found: ColumnProfile) -> str:
+    return "few" if found.distinct <= 20 else "many"
+
+
+def _kept(found: ColumnProfile) -> str:
+    return "values that so many records have are kept, the others are one group"
+
+
+def _thresholds(found: ColumnProfile, records: int, *, at_most: float = 1.0) -> list[int]:
+    """Return round numbers of records that ever fewer values have; each keeps some value, and groups two at least.
+
+    Args:
+        at_most: the share of the records that the first threshold may leave in the group.
+    """
+    result: list[int] = []
+    before = found.distinct
+    for item in sorted(found.frequent, key=lambda frequent: frequent.at_least):
+        if item.at_least < FEWEST_KEPT or not 0 < item.values < before or found.distinct - item.values < 2:
+            continue
+        if not result and found.filled - item.records > at_most * found.filled:
+            return []
+        number = _round_up(item.at_least)
+        if result and number <= result[-1]:
+            continue
+        result.append(number)
+        before = item.values
+    return result[:4]
+
+
+def _round_up(number: int) -> int:
+    """Return a number with two digits that are not zero, at most.
+
+    >>> _round_up(302), _round_up(20), _round_up(1509)
+    (310, 20, 1600)
+    """
+    unit: int = 10 ** max(0, len(str(number)) - 2)
+    return -(-number // unit) * unit

@@ -1,0 +1,276 @@
+"""The facts of a profile. They hold counts, shares and rounded bounds, and never a value of a record.
+
+What is near the edge of a distribution is a value of few records. So a spread is made of quantiles that leave at least
+``TAIL`` records on each side, rounded outward; lengths likewise (``core/source/widths.py`` gives the reason).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from sqlanon.assess.risk.column_sets import ColumnSets
+from sqlanon.core.display.cards import WithCard
+
+TAIL = 10
+"""Records that lie at or beyond a bound, at least."""
+FEWEST_FOR_SPREAD = 4 * TAIL
+"""Records with a number, or a date, without which no spread is given."""
+THRESHOLDS = (5, 20, 50, 100, 1000)
+"""The numbers of records for which a profile counts the values that so many have; 1 % and 5 % of the records too."""
+
+LOOKS = (
+    "empty", "constant", "identifier", "uuid", "email", "phone", "name", "address", "url", "ip", "birth_date", "date",
+    "moment", "year", "age", "zip", "postcode", "place", "country", "latitude", "longitude", "coordinates", "icd10",
+    "atc", "free_text", "amount", "number", "flag", "category", "other",
+)  # fmt: skip
+"""What a column can look like."""
+ROLES = ("identifier", "quasi_identifier", "sensitive", "keep", "drop")
+"""The roles that a profile suggests."""
+DROPPED = ("identifier", "drop")
+"""Those that a policy drops: what identifies a person by itself, and what is left out for another reason."""
+
+
+def percent(share: float) -> str:
+    """Return a share in words: 100 % is all, and 0 % none.
+
+    >>> percent(0.5), percent(0.9996), percent(0.0004), percent(1.0), percent(0.123)
+    ('50 %', '> 99.9 %', '< .1 %', '100 %', '12.3 %')
+    """
+    if 0 < share < 0.001:
+        return "< .1 %"
+    if 0.999 < share < 1:
+        return "> 99.9 %"
+    return f"{100 * share:.1f}".removesuffix(".0") + " %"
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Where the numbers of a column lie, or the years of its dates: rounded quantiles, of many records each.
+
+    Attributes:
+        low, high: the quantiles of 1 and 99 %, or further inside where fewer than ``TAIL`` records lie there and
+            beyond, rounded outward.
+        q05, q25, q50, q75, q95: quantiles, rounded to the next ``step``.
+        places: digits after the point that nearly all numbers have at most; 0: whole numbers.
+    """
+
+    low: float
+    q05: float
+    q25: float
+    q50: float
+    q75: float
+    q95: float
+    high: float
+    step: float
+    places: int = 0
+
+    @property
+    def quartiles(self) -> tuple[float, float, float]:
+        """The quantiles of 25, 50 and 75 %."""
+        return (self.q25, self.q50, self.q75)
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """How many characters the texts of a column have.
+
+    Attributes:
+        shortest, longest: at least ``TAIL`` records are no longer, and no shorter.
+        median: of the records.
+        usual: the most frequent length, and ``usual_share`` of the records have it.
+    """
+
+    shortest: int
+    median: int
+    longest: int
+    usual: int
+    usual_share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Frequent:
+    """How many values at least so many records have, and how many records these are."""
+
+    at_least: int
+    values: int
+    records: int
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnProfile:
+    """What was found of a column.
+
+    Attributes:
+        type: in DuckDB's words, without the values of an ENUM; all columns of a CSV file are VARCHAR.
+        empty: records with a text without a character, or with blanks alone.
+        distinct: values, NULL not counted; ``alone``: records whose value nobody else has.
+        exact: False where both were estimated from a part of the values.
+        most: records with the most frequent value.
+        reads_as: ``whole``, ``number``, ``date``, ``moment`` or ``text``: what at least 95 % of the records with a
+            value read as, whatever the type.
+        misfits: records with a value that do not read so.
+        no_codes: records with a value that is no code of the system that the column looks like (ICD-10, countries, …).
+        date_format: of dates that are written otherwise than 2024-12-31, in the words of STRPTIME.
+        ambiguous: day and month could change places in all values.
+        number_share: of the records with a value, those that read as a number.
+        looks_like: one of ``LOOKS``, and ``because`` of what.
+        topic: what its name is about (``sex``, ``health``, …).
+        role: one of ``ROLES``; ``reason`` is a sentence, and ``question`` what a person must decide.
+        otherwise: the role that it would have if a person answered the question otherwise; None without such a one.
+        follows_from: of a column with the role ``keep``: those published as they are whose values give its value away.
+        shapes: share of the values that have a shape (``assess/profiling/shapes.py``), where it is not 0.
+        examined: values that shapes, lengths and spread were taken from.
+        separation: the share of pairs of records that differ in the column; None with fewer than two records.
+    """
+
+    name: str
+    type: str
+    records: int
+    nulls: int
+    empty: int
+    distinct: int
+    alone: int
+    most: int = 0
+    exact: bool = True
+    reads_as: str = "text"
+    misfits: int = 0
+    no_codes: int = 0
+    date_format: str | None = None
+    ambiguous: bool = False
+    number_share: float = 0.0
+    looks_like: str = "other"
+    because: str = ""
+    topic: str | None = None
+    role: str = "keep"
+    reason: str = ""
+    question: str | None = None
+    otherwise: str | None = None
+    follows_from: tuple[str, ...] = ()
+    spread: Spread | None = None
+    lengths: Lengths | None = None
+    frequent: tuple[Frequent, ...] = ()
+    shapes: Mapping[str, float] = field(default_factory=dict)
+    examined: int = 0
+    separation: float | None = None
+
+    @property
+    def filled(self) -> int:
+        """The records with a value that is not NULL."""
+        return self.records - self.nulls
+
+    @property
+    def policy_role(self) -> str:
+        """The role in a policy: what identifies a person by itself is dropped."""
+        return "drop" if self.role in DROPPED else self.role
+
+    @property
+    def uniqueness(self) -> float:
+        """The share of the records with a value whose value nobody else has."""
+        return self.alone / self.filled if self.filled else 0.0
+
+    @property
+    def distinction(self) -> float:
+        """The distinct values as a share of the records with a value."""
+        return self.distinct / self.filled if self.filled else 0.0
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether it holds numbers and other texts."""
+        return self.reads_as == "text" and 0.05 <= self.number_share < 0.95
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        found = {name: getattr(self, name) for name in (
+            "name", "type", "looks_like", "because", "topic", "role", "reason", "question", "records", "nulls", "empty",
+            "distinct", "alone", "exact", "uniqueness", "distinction", "separation", "reads_as", "misfits",
+            "date_format", "ambiguous", "number_share", "examined",
+        )}  # fmt: skip
+        found["spread"] = asdict(self.spread) if self.spread is not None else None
+        found["lengths"] = asdict(self.lengths) if self.lengths is not None else None
+        found["frequent"] = [asdict(item) for item in self.frequent]
+        found["shapes"] = dict(self.shapes)
+        found["follows_from"] = list(self.follows_from)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class RankedSet:
+    """A set of columns that singles records out, with a sentence about it."""
+
+    columns: tuple[str, ...]
+    uniques: int
+    records: int
+    sentence: str
+
+    @property
+    def share(self) -> float:
+        """The share of the records that the set singles out."""
+        return self.uniques / self.records if self.records else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return {
+            "columns": list(self.columns), "uniques": self.uniques, "share": self.share, "sentence": self.sentence,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Profile(WithCard):
+    """What a table holds; for the operator, because its counts are exact.
+
+    Attributes:
+        source, table: as they were given; None where a file has no tables.
+        csv: the options of CSV that were given, as a policy has them under ``csv``.
+        engine: the database that counted.
+        is_text: the source is a text file, whose columns are texts until a policy says otherwise.
+        candidates: the columns whose sets were looked at; ``sets`` is None where there is none.
+        is_frame: the source is a frame or an open connection, and ``source`` what it is called.
+        kept_together: all columns that would be published as they are, as one set; None with fewer than two.
+    """
+
+    source: str
+    table: str | None
+    csv: Mapping[str, Any]
+    engine: str
+    is_text: bool
+    records: int
+    columns: tuple[ColumnProfile, ...]
+    candidates: tuple[str, ...] = ()
+    sets: ColumnSets | None = None
+    ranking: tuple[RankedSet, ...] = ()
+    kept_together: RankedSet | None = None
+    warnings: tuple[str, ...] = ()
+    is_frame: bool = False
+
+    def column(self, name: str) -> ColumnProfile:
+        """Return the profile of a column by its exact name.
+
+        Raises:
+            KeyError: there is no such column.
+        """
+        for item in self.columns:
+            if item.name == name:
+                return item
+        raise KeyError(name)
+
+    def with_role(self, role: str) -> tuple[ColumnProfile, ...]:
+        """Return the columns for which a role is suggested."""
+        return tuple(item for item in self.columns if item.role == role)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the profile as a JSON document."""
+        return {
+            "source": self.source,
+            "table": self.table,
+            "csv": dict(self.csv),
+            "engine": self.engine,
+            "records": self.records,
+            "columns": [item.to_dict() for item in self.columns],
+            "candidates": list(self.candidates),
+            "ranking": [item.to_dict() for item in self.ranking],
+            "kept_together": self.kept_together.to_dict() if self.kept_together is not None else None,
+            "sets": self.sets.to_dict() if self.sets is not None else None,
+            "warnings": list(self.warnings),
+        }

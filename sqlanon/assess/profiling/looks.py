@@ -1,0 +1,252 @@
+"""What a column looks like: by its name and by the shapes of its values, each with the reason in words.
+
+The name proposes, the values decide: an ``age`` whose numbers reach 5,000 is none, and a column called ``code`` whose
+values are e-mail addresses holds e-mail addresses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlanon.assess.profiling.dates import FORMATS, ISO, SWAPPED
+from sqlanon.assess.profiling.facts import ColumnProfile, Spread, percent
+from sqlanon.core.source.words import PERSONAL, kinds_of, parts_of, topic_of
+
+NEARLY_ALL = 0.95
+"""The share of the values that must have a shape."""
+MOST = 0.8
+"""The same where the name says so too."""
+MIXED = 0.5
+"""The share of the records that must hold numbers where the name says that they are ages, and others hold texts."""
+SEVERAL_NAMES = 5
+"""Values that are written like names of persons are names if there are so many of them."""
+FEW_NUMBERS = 30
+"""Whole numbers with so many values at most are codes of categories."""
+FEW_TEXTS = 200
+"""Texts with so many values at most are categories, if they repeat."""
+REPEATS = 0.2
+"""The share of the records that the values of a category are, at most."""
+SHAPED = ("uuid", "email", "url", "ip", "atc", "icd10", "coordinates", "phone")
+"""Shapes that speak for themselves, the most specific first."""
+SHAPE_WORDS: Mapping[str, str] = {
+    "uuid": "UUIDs", "email": "e-mail addresses", "url": "addresses of the web", "ip": "IP addresses",
+    "atc": "ATC codes", "icd10": "ICD-10 codes", "coordinates": "pairs of coordinates", "phone": "telephone numbers",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a column looks like, and because of what."""
+
+    kind: str
+    because: str
+
+
+def reading_of(kind: str, of_records: Mapping[str, float]) -> tuple[str, str | None]:
+    """Return what the values of a column read as, and the shape that they must have.
+
+    Args:
+        kind: ``text``, ``number``, ``moment`` or ``bytes`` (``core/source/beside.py``).
+        of_records: shape -> share of the records that have it.
+    """
+
+    def holds(shape: str) -> bool:
+        return of_records.get(shape, 0.0) >= NEARLY_ALL
+
+    if kind == "moment":
+        return ("date", f"date {ISO}") if holds(f"date {ISO}") else ("moment", "moment") if holds("moment") else (
+            "text", None)  # fmt: skip
+    if kind == "bytes":
+        return "text", None
+    dated = [written for written in FORMATS if holds(f"date {written}")]
+    if kind == "text" and dated:
+        return "date", f"date {max(dated, key=lambda written: of_records[f'date {written}'])}"
+    if kind == "text" and holds("moment"):
+        return "moment", "moment"
+    if holds("whole"):
+        return "whole", "whole"
+    return ("number", "number") if holds("number") else ("text", None)
+
+
+def is_ambiguous(written: str, of_records: Mapping[str, float]) -> bool:
+    """Return whether day and month could change places in all dates that were looked at."""
+    other = SWAPPED.get(written)
+    return other is not None and of_records.get(f"date {other}", 0.0) == of_records.get(f"date {written}") == 1.0
+
+
+def look_of(found: ColumnProfile) -> Look:
+    """Return what a column looks like, from its counts, shapes and name."""
+    if not found.filled:
+        return Look("empty", "all of its values are NULL")
+    if found.empty == found.filled:
+        return Look("empty", "its texts have no characters")
+    if found.distinct == 1:
+        return Look("constant", "all of its records with a value have the same one")
+    named = kinds_of(found.name)
+    return (
+        _by_shape(found)
+        or _by_date(found, named)
+        or _by_name(found, named)
+        or _by_texts(found, named)
+        or _by_counts(found)
+    )
+
+
+def _share(found: ColumnProfile, shape: str) -> float:
+    return found.shapes.get(shape, 0.0)
+
+
+def _percent(share: float) -> str:
+    return "all" if share >= 0.99995 else percent(share)
+
+
+def _of_values(share: float, what: str) -> str:
+    return f"{_percent(share)} of its values {what}"
+
+
+def _by_shape(found: ColumnProfile) -> Look | None:
+    """Return the look of values that speak for themselves."""
+    if found.reads_as != "text":
+        return None
+    for shape in SHAPED:
+        named = shape in kinds_of(found.name) or (shape == "icd10" and topic_of(found.name) == "health")
+        share = _share(found, shape)
+        if shape in ("icd10", "atc") and not named and not _is_code(found):
+            continue
+        if share >= (MOST if named else NEARLY_ALL):
+            return Look(shape, _of_values(share, f"are written like {SHAPE_WORDS[shape]}"))
+    if _share(found, "ssn") >= NEARLY_ALL or _share(found, "iban") >= NEARLY_ALL:
+        return Look("identifier", "its values are written like numbers of persons or accounts")
+    return None
+
+
+def _is_code(found: ColumnProfile) -> bool:
+    """Return whether values without a name that says so are codes: several, and longer than those of wards or rooms."""
+    return found.distinct >= 10 and not _share(found, "whole") and (found.lengths is None or found.lengths.longest > 3)
+
+
+def _by_date(found: ColumnProfile, named: tuple[str, ...]) -> Look | None:
+    """Return the look of dates, and of years."""
+    if found.reads_as in ("date", "moment"):
+        written = "" if found.date_format is None else f", written {found.date_format}"
+        if "birth_date" in named:
+            return Look("birth_date", f"its name speaks of birth, and its values are dates{written}")
+        return Look(found.reads_as if found.reads_as == "moment" else "date", f"its values are dates{written}")
+    if _share(found, "year") >= NEARLY_ALL and found.reads_as == "whole":
+        if "year" in named or "birth_date" in named:
+            return Look("year", "its name speaks of it, and its values are years from 1800 to 2099")
+        if not named and topic_of(found.name) is None and found.distinct <= 150:
+            return Look("year", "its values are whole numbers from 1800 to 2099")
+    return None
+
+
+def _within(spread: Spread | None, low: float, high: float) -> bool:
+    """Return whether numbers are within bounds; True where there are too few to say."""
+    return spread is None or (spread.low >= low - spread.step and spread.high <= high + spread.step)
+
+
+def _by_name(found: ColumnProfile, named: tuple[str, ...]) -> Look | None:
+    """Return the look that the name proposes, if the values allow it."""
+    numbers = found.reads_as in ("whole", "number")
+    for kind in named:
+        says = f"its name says {_in_words(kind)}"
+        if kind == "age" and numbers and _within(found.spread, 0, 125):
+            return Look("age", f"{says}, and its numbers are within 0 and 125")
+        if kind == "age" and found.is_mixed and found.number_share >= MIXED:
+            return Look("age", f"{says}, and {_percent(found.number_share)} of its records hold numbers")
+        if kind in ("latitude", "longitude") and numbers:
+            limit = 90 if kind == "latitude" else 180
+            if _within(found.spread, -limit, limit):
+                return Look(kind, f"{says}, and its numbers are within -{limit} and {limit}")
+        if kind in ("zip", "postcode"):
+            look = _post(found, kind, says)
+            if look is not None:
+                return look
+        if kind == "identifier" and _identifies(found):
+            return Look(kind, f"{says}, and {_percent(found.distinction)} of its values differ")
+        if kind in ("country", "place") and found.reads_as == "text":
+            return Look(kind, says)
+        if kind == "place" and found.reads_as == "whole" and found.distinct > 2:
+            return Look(kind, f"{says}, by codes")
+        if kind in ("name", "address", "free_text", "phone", "email") and _allows_text(found, kind, named):
+            return Look(kind, says)
+        if kind == "amount" and numbers and found.distinct > FEW_NUMBERS:
+            return Look(kind, f"{says}, and its values are numbers")
+    return None
+
+
+def _post(found: ColumnProfile, kind: str, says: str) -> Look | None:
+    """Return the look of postal codes."""
+    five = _share(found, "five_digits") + _share(found, "zip_plus_four")
+    if kind == "zip" and (five >= MOST or (found.type != "VARCHAR" and found.reads_as == "whole")):
+        return Look("zip", f"{says}, and {_percent(five)} of its values have five digits" if five else says)
+    coded = max(five, _share(found, "four_digits"), _share(found, "postcode"), _share(found, "whole"))
+    if coded >= MOST:
+        return Look("postcode", f"{says}, and {_of_values(coded, 'are written like one')}")
+    return None
+
+
+def _identifies(found: ColumnProfile) -> bool:
+    """Return whether the values of a column that is called an identifier point to records or persons."""
+    return (found.distinct > FEW_TEXTS and found.distinction >= 0.01) or found.distinction >= 0.5
+
+
+def _allows_text(found: ColumnProfile, kind: str, named: tuple[str, ...]) -> bool:
+    if kind == "phone":
+        return _share(found, "phone") + _share(found, "whole") >= 0.5 and found.distinct > FEW_NUMBERS
+    if kind == "email":
+        return _share(found, "email") >= 0.5
+    if found.reads_as != "text":
+        return False
+    if kind == "name":  # of a product or of a country, not of a person
+        parts = parts_of(found.name)
+        return (
+            len(parts) == 1
+            or bool(set(parts) & set(PERSONAL))
+            or (not set(named) & {"country", "place"} and found.distinction >= 0.01)
+        )
+    return kind != "free_text" or found.distinction >= REPEATS or _share(found, "words") >= 0.3
+
+
+def _by_texts(found: ColumnProfile, named: tuple[str, ...]) -> Look | None:
+    """Return the look of texts whose name says nothing: sentences, and values that differ in most records."""
+    if found.reads_as != "text" or found.is_mixed:
+        return None
+    known = topic_of(found.name) is not None or set(named) & {"country", "place"}
+    if _share(found, "full_name") >= NEARLY_ALL and found.distinct >= SEVERAL_NAMES and not known:
+        return Look("name", "its values are written like names of persons")
+    if _share(found, "words") >= 0.5 and (found.distinction >= REPEATS or found.distinct > FEW_TEXTS):
+        return Look("free_text", _of_values(_share(found, "words"), "have five words or more"))
+    if found.distinction >= 0.5 and found.distinct >= 10:
+        if _share(found, "capital_words") >= NEARLY_ALL and not _share(found, "number"):
+            return Look("name", "its values are capitalized words, and most of them differ")
+        if _share(found, "code") >= NEARLY_ALL:
+            return Look("identifier", f"{_percent(found.distinction)} of its values differ, and none holds a blank")
+        return Look("free_text", f"{_percent(found.distinction)} of its values differ")
+    return None
+
+
+def _by_counts(found: ColumnProfile) -> Look:
+    """Return the look of numbers and categories."""
+    if found.distinct == 2:
+        return Look("flag", "it has two values")
+    if found.reads_as == "whole":
+        if found.distinct <= FEW_NUMBERS:
+            return Look("category", f"it has {found.distinct} whole numbers, as codes have")
+        if found.distinction >= NEARLY_ALL and found.uniqueness >= NEARLY_ALL and found.filled >= 20:
+            return Look("identifier", f"{_percent(found.uniqueness)} of its whole numbers are nobody else's")
+        return Look("number", "its values are whole numbers")
+    if found.reads_as == "number":
+        return Look("number", "its values are numbers")
+    if found.is_mixed:
+        return Look("other", f"{_percent(found.number_share)} of its records hold numbers, the others texts")
+    if found.distinct <= FEW_TEXTS or found.distinction <= REPEATS:
+        return Look("category", f"it has {found.distinct:,} values, which repeat")
+    return Look("other", "neither its name nor its values are clear")
+
+
+def _in_words(kind: str) -> str:
+    words = {"zip": "ZIP code", "email": "e-mail", "icd10": "ICD-10", "atc": "ATC", "birth_date": "birth",
+             "free_text": "free text", "ip": "IP address"}  # fmt: skip
+    return words.get(kind, kind)

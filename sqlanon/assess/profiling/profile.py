@@ -1,0 +1,343 @@
+"""Profile a table: open it, count, judge what its columns look like, suggest roles, and rank the sets of columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from math import comb
+from pathlib import Path
+from typing import Any
+
+from sqlglot import exp
+
+from sqlanon.assess.profiling.dates import ISO
+from sqlanon.assess.profiling.facts import TAIL, ColumnProfile, Lengths, Profile, RankedSet, Spread
+from sqlanon.assess.profiling.looks import NEARLY_ALL, is_ambiguous, look_of, reading_of
+from sqlanon.assess.profiling.measuring import Counted, Examined, Measures
+from sqlanon.assess.profiling.roles import K, refused, settle_roles, suggest
+from sqlanon.assess.risk.column_sets import (
+    MOST_COLUMNS,
+    ColumnSets,
+    columns_to_combine,
+    measure_column_sets,
+    rank_sets,
+    singling_out,
+    work_of,
+)
+from sqlanon.core.audit.beside import JudgedColumn, SourceColumn
+from sqlanon.core.engines.base import Engine
+from sqlanon.core.hierarchies.code_specs import Codes, Zip3
+from sqlanon.core.policy.paths import TEXT_ENDINGS, flat_ending
+from sqlanon.core.policy.sources import csv_options
+from sqlanon.core.source.beside import compared, kind_of
+from sqlanon.core.source.columns import is_scalar, refuse_prefix
+from sqlanon.core.source.csv_records import csv_form, find_delimiter
+from sqlanon.core.source.files import Reading
+from sqlanon.core.source.known import judge_published
+from sqlanon.core.source.opening import ONLY_TABLE, Source, closed_on_error, open_source
+from sqlanon.core.source.rights import with_readable_columns, with_visible_rows
+from sqlanon.core.source.words import KNOWN, topic_of
+from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.data_types import without_values
+
+MOST_CANDIDATES = 20
+"""Columns whose sets are looked at, at most."""
+FILLED_UP_TO = 8
+"""With fewer quasi-identifiers, other columns are looked at with them, up to so many."""
+BEST_KNOWN = (
+    "birth_date", "zip", "postcode", "age", "place", "country", "coordinates", "latitude", "longitude", "year", "date",
+    "moment",
+)  # fmt: skip
+"""Looks of quasi-identifiers, those that most people know of others first; topics such as sex count as ``age`` does."""
+NOT_COMBINED = ("identifier", "uuid", "email", "phone", "name", "address", "free_text", "empty", "constant")
+"""Looks of columns whose sets are not looked at: they are dropped, or the same for all."""
+CODED: dict[str, Codes | Zip3] = {
+    "zip": Zip3(), "icd10": Codes("icd10"), "atc": Codes("atc"), "country": Codes("countries")
+}  # fmt: skip
+"""By what a column looks like, the system whose codes its draft would read."""
+
+
+def profile(source: object, table: str | None = None, *, csv: Mapping[str, Any] | None = None) -> Profile:
+    """Return what a table holds, which of its columns single people out, and which roles they may have.
+
+    Everything is counted in the database. The profile holds counts, shares and rounded bounds, and no value; it is for
+    the operator, because the counts are exact.
+
+    Args:
+        source: a file (.duckdb, .db, .parquet, .csv, …), the URL of a server, an open connection of DuckDB, or a frame.
+        table: the relation of a database; it may be left out where there is one only.
+        csv: how a text file is read, as in a policy (``{"delimiter": ";"}``). Without a delimiter the one is taken by
+            which all lines have the same number of fields.
+
+    Raises:
+        PolicyError: an option of ``csv`` is not known, or cannot be used.
+        SourceError: there is no such source or table, or the database has several tables and none is named; several
+            delimiters fit.
+        UnsupportedError: the engine lacks something, or a column has our prefix.
+    """
+    options = _csv_options(source, csv_options(csv or {}))
+    reading = Reading(options)
+    with open_source(source, table or ONLY_TABLE, reading=reading) as opened:
+        with closed_on_error(opened.engine):
+            opened = with_readable_columns(with_visible_rows(opened, accepted=True))
+        found = profile_source(opened)
+        named = table or _only_table(opened)
+    framed = None if isinstance(source, str | Path) else opened.frame or f"{found.engine} connection"
+    is_text = opened.path is not None and flat_ending(opened.path.name) in TEXT_ENDINGS
+    return replace(
+        found,
+        source=framed or str(source),
+        is_frame=framed is not None,
+        table=named,
+        csv=options,
+        is_text=is_text,
+    )
+
+
+def _only_table(opened: Source) -> str | None:
+    """Return the name of the one relation of a database, as a policy names it; None for files."""
+    relation = opened.relation if opened.stored is None else opened.stored
+    is_named = isinstance(relation, exp.Table) and isinstance(relation.this, exp.Identifier)
+    if not is_named or relation.name.startswith(names.PREFIX):
+        return None
+    listed = opened.engine.relations()
+    return listed[0] if len(listed) == 1 else None
+
+
+def _csv_options(source: object, given: dict[str, Any]) -> dict[str, Any]:
+    """Return how a text file is read, with the delimiter that was found, if it is no comma."""
+    path = Path(source) if isinstance(source, str | Path) else None
+    if path is None or "delimiter" in given or flat_ending(path.name) not in TEXT_ENDINGS or not path.is_file():
+        return given
+    found = find_delimiter(path, csv_form(path, given))
+    return given if found is None else {**given, "delimiter": found}
+
+
+def profile_source(opened: Source) -> Profile:
+    """Return the profile of an open source, of which what it was called is not known."""
+    types = opened.readable
+    refuse_prefix(types)
+    engine, relation = opened.engine, opened.relation
+    measures = Measures(engine, relation, types)
+    try:
+        columns = _with_codes(measures, _columns(measures, types))
+    finally:
+        measures.close()
+    columns = [_with_role(item) if is_scalar(item.type) else item for item in columns]
+    columns = _publishable(engine, relation, types, columns) if measures.records else columns
+    alone, columns = columns, settle_roles(columns)
+    work = work_of(engine) // 2  # many columns may differ in most records, where a set costs most
+    most = min(columns_to_combine(measures.records, work), MOST_CANDIDATES)
+    candidates = _candidates(alone, most) if measures.records else []
+    sets = measure_column_sets(engine, relation, candidates, most_work=work) if candidates else None
+    ranking = _ranking(sets) if sets is not None else ()
+    kept = _kept_together(engine, relation, columns) if measures.records else None
+    warnings = (*opened.warnings, *_warnings(opened, columns, measures.records))
+    return Profile(
+        "", None, {}, engine.capabilities.name, False, measures.records, tuple(columns), tuple(candidates), sets,
+        ranking, kept, warnings,
+    )  # fmt: skip
+
+
+def _columns(measures: Measures, types: Mapping[str, str]) -> list[ColumnProfile]:
+    """Return the columns without roles."""
+    counts = measures.count()
+    examined = measures.examine(counts)
+    readings = {name: reading_of(kind_of(types[name]), examined[name].of_records) for name in measures.names}
+    shaped = {name: shape for name, (_, shape) in readings.items() if shape is not None}
+    misfits = measures.misfits({name: shape for name, shape in shaped.items() if kind_of(types[name]) == "text"})
+    quantiles = measures.quantiles({name: "number" if shape == "whole" else shape for name, shape in shaped.items()})
+    columns = []
+    for name, kind in types.items():
+        if name not in counts:
+            reason = f"The type {kind.split('(')[0]} cannot be compared."
+            columns.append(ColumnProfile(name, without_values(kind), measures.records, 0, 0, 0, 0, because=reason,
+                                         role="identifier", reason=reason))  # fmt: skip
+            continue
+        reads_as, shape = readings[name]
+        item = _described(name, without_values(kind), measures.records, counts[name], examined[name])
+        written = (shape or "").removeprefix("date ") if reads_as == "date" else ISO
+        item = replace(
+            item,
+            reads_as=reads_as,
+            misfits=misfits.get(name, 0),
+            date_format=None if written == ISO else written,
+            ambiguous=is_ambiguous(written, examined[name].of_records),
+            spread=_spread(
+                quantiles.get(name),
+                item,
+                examined[name].of_records,
+                of_years=reads_as in ("date", "moment"),
+            ),
+        )
+        columns.append(item)
+    return columns
+
+
+def _with_codes(measures: Measures, columns: list[ColumnProfile]) -> list[ColumnProfile]:
+    """Return the columns with how many of their records hold no code of the system that they look like."""
+    scalar = [item for item in columns if item.name in measures.names]
+    systems = {item.name: CODED[kind] for item in scalar if (kind := look_of(item).kind) in CODED}
+    found = measures.no_codes(systems)
+    return [replace(item, no_codes=found.get(item.name, 0)) for item in columns]
+
+
+def _described(name: str, kind: str, records: int, counted: Counted, seen: Examined) -> ColumnProfile:
+    """Return a column with its counts."""
+    pairs = comb(records, 2)
+    alike = (counted.ordered_pairs + counted.nulls * max(counted.nulls - 1, 0)) // 2
+    return ColumnProfile(
+        name, kind, records, counted.nulls, counted.empty, counted.distinct, counted.alone, counted.most,
+        number_share=round(seen.of_records.get("number", 0.0), 6),
+        lengths=_lengths(seen),
+        frequent=counted.frequent,
+        shapes={shape: round(share, 6) for shape, share in seen.of_values.items() if share},
+        examined=seen.values,
+        topic=topic_of(name),
+        separation=(pairs - alike) / pairs if pairs else None,
+    )  # fmt: skip
+
+
+def _spread(
+    quantiles: tuple[float, ...] | None, item: ColumnProfile, of_records: Mapping[str, float], *, of_years: bool
+) -> Spread | None:
+    """Return rounded quantiles: the outer ones outward, to two digits of what lies between them; the others to the
+    next step."""
+    if quantiles is None:
+        return None
+    low, q05, *middle, q95, high = quantiles
+    shares = item.shapes
+    whole = shares.get("whole", 0.0) + shares.get("point_zero", 0.0)
+    counted = of_records.get("whole", 0.0) + of_records.get("point_zero", 0.0)
+    is_whole = counted >= NEARLY_ALL * of_records.get("number", 0.0)  # of the records: a dirty value cuts no child
+    places = 0 if is_whole or of_years else _places(whole, shares)
+    width = q95 - q05 or abs(q95) or 1.0
+    step = 1.0 if of_years else 10.0 ** (math.floor(math.log10(width)) - 1)
+    step = max(step, 10.0**-places)
+    a, b, c, d, e = (round(_stepped(value, step, round), 9) for value in (q05, *middle, q95))
+    outer = max(step, 10.0 ** (math.floor(math.log10(high - low or 1.0)) - 1)) if not of_years else step
+    lowest, highest = (round(_stepped(*edge), 9) for edge in ((low, outer, math.floor), (high, outer, math.ceil)))
+    return Spread(lowest, a, b, c, d, e, highest, step, places)
+
+
+def _stepped(value: float, step: float, rounding: Any) -> float:
+    return float(rounding(value / step)) * step
+
+
+def _places(whole: float, shares: Mapping[str, float]) -> int:
+    """Return after how many digits behind the point nearly all numbers end."""
+    one = max(shares.get("one_place", 0.0), shares.get("point_zero", 0.0))
+    if whole + one - shares.get("point_zero", 0.0) >= 0.95:
+        return 1
+    return 2 if whole + one + shares.get("two_places", 0.0) >= 0.95 else 3
+
+
+def _lengths(seen: Examined) -> Lengths | None:
+    """Return the lengths of texts; those of few records at either end are left out."""
+    held = sorted(seen.lengths.items())
+    records = sum(count for _, count in held)
+    if records < 2 * TAIL:
+        return None
+    usual, most = max(held, key=lambda pair: pair[1])
+    return Lengths(
+        _reached(held, TAIL), _reached(held, records / 2), _reached(held[::-1], TAIL), usual, round(most / records, 4)
+    )
+
+
+def _reached(held: list[tuple[int, float]], wanted: float) -> int:
+    """Return the length at which so many records are reached, in the order in which they are given."""
+    reached = 0.0
+    for length, count in held:
+        reached += count
+        if reached >= wanted:
+            return length
+    return held[-1][0]
+
+
+def _with_role(item: ColumnProfile) -> ColumnProfile:
+    look = look_of(item)
+    item = replace(item, looks_like=look.kind, because=look.because)
+    found = suggest(item)
+    return replace(item, role=found.role, reason=found.reason, question=found.question)
+
+
+def _publishable(
+    engine: Engine, relation: exp.Expr, types: Mapping[str, str], columns: list[ColumnProfile]
+) -> list[ColumnProfile]:
+    """Return the columns, with other roles for those that a run would refuse to publish as they are.
+
+    Those that stay know what gives them away: a draft that generalized them would be refused.
+    """
+
+    def of(item: ColumnProfile) -> SourceColumn:
+        value = compared(item.name, types[item.name])
+        role = item.role if item.role in ("quasi_identifier", "sensitive", "keep") else "drop"
+        return SourceColumn(item.name, role, kind_of(types[item.name]), value)
+
+    for _ in columns:  # each turn takes a column away from those that are kept
+        quasi = [of(item) for item in columns if item.role == "quasi_identifier"]
+        kept = [of(item) for item in columns if item.role in ("sensitive", "keep")]
+        found = judge_published(engine, relation, kept, quasi, k=K)
+        judged = {name: item for item in found if item.identifies for name in item.names}
+        wrong = set(judged)
+        if not wrong:
+            break
+        columns = [refused(item, judged[item.name]) if item.name in wrong else item for item in columns]
+    published = [of(item) for item in columns if item.role in ("sensitive", "keep")]
+    alike = [replace(item, role="quasi_identifier") for item in published if item.role == "keep"]
+    judged = {item.name: item for item in judge_published(engine, relation, published, alike, k=K)} if alike else {}
+    return [replace(item, follows_from=_givers(item.name, judged)) if item.role == "keep" else item for item in columns]
+
+
+def _givers(name: str, judged: Mapping[str, JudgedColumn]) -> tuple[str, ...]:
+    """Return the columns, published as they are, that give another one away."""
+    return tuple(giver for giver, found in judged.items() if giver != name and name in found.gives_away)
+
+
+def _candidates(columns: list[ColumnProfile], most: int) -> list[str]:
+    """Return the columns whose sets are looked at: quasi-identifiers, those that others know best first, then others.
+
+    Args:
+        most: of them.
+    """
+    open_to = [item for item in columns if item.looks_like not in NOT_COMBINED and is_scalar(item.type)]
+    quasi = [item for item in open_to if item.role == "quasi_identifier"]
+    quasi = sorted(quasi, key=_how_known)[:most]
+    others = sorted((item for item in open_to if item.role in ("sensitive", "keep")), key=lambda item: -item.distinct)
+    chosen = {item.name for item in [*quasi, *others[: max(min(FILLED_UP_TO, most) - len(quasi), 0)]]}
+    return [item.name for item in columns if item.name in chosen]
+
+
+def _how_known(item: ColumnProfile) -> int:
+    """Return the place of a column among those that others know of a person, the best known first."""
+    if item.topic in KNOWN:
+        return BEST_KNOWN.index("age")
+    return BEST_KNOWN.index(item.looks_like) if item.looks_like in BEST_KNOWN else len(BEST_KNOWN)
+
+
+def _ranking(sets: ColumnSets) -> tuple[RankedSet, ...]:
+    return tuple(RankedSet(item.columns, item.uniques, item.records, singling_out(item)) for item in rank_sets(sets))
+
+
+def _kept_together(engine: Engine, relation: exp.Expr, columns: list[ColumnProfile]) -> RankedSet | None:
+    """Return how many records the columns single out that would be published as they are, all together."""
+    kept = [item.name for item in columns if item.role in ("keep", "sensitive") and item.distinct > 1]
+    if not 2 <= len(kept) <= MOST_COLUMNS:
+        return None
+    found = measure_column_sets(engine, relation, kept, largest_minimal=0, most_work=0).whole
+    return RankedSet(found.columns, found.uniques, found.records, singling_out(found))
+
+
+def _warnings(opened: Source, columns: list[ColumnProfile], records: int) -> list[str]:
+    warnings = []
+    if not records:
+        warnings.append("The table has no records: nothing can be said of its columns but their names and types.")
+    elif not any(item.role == "quasi_identifier" for item in columns):
+        warnings.append(
+            "No column looks like something that others know of a person. Decide which ones are quasi-identifiers: "
+            "without any, no record is protected."
+        )
+    if opened.unreadable:
+        warnings.append(f"{len(opened.unreadable)} columns cannot be read by this session and were not looked at.")
+    return warnings

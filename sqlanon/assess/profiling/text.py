@@ -1,0 +1,118 @@
+"""A profile as text for a terminal: a table of the columns, why they look so, what to decide, what singles out."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+from sqlanon.assess.profiling.facts import ColumnProfile, Profile, percent
+from sqlanon.assess.relations.nulls import printable
+
+WIDTH = 100
+LONGEST_NAME = 28
+ROLES = {
+    "quasi_identifier": "Quasi-identifiers: others know or find them out, and together they point to a person",
+    "sensitive": "Sensitive: what others must not learn of a person",
+    "identifier": "To drop: each identifies a person by itself",
+    "keep": "Kept as they are",
+    "drop": "Left out for other reasons",
+}
+"""The roles in the order of the text, with their titles."""
+CONTRIBUTING = 5
+"""Columns whose part in minimal uniques is named."""
+
+
+def profile_lines(found: Profile) -> list[str]:
+    """Return a profile as lines of at most ``WIDTH`` characters (names of columns may be longer)."""
+    lines = [_head(found)]
+    if found.columns:
+        lines += ["", *_table(found)]
+    for role, title in ROLES.items():
+        items = found.with_role(role)
+        if items:
+            lines += ["", f"{title}:"]
+            lines += [line for item in items for line in _reason(item)]
+    if asked := [item for item in found.columns if item.question]:
+        lines += ["", "Decisions for you:"]
+        by_question: dict[str, list[str]] = {}
+        for item in asked:
+            by_question.setdefault(item.question or "", []).append(_shown(item.name))
+        for question, columns in by_question.items():
+            lines += _wrapped(f"{', '.join(columns)}: {question}")
+    return [*lines, *_sets(found)]
+
+
+def _head(found: Profile) -> str:
+    what = found.source if found.table is None else f"{found.source}, table {found.table}"
+    count = len(found.columns)
+    text = f"{what}: {found.records:,} record{'s' * (found.records != 1)}, {count} column{'s' * (count != 1)}."
+    if delimiter := found.csv.get("delimiter"):
+        text += f" It is read with the delimiter {delimiter!r}."
+    return text
+
+
+def _table(found: Profile) -> Iterator[str]:
+    """Yield a row a column. ``unique``: the share of the records with a value that nobody else has."""
+    shown = {item.name: _shown(item.name) for item in found.columns}
+    width = max(6, *map(len, shown.values()))
+    yield f"  {'column':<{width}}  {'type':<9}  {'looks like':<12}  {'values':>10}  {'unique':>7}  {'empty':>7}  role"
+    for item in found.columns:
+        values = f"{item.distinct:,}" if item.exact else f"about {item.distinct:,}"
+        missing = (item.nulls + item.empty) / item.records if item.records else 0.0
+        cells = f"{reading(item):<9}  {item.looks_like.replace('_', ' '):<12}  {values:>10}"
+        shares = f"{percent(item.uniqueness):>7}  {percent(missing):>7}"
+        yield f"  {shown[item.name]:<{width}}  {cells}  {shares}  {item.policy_role}"
+
+
+def reading(item: ColumnProfile) -> str:
+    """Return what the values of a column read as, in a word or two."""
+    if item.is_mixed:
+        return "mixed"
+    return item.reads_as if item.filled else "-"
+
+
+def _reason(item: ColumnProfile) -> Iterator[str]:
+    notes = []
+    if item.date_format is not None and item.ambiguous:
+        notes += ["Day and month may be swapped: both orders fit."]
+    if item.misfits:
+        kind = {"whole": "whole numbers", "number": "numbers", "date": "dates", "moment": "times"}[item.reads_as]
+        notes.append(f"{item.misfits:,} of its records with a value hold no {kind}.")
+    yield from _wrapped(" ".join([f"{_shown(item.name)}: {item.reason}", *notes]))
+
+
+def _sets(found: Profile) -> Iterator[str]:
+    """Yield which sets of columns single records out."""
+    if found.sets is None:
+        return
+    yield from ("", "Which columns together single records out:")
+    for item in found.ranking:
+        yield from _wrapped(item.sentence)
+    if not found.ranking:
+        yield from _wrapped("No set that was looked at does.")
+    minimal = found.sets.minimal
+    if minimal is not None and minimal.total:
+        parts = sorted(minimal.contributions.items(), key=lambda pair: -pair[1])[:CONTRIBUTING]
+        named = ", ".join(f"{_shown(name)} {share:.0%}".replace("%", " %") for name, share in parts if share)
+        yield from _wrapped(
+            f"{minimal.records:,} records are unique by {minimal.largest} columns or fewer (minimal sample uniques); "
+            f"share of their scores in which a column takes part: {named}."
+        )
+    yield from _wrapped(found.sets.scope())
+    kept = found.kept_together
+    if kept is not None and kept.uniques:
+        yield from ("", "What is kept as it is:")
+        yield from _wrapped(
+            f"The {len(kept.columns)} columns that would be published as they are single out {percent(kept.share)} of "
+            f"the records together ({kept.uniques:,} of {kept.records:,}): whoever knows them all finds these."
+        )
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent="  ", subsequent_indent="      ", break_long_words=False,
+                         break_on_hyphens=False)  # fmt: skip
+
+
+def _shown(name: str) -> str:
+    text = printable(name)
+    return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1]}…"

@@ -1,0 +1,254 @@
+"""The facts of a risk assessment: figures with their sentences, thresholds that people cite, before and after.
+
+For the operator: counts are exact. There are names of columns and numbers, but no value of the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlanon.assess.risk.column_sets import ColumnSets
+from sqlanon.assess.risk.words import expected, probability, share
+from sqlanon.core.display.cards import WithCard
+from sqlanon.core.sizes.histogram import ClassSizes, SizeHistogram
+
+GROUPS = {
+    "prosecutor": "An attacker who knows that the target is in the table",
+    "journalist": "An attacker who does not know whether the target is in the table",
+    "marketer": "An attacker who wants as many targets as possible",
+    "sample": "Records that stand alone, or in small classes",
+    "population": "Records that stand alone in the population (estimates)",
+    "individual": "Records that stand for others, by their weights",
+    "columns": "What the attributes distinguish",
+}
+"""The groups of figures in their order, each with its title."""
+
+LABELS = {
+    "prosecutor_highest": "highest risk of a record",
+    "prosecutor_average": "average risk",
+    "prosecutor_lowest": "lowest risk",
+    "journalist_highest": "highest risk of a record",
+    "journalist_average": "average risk",
+    "marketer": "records identified on average",
+    "sample_uniques": "alone in the table",
+    "sample_pairs": "in a class of two",
+    "sample_below_k": "in a class of fewer than k",
+    "population_uniques_zayatz": "unique in the population (Zayatz)",
+    "population_uniques_pitman": "unique in the population (Pitman)",
+    "entities_below_k": "in a class of fewer than k, each once",
+    "individual_highest": "highest risk of a record",
+    "individual_average": "average risk",
+    "expected_reidentifications": "expected re-identifications",
+    "distinction": "distinction",
+    "separation": "separation",
+}
+"""Short names of figures, below the title of their group."""
+ALL_RECORDS = "The policy is about a subset; these figures are of all records of the source."
+"""A note on the figures of a source as it stands."""
+AT_RISK_OVER = "records_at_risk_over_"
+"""What the keys of the shares of records at risk begin with; the threshold follows (0.333 is 1/3)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure of risk.
+
+    Attributes:
+        key: its name in JSON, as ``prosecutor_highest``.
+        group: one of ``GROUPS``.
+        kind: what the value is: ``probability`` (of a target), ``share`` (of records, or of the population), ``count``.
+        value: over the records that stand in a class; None when the figure has none, and the sentence says why.
+        of_all: the same with suppressed records counted as risk 0; equal to ``value`` where none is suppressed.
+        records: the records that the figure counts, where it counts some.
+        bound: the value is not known, but it is at most this.
+        sentence: what the figure means, in plain words.
+    """
+
+    key: str
+    group: str
+    kind: str
+    value: float | None
+    of_all: float | None
+    sentence: str
+    records: float | None = None
+    bound: bool = False
+
+    @property
+    def label(self) -> str:
+        """A short name, below the title of the group."""
+        if self.key.startswith(AT_RISK_OVER):
+            return f"at risk over {self.key.removeprefix(AT_RISK_OVER).lstrip('0')}"
+        return LABELS[self.key]
+
+    @property
+    def text(self) -> str:
+        """The value as a person reads it; a dash where there is none."""
+        if self.value is None:
+            return "–"
+        text = {"probability": probability, "share": share, "count": expected}[self.kind](self.value)
+        return f"≤ {text}" if self.bound else text
+
+    @property
+    def text_of_all(self) -> str:
+        """The value with suppressed records counted as risk 0, as a person reads it."""
+        if self.of_all is None:
+            return "–"
+        return expected(self.of_all) if self.kind == "count" else share(self.of_all)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figure for JSON."""
+        return {
+            "key": self.key,
+            "group": self.group,
+            "kind": self.kind,
+            "value": self.value,
+            "of_all": self.of_all,
+            "records": self.records,
+            "bound": self.bound,
+            "sentence": self.sentence,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class CitedThreshold:
+    """A threshold that people cite, with what it is about; that it is met is no proof of compliance.
+
+    Attributes:
+        key: its name in JSON, as ``pdpc_5``.
+        name: who set it, and to what.
+        about: what it is about, in one sentence.
+        source: the document.
+        met: whether the figure that comes nearest to it stays within it; None when none of these figures decides it.
+        sentence: the figure beside the threshold.
+    """
+
+    key: str
+    name: str
+    about: str
+    source: str
+    met: bool | None
+    sentence: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the threshold for JSON."""
+        return {
+            "key": self.key,
+            "name": self.name,
+            "about": self.about,
+            "source": self.source,
+            "met": self.met,
+            "sentence": self.sentence,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Risk(WithCard):
+    """The figures of one relation, or of one release.
+
+    Attributes:
+        quasi_identifiers: what the attacker knows.
+        unit: what classes are made of: ``record``, or ``entity``: then an entity counts once in each of its classes.
+        nulls: the match of NULLs, ``extended`` or ``basic``.
+        k: the size below which classes are counted as small.
+        records: n, the records (or entities) that stand in a class.
+        classes, smallest_class, largest_class: of these; None where there is no class.
+        suppressed: records that are not published, and so stand in no class.
+        excluded: records with a NULL in a quasi-identifier, which take no part (basic match).
+        figures: in the order of their groups.
+        sizes: the classes by size, a bucket a power of two.
+        thresholds: those that people cite.
+        notes: what a reader must know to read the figures, in sentences.
+        left_out: the note that comes before all figures: which records of the relation they say nothing of; empty where
+            they are of all.
+        column_sets: which sets of the quasi-identifiers single records out, and the scores of the columns (SUDA); they
+            count records, also where the figures count entities. None where they were not looked at.
+    """
+
+    quasi_identifiers: tuple[str, ...]
+    unit: str
+    nulls: str
+    k: int
+    records: int
+    classes: int
+    smallest_class: int | None
+    largest_class: int | None
+    suppressed: int
+    excluded: int
+    figures: tuple[Figure, ...]
+    sizes: tuple[ClassSizes, ...]
+    thresholds: tuple[CitedThreshold, ...]
+    notes: tuple[str, ...] = ()
+    left_out: str = ""
+    column_sets: ColumnSets | None = None
+    entities: int | None = None
+    histogram: SizeHistogram
+
+    def __getitem__(self, key: str) -> Figure:
+        """Return a figure by its key; KeyError when there is none."""
+        for figure in self.figures:
+            if figure.key == key:
+                return figure
+        raise KeyError(key)
+
+    def __iter__(self) -> Iterator[Figure]:
+        return iter(self.figures)
+
+    def get(self, key: str) -> Figure | None:
+        """Return a figure by its key; None when there is none."""
+        return next((figure for figure in self.figures if figure.key == key), None)
+
+    def of_group(self, group: str) -> tuple[Figure, ...]:
+        """Return the figures of a group."""
+        return tuple(figure for figure in self.figures if figure.group == group)
+
+    @property
+    def other_notes(self) -> tuple[str, ...]:
+        """The notes that may come after the figures."""
+        return tuple(note for note in self.notes if note != self.left_out)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures for JSON: counts are exact, for the operator."""
+        return {
+            "quasi_identifiers": list(self.quasi_identifiers),
+            "unit": self.unit,
+            "nulls": self.nulls,
+            "k": self.k,
+            "records": self.records,
+            **({} if self.entities is None else {"entities": self.entities}),
+            "suppressed": self.suppressed,
+            "excluded": self.excluded,
+            "classes": self.classes,
+            "smallest_class": self.smallest_class,
+            "largest_class": self.largest_class,
+            "figures": [figure.to_dict() for figure in self.figures],
+            "class_sizes": [bucket.to_dict() for bucket in self.sizes],
+            "thresholds": [threshold.to_dict() for threshold in self.thresholds],
+            "notes": list(self.notes),
+            "column_sets": None if self.column_sets is None else self.column_sets.to_dict(),
+        }
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RiskComparison(WithCard):
+    """The same figures of the source's records as they are, and of the release."""
+
+    before: Risk
+    after: Risk
+
+    def pairs(self) -> Iterator[tuple[Figure | None, Figure | None]]:
+        """Yield the figures before and after, side by side in their order; None where one side has none."""
+        order = list(GROUPS)
+        keys = dict.fromkeys((figure.group, figure.key) for figure in (*self.before, *self.after))
+        for _, key in sorted(keys, key=lambda pair: order.index(pair[0])):
+            yield self.before.get(key), self.after.get(key)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return both for JSON, for the operator."""
+        return {"before": self.before.to_dict(), "after": self.after.to_dict()}
+
+
+def with_notes(risk: Risk, *notes: str) -> Risk:
+    """Return the figures with more notes."""
+    return replace(risk, notes=(*risk.notes, *notes))

@@ -1,0 +1,295 @@
+"""The distinct records of some columns as packed keys with counts, and the counts of sets of columns over them.
+
+The values of a column are numbered from 1; NULL is 0. Each column owns bits of one of the words of the key, and a set
+of columns is a mask a word (``assess/relations/null_patterns.py`` packs classes alike).
+
+    sex | zip   | n        class | n | key_0       sex: bits 0 and 1, zip: bits 2 and 3
+    f   | 10115 | 2        1     | 2 | 0b0101
+    f   |       | 1        2     | 1 | 0b0001      the set {sex}: key_0 & 0b0011
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from sqlglot import exp
+
+from sqlanon.assess.relations.null_patterns import BitField, Layout, layout
+from sqlanon.core.engines.base import Engine
+from sqlanon.core.source.beside import compared
+from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.trees import (
+    as_keys,
+    bigint,
+    both,
+    column,
+    count_distinct,
+    count_if,
+    count_rows,
+    either_bits,
+    equal,
+    is_null,
+    masked,
+    masked_keys,
+    named,
+    not_null,
+    number,
+    or_zero,
+    table,
+    total,
+    wide_sum,
+)
+
+GROUPS = names.PREFIX + "set_groups"
+BASE = names.PREFIX + "set_base"
+SETS = names.PREFIX + "set_masks"
+MARKED = names.PREFIX + "set_marked"
+"""The base with the columns on which each record is alone, a bit each."""
+GROUPED = names.PREFIX + "set_grouped"
+MINIMAL = names.PREFIX + "set_minimal"
+STEP = 20_000_000
+"""Rows of the base times sets, about, that one statement groups: bounds its memory."""
+CLASS, COLUMNS, WEIGHT, ALONE = "class", "columns", "weight", "alone"
+Create = Callable[[str, str, exp.Query], int]
+
+
+@dataclass(frozen=True, slots=True)
+class SetCounts:
+    """The counts of a set of columns.
+
+    Attributes:
+        mask: its columns, a bit each.
+        pairs: pairs of records with the same combination.
+        minimal: records of which it is a minimal unique; None where that was not asked.
+    """
+
+    mask: int
+    combinations: int
+    uniques: int
+    pairs: int
+    minimal: int | None
+
+
+@dataclass(slots=True)
+class PackedBase:
+    """The base in the engine, and its own counts.
+
+    Attributes:
+        records: those that take part; ``left_out`` hold a NULL.
+        combinations: its rows.
+        uniques: records alone in their row.
+        pairs: pairs of records that share a row.
+        is_marked: its rows hold the columns on which their record is alone.
+    """
+
+    engine: Engine
+    create: Create
+    shape: Layout
+    records: int
+    left_out: int
+    combinations: int
+    uniques: int
+    pairs: int
+    is_marked: bool = False
+
+    def count_sets(
+        self, sets: Sequence[int], weight: int | None, *, without_minimal: Collection[int] = ()
+    ) -> Iterator[SetCounts]:
+        """Yield the counts of sets of one size.
+
+        Args:
+            weight: what a minimal unique of this size adds to a score; None does not look for them. Smaller sizes have
+                been looked at before.
+            without_minimal: sets that are known to be minimal uniques of no record.
+        """
+        at_once = max(STEP // max(self.combinations, 1), 1)
+        for start in range(0, len(sets), at_once):
+            part = sets[start : start + at_once]
+            self._load(part)
+            self.create("group sets", GROUPED, self._grouped())
+            rows = {int(row[0]): row[1:] for row in self.engine.run("count sets", _figures())}
+            minimal: dict[int, int] = {}
+            if weight is not None and len(without_minimal) < len(sets):
+                self.engine.insert("minimal uniques", MINIMAL, _minimal(weight, part, without_minimal))
+                minimal = dict(self.engine.run("count minimal uniques", _minimal_by_set(part)))
+            for used in (GROUPED, SETS):
+                self.engine.drop(used)
+            for mask in part:
+                combined, uniques, ordered = map(int, rows.get(mask, (0, 0, 0)))
+                found = None if weight is None else int(minimal.get(mask, 0))
+                yield SetCounts(mask, combined, uniques, ordered // 2, found)
+
+    def scores(self) -> tuple[int, dict[int, int], int]:
+        """Return the records with a minimal unique, size -> records by their smallest one, and the highest score."""
+        scored = exp.select(
+            named(exp.Min(this=column("size")), "size"), named(wide_sum(column(WEIGHT)), "score")
+        ).from_(table(MINIMAL)).group_by(column(CLASS))  # fmt: skip
+        query = (
+            exp.select(column("size"), count_rows(), exp.Max(this=column("score")))
+            .from_(scored.subquery("scored"))
+            .group_by(column("size"))
+        )
+        rows = sorted((int(size), int(count), int(high)) for size, count, high in self.engine.run("scores", query))
+        by_smallest = {size: count for size, count, _ in rows}
+        return sum(by_smallest.values()), by_smallest, max((high for *_, high in rows), default=0)
+
+    def mark_alone(self) -> None:
+        """Note in the base on which single columns each record is alone, as the minimal uniques of size 1 say.
+
+        A larger set with one of these columns is no minimal unique of the record, and no join is needed to see that.
+        """
+        alone = exp.select(column(CLASS), named(total(column(COLUMNS)), ALONE)).from_(table(MINIMAL))
+        held = exp.select(
+            column(CLASS, "b"), column(names.COUNT, "b"), *[column(names.key(word), "b") for word in self.shape.words],
+            named(bigint(or_zero(column(ALONE, "alone"))), ALONE),
+        ).from_(table(BASE, "b"))  # fmt: skip
+        found = alone.group_by(column(CLASS)).subquery("alone")
+        same = equal(column(CLASS, "b"), column(CLASS, "alone"))
+        self.create("mark records alone", MARKED, held.join(found, on=same, join_type="left"))
+        self.engine.drop(BASE)
+        self.is_marked = True
+
+    def _load(self, sets: Sequence[int]) -> None:
+        """Load the masks of some sets."""
+        columns = {COLUMNS: pa.array(sets, pa.int64())}
+        for word in self.shape.words:
+            masks = [
+                sum(place.mask for i, place in enumerate(self.shape.places) if place.word == word and mask >> i & 1)
+                for mask in sets
+            ]
+            columns[names.mask(word)] = pa.array(masks, pa.int64())
+        self.engine.load("masks of sets", SETS, pa.table(columns), replayed=False)
+
+    def _grouped(self) -> exp.Select:
+        """Select the combinations of the loaded sets: the set, the records, and a class of the base."""
+        parts = masked_keys([column(names.mask(word), "m") for word in self.shape.words], "b")
+        alone = column(ALONE, "b") if self.is_marked else bigint(number(0))
+        return (
+            exp.select(
+                column(COLUMNS, "m"),
+                named(total(column(names.COUNT, "b")), names.COUNT),
+                named(exp.Min(this=column(CLASS, "b")), CLASS),
+                named(exp.Min(this=alone), ALONE),
+            )
+            .from_(table(MARKED if self.is_marked else BASE, "b"))
+            .join(table(SETS, "m"), join_type="cross")
+            .group_by(column(COLUMNS, "m"), *parts)
+        )
+
+
+def create_base(
+    engine: Engine, create: Create, relation: exp.Expr, columns: Sequence[str], *, leave_out_nulls: bool
+) -> PackedBase:
+    """Create the base of some columns of a relation.
+
+    Args:
+        create: creates a working table, and drops it at the end.
+        leave_out_nulls: records with a NULL in one of the columns do not take part.
+    """
+    types = dict(engine.columns(relation))
+    values = [named(compared(name, types[name]), _value(i)) for i, name in enumerate(columns)]
+    read = exp.select(*values).from_(relation.copy())
+    cells = [column(_value(i)) for i in range(len(columns))]
+    grouped = exp.select(*cells, named(bigint(count_rows()), names.COUNT)).from_(read.subquery("records"))
+    grouped = grouped.group_by(*[cell.copy() for cell in cells])
+    create("distinct records", GROUPS, grouped)
+    takes_part = both(not_null(cell.copy()) for cell in cells) if leave_out_nulls else exp.true()
+    left_out = exp.select(total(column(names.COUNT))).from_(table(GROUPS)).where(exp.not_(takes_part.copy()))
+    left = int(engine.run("records left out", left_out)[0][0]) if leave_out_nulls else 0
+    counts = exp.select(
+        count_rows(), *_sums(), *[count_distinct(cell.copy()) for cell in cells]
+    ).from_(table(GROUPS)).where(takes_part.copy())  # fmt: skip
+    rows, records, alone, ordered, *distinct = map(int, engine.run("distinct values", counts)[0])
+    shape = layout(distinct)
+    create("packed records", BASE, _packed(shape, takes_part))
+    engine.drop(GROUPS)
+    create("no minimal uniques", MINIMAL, _none())
+    return PackedBase(engine, create, shape, records, left, rows, alone, ordered // 2)
+
+
+def _sums() -> list[exp.Expr]:
+    """Return the records, those alone in their row, and the ordered pairs that share a row."""
+    count = column(names.COUNT)
+    others = exp.paren(exp.Sub(this=count.copy(), expression=number(1)))
+    return [
+        total(count.copy()),
+        count_if(equal(count.copy(), number(1))),
+        wide_sum(exp.Mul(this=count.copy(), expression=others)),
+    ]
+
+
+def _packed(shape: Layout, takes_part: exp.Expr) -> exp.Select:
+    """Select the distinct records that take part as packed keys: class, n, and the words of the key."""
+    words: list[exp.Expr] = []
+    for word in shape.words:
+        parts = [_shifted(i, place) for i, place in enumerate(shape.places) if place.word == word]
+        words.append(bigint(exp.paren(either_bits(parts))))
+    query = exp.select(
+        named(bigint(exp.Window(this=exp.RowNumber())), CLASS), column(names.COUNT, "grouped"), *as_keys(words)
+    ).from_(exp.select("*").from_(table(GROUPS)).where(takes_part).subquery("grouped"))
+    for i in range(len(shape.places)):
+        numbered = exp.select(
+            named(column(_value(i)), "value"), named(bigint(exp.Window(this=exp.RowNumber())), "number")
+        ).from_(table(GROUPS))
+        numbered = numbered.where(not_null(column(_value(i))), takes_part.copy()).group_by(column(_value(i)))
+        name = f"numbered_{i}"
+        same = equal(column(_value(i), "grouped"), column("value", name))
+        query = query.join(numbered.subquery(exp.to_identifier(name, quoted=True)), on=same, join_type="left")
+    return query
+
+
+def _shifted(position: int, place: BitField) -> exp.Expr:
+    """Return the number of a value at its place in a word."""
+    found = exp.paren(bigint(or_zero(column("number", f"numbered_{position}"))))
+    return exp.paren(exp.BitwiseLeftShift(this=found, expression=number(place.shift)))
+
+
+def _figures() -> exp.Select:
+    """Select per set: its combinations, uniques, and ordered pairs of records that share one."""
+    return (
+        exp.select(column(COLUMNS), count_rows(), *_sums()[1:])
+        .from_(table(GROUPED))
+        .group_by(column(COLUMNS))
+    )  # fmt: skip
+
+
+def _none() -> exp.Select:
+    """Select no minimal unique."""
+    cells = [named(bigint(number(0)), name) for name in (CLASS, COLUMNS, "size", WEIGHT)]
+    return exp.select(*cells).where(exp.false())
+
+
+def _minimal(weight: int, sets: Sequence[int], without: Collection[int]) -> exp.Select:
+    """Select the records that are alone on a set and on no part of it: class, set, its size, and what it scores.
+
+    The parts that are minimal uniques stand in ``MINIMAL`` already, single columns in ``alone`` too. A record that is
+    alone on a part of a set is alone on a minimal unique within that part.
+    """
+    size = sets[0].bit_count()
+    alone: list[exp.Expr] = [equal(column(names.COUNT), number(1))]
+    alone.append(equal(exp.paren(masked(column(ALONE), column(COLUMNS))), number(0)))
+    alone += [exp.NEQ(this=column(COLUMNS), expression=number(mask)) for mask in sets if mask in without]
+    found = exp.select(column(CLASS), column(COLUMNS)).from_(table(GROUPED)).where(*alone)
+    query = exp.select(
+        column(CLASS, "g"), column(COLUMNS, "g"), named(bigint(number(size)), "size"),
+        named(bigint(number(weight)), WEIGHT),
+    ).from_(found.subquery("g"))  # fmt: skip
+    if size < 3:
+        return query
+    part = equal(exp.paren(masked(column(COLUMNS, "u"), column(COLUMNS, "g"))), column(COLUMNS, "u"))
+    pairs_on = exp.GT(this=column("size", "u"), expression=number(1))
+    same = exp.and_(equal(column(CLASS, "u"), column(CLASS, "g")), part, pairs_on)
+    return query.join(table(MINIMAL, "u"), on=same, join_type="left").where(is_null(column(CLASS, "u")))
+
+
+def _minimal_by_set(sets: Sequence[int]) -> exp.Select:
+    """Select per set of a size: the records of which it is a minimal unique."""
+    size = sets[0].bit_count()
+    query = exp.select(column(COLUMNS), count_rows()).from_(table(MINIMAL))
+    return query.where(equal(column("size"), number(size))).group_by(column(COLUMNS))
+
+
+def _value(position: int) -> str:
+    return f"{names.PREFIX}value_{position}"

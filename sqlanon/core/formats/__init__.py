@@ -1,0 +1,1 @@
+"""What a file format is, and what reads and writes one under watch."""

@@ -1,0 +1,166 @@
+"""Publish a plan: write, audit and put in place its rows, and describe them in a manifest."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from sqlanon.core.display.cards import WithCard
+from sqlanon.core.engines.base import Engine
+from sqlanon.core.interrupts import finishing
+from sqlanon.core.plan.planned import Planned, versions
+from sqlanon.core.plan.release import Release
+from sqlanon.core.policy import Output
+from sqlanon.core.policy.faults import Faults
+from sqlanon.core.policy.partitions import check_partitions_fit
+from sqlanon.core.policy.sources import check_output
+from sqlanon.core.publish.manifest import manifest
+from sqlanon.core.publish.papers import Papers
+from sqlanon.core.publish.publication import Publication, publish
+from sqlanon.core.publish.recipient_certificate import recipient_document, sealed
+from sqlanon.core.publish.targets import Target
+from sqlanon.errors import InputError, UnsupportedError
+from sqlanon.ledger.opening import check_apart
+from sqlanon.ledger.recording import Recording, recorded, recording_of, taking_back, warnings_of
+from sqlanon.live.compiler.live_models import SNAPSHOT
+from sqlanon.live.view import EPOCH_WARNING, KIND, WARNING
+
+if TYPE_CHECKING:  # loaded where a release is replaced
+    from sqlanon.core.publish.replaced import Replacing
+
+NOWHERE = Publication({}, None)
+"""What was published of a plan without an output."""
+
+
+@dataclass(slots=True, kw_only=True, repr=False)
+class PublishablePlan(WithCard, Planned):
+    """A plan that can be published."""
+
+    def publish(self, output: Output | None = None) -> Release:
+        """Write the release, audit what was written, and put it in place; without an output, only describe it.
+
+        Args:
+            output: None takes the policy's.
+
+        Raises:
+            AuditError: what was written does not satisfy the policy; nothing was published.
+            SourceChangedError, TargetError: see there; nothing was published.
+        """
+        if isinstance(output, str | os.PathLike):
+            output = Output.file(os.fsdecode(output))
+        if output is not None and not isinstance(output, Output):
+            raise InputError("This is not an output.", hint='write sqlanon.Output.file("released.parquet"), say.')
+        if output is not None:
+            faults = Faults("The output")
+            check_output(faults, output, self.policy.extensions)
+            check_partitions_fit(faults, self.policy, output)
+            faults.finish()
+        output = output or self.policy.output
+        return self.publish_to(Target.of(self.source, self.policy, output) if output is not None else None)
+
+    def publish_to(self, target: Target | None) -> Release:
+        """Publish as ``publish`` does, to a target of this plan's source and policy.
+
+        The target is checked here again, however early it was checked before.
+
+        Raises:
+            Interrupted: an interrupt came too late: the release stands, with its papers. One that comes earlier is
+                raised as KeyboardInterrupt, and nothing was published.
+        """
+        if target is not None and self.policy.report is not None:
+            self.audit_source()
+        self.engine.journal.report("publishing")
+        with finishing("The interrupt came while the release was being put in place: it was published."):
+            return self._published(target)
+
+    def _published(self, target: Target | None) -> Release:
+        start = time.perf_counter()
+        apart = check_apart(self.policy, None if target is None else target.output)
+        output = None if target is None else target.output
+        ledger, proof = self.ledger, self.proof_document
+        proof = None if proof is None else sealed(proof)
+        warnings = self.all_warnings  # counted first: where that fails, nothing is published
+        document = manifest(
+            self.policy.as_written(),
+            self.catalog,
+            levels=self.published_levels,
+            recoding=self._recoding(),
+            ledger=ledger,
+            certificate=self.certificate,
+            output={} if output is None else {output.kind: self.policy.shown_target(output.kind, output.target)},
+            versions=versions(self.engine),
+        )
+        published, recording = NOWHERE, None
+        if target is not None:
+            is_live = target.output.kind == KIND
+            papers = Papers(document, None if proof is None else recipient_document(proof, document["certificate"]))
+            recording = None if is_live else recording_of(self._session, self, target.output, document)
+            published = self._publish_live(target) if is_live else self._publish_rows(target, papers, recording)
+        return Release(
+            levels=dict(self.levels),
+            ledger=ledger,
+            certificate=self.certificate,
+            manifest=published.manifest or document,
+            output=dict(published.output),
+            seconds={**self.seconds, "publish": time.perf_counter() - start},
+            warnings=warnings
+            + published.warnings
+            + _access_warnings(self.engine, output)
+            + apart
+            + warnings_of(recording),
+            recorded=recorded(self._session, recording),
+            verdict_sources=self.verdict_sources,
+            plan=self,
+            marker=published.marker,
+            proof=proof,
+            _kind=output.kind if output else None,
+            _target=output.target if output else "",
+        )
+
+    def _publish_rows(self, target: Target, papers: Papers, recording: Recording | None) -> Publication:
+        """Write, audit and put in place the released rows, and record them."""
+        with taking_back(recording), self._audited_rows(recording) as (rows, claim):
+            return publish(
+                self.engine,
+                replace(target, recorder=recording, replacing=self._replacing(target)),
+                self._rows(rows),
+                claim,
+                redacted=self.ledger.suppressed if self.policy.suppressed == "redact" else None,
+                verify_source=self.source.verify,
+                copied=self.catalog.has_entity,
+                papers=papers if target.output.kind == "file" else None,
+            )
+
+    def _replacing(self, target: Target) -> Replacing | None:
+        """Return what compares the release with one that it replaces; None where a ledger judges them together."""
+        policy, output = self.policy, target.output
+        is_new = output.kind == "file" and not os.path.lexists(output.target)
+        if policy.ledger is not None or target.if_exists != "replace" or is_new:
+            return None
+        from sqlanon.core.publish.replaced import Replacing
+
+        sensitive = tuple(item.name for item in policy.sensitive)
+        return Replacing(self._threshold, sensitive, persons=self.catalog.has_entity)
+
+    def _publish_live(self, target: Target) -> Publication:
+        """Put a live view in place of the release."""
+        raise UnsupportedError("A live view publishes one node, no transformation.", hint=f"{SNAPSHOT}.")
+
+
+def _access_warnings(engine: Engine, output: Output | None) -> tuple[str, ...]:
+    """Warn of who can read a release in the database of its source."""
+    if output is None or output.kind == "file":
+        return ()
+    live = () if output.kind != KIND else (WARNING if output.epoch is None else EPOCH_WARNING,)
+    kind = output.kind.replace("_", " ")
+    if not engine.has("roles"):
+        return (
+            *live,
+            f"A {kind} in the source database protects nobody who can open that database; "
+            "for hand-over publish a fresh file (output: {file: …}).",
+        )
+    if not output.readers:
+        return (*live, f"Nobody but its owner may read the {kind}; name roles (output: {{…, readers: [role]}}).")
+    return live

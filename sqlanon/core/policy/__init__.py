@@ -1,0 +1,43 @@
+"""What the user wants, as frozen facts, and everything that a policy can name."""
+
+from sqlanon.core.policy.facts import (
+    ENGINES,
+    ON_INTERRUPT,
+    ROLES,
+    WHERE,
+    Column,
+    EngineOptions,
+    Join,
+    Model,
+    Output,
+    Quality,
+    SearchOptions,
+)
+from sqlanon.core.policy.key import Key
+from sqlanon.core.policy.ledger import LedgerSpec
+from sqlanon.core.policy.policy import Policy, PolicyLike, as_policy
+from sqlanon.core.policy.representatives import Publish
+from sqlanon.core.policy.transformation import LocalRecoding, Patterns, Transformation
+
+__all__ = [
+    "ENGINES",
+    "ON_INTERRUPT",
+    "ROLES",
+    "WHERE",
+    "Column",
+    "EngineOptions",
+    "Join",
+    "Key",
+    "LedgerSpec",
+    "LocalRecoding",
+    "Model",
+    "Output",
+    "Patterns",
+    "Policy",
+    "PolicyLike",
+    "Publish",
+    "Quality",
+    "SearchOptions",
+    "Transformation",
+    "as_policy",
+]

@@ -1,0 +1,434 @@
+"""The parts of a policy, as frozen facts. ``Policy`` itself stands in ``policy.policy``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import ROUND_FLOOR, Decimal
+from pathlib import Path
+from typing import Any, Literal
+
+from sqlanon.core.hierarchies import specs
+from sqlanon.core.models.base import PrivacyModel
+from sqlanon.core.policy.extensions import NOTHING, Extensions
+from sqlanon.core.policy.key import Key
+from sqlanon.core.policy.keys.columns import ROLES
+from sqlanon.core.policy.keys.output import TARGETS
+from sqlanon.core.policy.keys.search import ENGINES, ON_INTERRUPT, WHERE
+from sqlanon.core.policy.ledger import LedgerSpec
+from sqlanon.core.policy.paths import FilePatterns, is_url
+from sqlanon.core.policy.plain import set_plain
+from sqlanon.core.policy.representatives import Publish
+from sqlanon.core.policy.transformation import Transformation
+from sqlanon.core.policy.variables import WrittenPlace
+from sqlanon.parameters import is_number
+
+__all__ = [
+    "ENGINES", "ON_INTERRUPT", "ROLES", "TARGETS", "WHERE", "Column", "EngineOptions", "Join", "Model", "Output",
+    "PolicyFacts", "Quality", "SearchOptions", "Travels",
+]  # fmt: skip
+Uncovered = Literal["error", "top", "suppress"]
+
+
+def as_float(value: Any) -> Any:
+    """Return a number as a float, anything else as it is."""
+    return float(value) if is_number(value) else value
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A privacy model and its parameters, e.g. ``Model("k_anonymity", {"k": 5})``.
+
+    The built-in models have constructors of their own (``KAnonymity(5)``); this one names models of extensions too.
+    """
+
+    type: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        set_plain(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Travels:
+    """With which quasi-identifier a column travels.
+
+    Attributes:
+        column: its name.
+        level: the highest level of its hierarchy at which the column is published; None: the highest that it follows
+            from.
+    """
+
+    column: str
+    level: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of the source: its role and, for a quasi-identifier, its hierarchy and limits.
+
+    Attributes:
+        min_level, max_level: the search uses levels between them only.
+        weight: its importance for the measure; ANON calls it the priority.
+        information_loss: of every level of the hierarchy, level 0 first, for weighted information loss; None is the
+            level's share of the highest.
+        uncovered: what happens to records with values that the hierarchy lacks; None is the policy's own.
+        models: the privacy models of a sensitive column.
+        days, keep_weekday: of shifted dates: by how many days at most, and whether by whole weeks.
+        travels: of a kept column: it is blank where this quasi-identifier is generalized beyond what the column says
+            (``with`` in a policy file).
+    """
+
+    name: str
+    role: str
+    hierarchy: specs.HierarchySpec | None = None
+    min_level: int | None = None
+    max_level: int | None = None
+    weight: float = 1.0
+    information_loss: tuple[float, ...] | None = None
+    uncovered: str | None = None
+    models: tuple[Model, ...] = ()
+    days: int | None = None
+    keep_weekday: bool = False
+    travels: Travels | None = None
+
+    def __post_init__(self) -> None:
+        set_plain(self)
+        object.__setattr__(self, "weight", as_float(self.weight))
+        object.__setattr__(self, "models", tuple(self.models) if isinstance(self.models, list) else self.models)
+        if isinstance(self.information_loss, list | tuple):
+            object.__setattr__(self, "information_loss", tuple(map(as_float, self.information_loss)))
+
+    @classmethod
+    def quasi_identifier(
+        cls,
+        name: str,
+        hierarchy: specs.HierarchySpec | None = None,
+        *,
+        min_level: int | None = None,
+        max_level: int | None = None,
+        weight: float = 1.0,
+        information_loss: Sequence[float] | None = None,
+        uncovered: Uncovered | None = None,
+    ) -> Column:
+        """Return a column that an attacker may know: it is generalized. Only patterns do without a hierarchy."""
+        losses: Any = information_loss
+        return cls(name, "quasi_identifier", hierarchy, min_level, max_level, weight, losses, uncovered)
+
+    @classmethod
+    def sensitive(cls, name: str, *models: Model, hierarchy: specs.HierarchySpec | None = None) -> Column:
+        """Return a column that an attacker must not learn; a hierarchical distance needs its hierarchy."""
+        return cls(name, "sensitive", hierarchy, models=models)
+
+    @classmethod
+    def keep(cls, name: str, *, travels: str | Travels | None = None) -> Column:
+        """Return a column that is published as it is.
+
+        ``travels`` names a quasi-identifier that it travels with: it is blank where that is generalized further than
+        the column follows from it.
+        """
+        return cls(name, "keep", travels=Travels(travels) if isinstance(travels, str) else travels)
+
+    @classmethod
+    def drop(cls, name: str) -> Column:
+        """Return a column that is not published."""
+        return cls(name, "drop")
+
+    @classmethod
+    def pseudonym(cls, name: str) -> Column:
+        """Return the column of the entity, of which a keyed pseudonym is published."""
+        return cls(name, "pseudonym")
+
+    @classmethod
+    def shifted(cls, name: str, days: int, *, keep_weekday: bool = False) -> Column:
+        """Return a column of dates, which are shifted by one number of days a person, at most ``days``."""
+        return cls(name, "shift", days=days, keep_weekday=keep_weekday)
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """The quality measure and the aggregate that folds the attributes' losses; None is the measure's own default."""
+
+    measure: str = "loss"
+    aggregate: str | None = None
+
+    def __post_init__(self) -> None:
+        set_plain(self)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """The strategy and the limits of the search.
+
+    Attributes:
+        strategy: its name; ``auto`` is ``box``.
+        time_limit: in seconds.
+        max_evaluations: how many nodes are judged at most.
+        gap: the relative gap that is good enough.
+        where: nodes are judged in the engine of the source, in an embedded one (``local``), or where it suits
+            (``auto``).
+        on_interrupt: whether an interrupted search is discarded, which raises ``Interrupted``, or counts as one that a
+            limit has ended, so that the best node found is published (``publish``).
+    """
+
+    strategy: str = "auto"
+    time_limit: float | None = None
+    max_evaluations: int | None = None
+    gap: float = 0.0
+    where: str = "auto"
+    on_interrupt: str = "discard"
+
+    def __post_init__(self) -> None:
+        set_plain(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """A further source, joined by key: each record of the sources before it meets at most one of its rows.
+
+    Attributes:
+        key: pairs of a column of the sources before it and the column of this source that is equal to it. One name, a
+            list of names, and a mapping are taken too.
+        source: a path; None is a table of the policy's own source.
+        csv, formats: options of its format.
+    """
+
+    key: tuple[tuple[str, str], ...]
+    source: str | None = None
+    table: str | None = None
+    csv: Mapping[str, Any] = field(default_factory=dict)
+    formats: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        set_plain(self)
+        given: Any = [self.key] if isinstance(self.key, str) else self.key
+        pairs: Any = given.items() if isinstance(given, Mapping) else given if isinstance(given, list | tuple) else ()
+        pairs = tuple(pair if isinstance(pair, tuple) else (pair, pair) for pair in pairs)
+        object.__setattr__(self, "key", pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where the release goes, e.g. ``Output.file("released.parquet")``.
+
+    Attributes:
+        kind: ``view``, ``live_view``, ``table`` or ``file``.
+        target: a name in the database, or a path; a relative path in a policy becomes absolute.
+        owner, readers: roles of a server: who owns the release, and who may read it.
+        mode: the permissions of a file, as ``chmod`` writes them; None: those of what is replaced, or else ``"0600"``.
+        epoch: of a live view: how long it stays as it is, ``1 hour`` say; None: it shows each change at once.
+        margin: of a live view with an epoch: newcomers are at least so many more than a class must hold; None is 0.
+        record: of a live view with an epoch: the column of the source that is the key of its records.
+        partition_by: of a file: quasi-identifiers whose released values are its folders; none: it is one file.
+    """
+
+    kind: str
+    target: str
+    owner: str | None = None
+    readers: tuple[str, ...] = ()
+    mode: str | None = None
+    epoch: str | None = None
+    margin: int | None = None
+    record: str | None = None
+    partition_by: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        set_plain(self)
+        for name in ("readers", "partition_by"):
+            given: Any = getattr(self, name)
+            given = (given,) if isinstance(given, str) else given
+            object.__setattr__(self, name, tuple(given) if isinstance(given, list) else given)
+
+    @classmethod
+    def file(cls, path: str | Path, *, mode: str | None = None, partition_by: Sequence[str] = ()) -> Output:
+        """Return a file; its ending decides the format. With ``partition_by`` it is a folder of Parquet files."""
+        return cls("file", path, mode=mode, partition_by=partition_by)  # type: ignore[arg-type]
+
+    @classmethod
+    def table(cls, name: str, *, owner: str | None = None, readers: Sequence[str] = ()) -> Output:
+        """Return a table of the source's database."""
+        return cls("table", name, owner, readers)  # type: ignore[arg-type]
+
+    @classmethod
+    def view(cls, name: str, *, owner: str | None = None, readers: Sequence[str] = ()) -> Output:
+        """Return a view over a table that holds the released rows."""
+        return cls("view", name, owner, readers)  # type: ignore[arg-type]
+
+    @classmethod
+    def live_view(
+        cls,
+        name: str,
+        *,
+        owner: str | None = None,
+        readers: Sequence[str] = (),
+        epoch: str | None = None,
+        margin: int | None = None,
+        record: str | None = None,
+    ) -> Output:
+        """Return a view that generalizes and counts the source on every read; with an ``epoch``, at its end only."""
+        return cls("live_view", name, owner, readers, None, epoch, margin, record)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class EngineOptions:
+    """The engine that works on files, and its settings.
+
+    Attributes:
+        name: ``duckdb`` (None) or ``spark``.
+        memory_limit, threads, temp_directory: of the embedded DuckDB.
+        master, settings: of Spark: where the cluster is, and its own settings by their names.
+    """
+
+    name: str | None = None
+    memory_limit: str | None = None
+    threads: int | None = None
+    temp_directory: str | None = None
+    master: str | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        set_plain(self)
+        if isinstance(self.settings, Mapping):
+            texts = {str(name): str(value) for name, value in self.settings.items()}
+            object.__setattr__(self, "settings", texts)
+
+    @property
+    def embedded(self) -> dict[str, Any]:
+        """The settings of the embedded DuckDB."""
+        return {key: getattr(self, key) for key in ("memory_limit", "threads", "temp_directory")}
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyFacts:
+    """What to publish and how safe it must be: the keys of a policy as fields, and what follows from them.
+
+    Without a ``transformation`` all records are published at one node (full domain). ``entity`` is a column of the
+    source that identifies the person (or other entity) a record is about: then models, limits and audits count
+    distinct entities instead of records. ``key`` says where the secret stands that pseudonyms are made by. ``source``
+    is one path or URL; ``files`` are patterns of paths, in its place.
+    ``ledger`` says where releases are written down, to be judged together.
+    ``variables`` are the places that were written with variables of the environment.
+    ``accept`` names columns that are published though they identify persons. ``publish`` says of which
+    quasi-identifiers numbers or dates are published. ``suppression_limit`` may be given as any number or its text; it
+    is the decimal fraction that is written.
+    """
+
+    columns: tuple[Column, ...]
+    privacy: tuple[Model, ...]
+    source: str | None = None
+    table: str | None = None
+    csv: Mapping[str, Any] = field(default_factory=dict)
+    formats: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    join: tuple[Join, ...] = ()
+    entity: str | None = None
+    key: Key | None = None
+    accept: tuple[str, ...] = ()
+    undeclared: str = "error"
+    row_security: str = "refuse"
+    uncovered: str = "error"
+    suppression_limit: Decimal = Decimal(0)
+    suppression_count: int | None = None
+    nulls: str = "extended"
+    quality: Quality = Quality()
+    search: SearchOptions = SearchOptions()
+    suppressed: str = "drop"
+    transformation: Transformation | None = None
+    output: Output | None = None
+    if_exists: str = "error"
+    report: str | None = None
+    engine: EngineOptions = EngineOptions()
+    version: int = 1
+    files: tuple[str, ...] = ()
+    publish: tuple[Publish, ...] = ()
+    ledger: LedgerSpec | None = None
+    certificate: str | None = None
+    variables: tuple[WrittenPlace, ...] = field(default=(), compare=False)
+    base_directory: Path = field(default_factory=Path.cwd, compare=False)
+    extensions: Extensions = field(default=NOTHING, compare=False)
+    file: Path | None = field(default=None, compare=False)
+
+    @property
+    def quasi_identifiers(self) -> tuple[Column, ...]:
+        """The quasi-identifiers in the order of the policy."""
+        return tuple(c for c in self.columns if c.role == "quasi_identifier")
+
+    @property
+    def sensitive(self) -> tuple[Column, ...]:
+        """The sensitive columns in the order of the policy."""
+        return tuple(c for c in self.columns if c.role == "sensitive")
+
+    def uncovered_of(self, column: Column) -> str:
+        """Return ``error``, ``top`` or ``suppress``: what happens to values that a column's hierarchy does not list.
+
+        The column's own setting comes before the policy's; for a sensitive column it is always ``error``.
+        """
+        return "error" if column.role == "sensitive" else column.uncovered or self.uncovered
+
+    @property
+    def models(self) -> tuple[PrivacyModel, ...]:
+        """All privacy models: those of ``privacy``, then those of the sensitive columns, in their order."""
+        entries = [(model, None) for model in self.privacy]
+        watched = [(model, column.name) for column in self.columns for model in column.models]
+        return tuple(self.extensions.privacy_model(m.type, m.parameters, name) for m, name in [*entries, *watched])
+
+    @property
+    def subset(self) -> Mapping[str, Any] | None:
+        """Where the subset of δ-presence comes from: one of ``file``, ``table`` and ``column``; None without one."""
+        return next((m.parameters["subset"] for m in self.privacy if "subset" in m.parameters), None)
+
+    @property
+    def population(self) -> Mapping[str, Any] | None:
+        """Where the records of the population come from, of which the source is a sample (k-map): ``file`` or
+        ``table``; None without such a table."""
+        found = (model.parameters.get("population") for model in self.privacy)
+        return next((where for where in found if isinstance(where, Mapping)), None)
+
+    def allowed_suppressions(self, records: int) -> int:
+        """Return the largest number of records that may be suppressed: floor(limit * records) in decimal arithmetic.
+
+        With an ``entity``, records are entities: how many may lose any of their records that take part.
+        """
+        if self.suppression_count is not None:
+            return min(self.suppression_count, records)
+        return int((self.suppression_limit * records).to_integral_value(ROUND_FLOOR))
+
+    def resolve(self, path: str) -> str:
+        """Return a path of the policy as an absolute one; URLs pass through."""
+        return path if is_url(path) else str((self.base_directory / path).absolute())
+
+    @property
+    def patterns(self) -> FilePatterns:
+        """The patterns of ``files``, relative to the folder of the policy."""
+        return FilePatterns(self.files, self.base_directory.absolute())
+
+    @property
+    def person_column(self) -> str | None:
+        """The column that says whose a record is, by which a ledger knows the persons of several releases."""
+        return self.entity if self.ledger is None or self.ledger.record is None else self.ledger.record
+
+    @property
+    def _secret_files(self) -> tuple[str, ...]:
+        """The files of keys, and the ledger."""
+        keys = [self.key, *([] if self.ledger is None else [self.ledger.key])]
+        files = [key.file for key in keys if key is not None] + ([] if self.ledger is None else [self.ledger.file])
+        return tuple(file for file in files if file is not None)
+
+    @property
+    def read_files(self) -> tuple[Path, ...]:
+        """The files that a run reads, and may not write to: the policy itself, sources, hierarchies, the subset,
+        the population."""
+        hierarchies = [column.hierarchy for column in self.columns]
+        beside = [(place or {}).get("file") for place in (self.subset, self.population)]
+        named = [self.source, *(join.source for join in self.join), *beside]
+        return (
+            *([self.file] if self.file is not None else []),
+            *(Path(self.resolve(name)) for name in named if name is not None and not is_url(name)),
+            *self.patterns.files(),
+            *(Path(self.resolve(name)) for name in self._secret_files),
+            *(spec.path for spec in hierarchies if isinstance(spec, specs.FileHierarchy)),
+            *(
+                spec.populations
+                for spec in hierarchies
+                if isinstance(spec, specs.Zip3) and spec.populations is not None
+            ),
+        )

@@ -1,0 +1,218 @@
+"""The policy as the keys of a policy file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from sqlanon.core.hierarchies import specs
+from sqlanon.core.policy.facts import Column, Join, Model, Output, PolicyFacts
+from sqlanon.core.policy.key import written_key
+from sqlanon.core.policy.keys.output import EPOCH_KEYS
+from sqlanon.core.policy.ledger import written_ledger
+from sqlanon.core.policy.paths import PLACES, names_records
+from sqlanon.core.policy.representatives import written_publish
+from sqlanon.core.policy.transformation import written
+from sqlanon.core.policy.travelling import written_travels
+from sqlanon.core.policy.variables import KeyPath, escape, map_places
+from sqlanon.core.policy.written_places import as_written
+from sqlanon.parameters import names_of
+
+
+def document(policy: PolicyFacts, *, portable: bool = False) -> dict[str, Any]:
+    """Return the keys of a policy file, with variables of the environment as they were written.
+
+    ``portable`` leaves out folders and what does not change the result.
+    """
+    policy = as_written(policy, to_read_again=True)
+    result: dict[str, Any] = {"version": policy.version, **_source(policy, portable)}
+    if policy.join:
+        result["join"] = [{"key": dict(join.key), **_source(join, portable)} for join in policy.join]
+    result["columns"] = {c.name: _column(c, portable) for c in policy.columns}
+    if policy.entity is not None:
+        result["entity"] = policy.entity
+    if policy.key is not None:
+        result["key"] = written_key(policy.key, portable=portable)
+    if policy.accept:
+        result["accept"] = list(policy.accept)
+    if policy.row_security != "refuse":
+        result["row_security"] = policy.row_security
+    result["privacy"] = [_model(m, portable) for m in policy.privacy]
+    for key in ("undeclared", "uncovered", "nulls", "suppressed", "if_exists"):
+        result[key] = getattr(policy, key)
+    if policy.suppression_count is None:
+        result["suppression_limit"] = str(policy.suppression_limit.normalize())
+    else:
+        result["suppression_count"] = policy.suppression_count
+    result["quality"] = _without_none(policy.quality)
+    result["search"] = _without_none(policy.search)
+    for key, usual in (("where", "auto"), ("on_interrupt", "discard")):
+        if portable or result["search"][key] == usual:  # makes no difference to the release
+            del result["search"][key]
+    if policy.transformation is not None:
+        result["transformation"] = written(policy.transformation, portable=portable)
+    if policy.publish:
+        result["publish"] = written_publish(policy.publish)
+    if policy.ledger is not None:
+        result["ledger"] = written_ledger(policy.ledger, portable=portable)
+    if policy.output is not None:
+        result["output"] = _output(policy.output, portable)
+    for name in ("report", "certificate"):
+        if (path := getattr(policy, name)) is not None and not portable:
+            result[name] = path
+    engine = {key: value for key, value in _without_none(policy.engine).items() if value}
+    if not portable and engine:
+        result["engine"] = {key: dict(value) if isinstance(value, Mapping) else value for key, value in engine.items()}
+    return result if portable else map_places(result, lambda path, text: _as_text(policy, path, text))
+
+
+def _as_text(policy: PolicyFacts, path: KeyPath, text: str) -> str:
+    """Return what a place is written as: its own text if that holds variables, or one that holds none."""
+    return (
+        text if any(place.path == path and text.endswith(place.written) for place in policy.variables) else escape(text)
+    )
+
+
+def question(policy: PolicyFacts) -> dict[str, Any]:
+    """Return what the verdicts on nodes depend on, as far as the policy itself says it.
+
+    Names of files, and how a hierarchy is written, say nothing of its content, and are left out.
+    """
+    attributes = {
+        c.name: [c.role, c.min_level, c.max_level, c.weight, c.information_loss, policy.uncovered_of(c)]
+        for c in policy.columns
+        if c.role in ("quasi_identifier", "sensitive")
+    }
+    models = [*policy.privacy, *(model for c in policy.columns for model in c.models)]
+    return {
+        "attributes": attributes,
+        "models": [{"type": m.type} | _asked_of_classes(m) for m in models],
+        "limit": [policy.suppression_limit, policy.suppression_count],
+        "quality": [policy.quality.measure, policy.quality.aggregate],
+        "entity": policy.entity,
+        "nulls": policy.nulls,
+    }
+
+
+def _asked_of_classes(model: Model) -> dict[str, Any]:
+    """Return the parameters of a model; of the records that it compares with, not where they are."""
+    found = {}
+    for key, value in model.parameters.items():
+        if not names_records(key, value):
+            found[key] = value
+        elif key == "population":
+            found[key] = "table"
+    return found
+
+
+def canonical(value: Any) -> Any:
+    """Return a document in one spelling.
+
+    Whether a number was read as a float or a decimal, and in which order a model names its parameters, makes no
+    difference.
+    """
+    if isinstance(value, Mapping):
+        items = sorted(value.items()) if isinstance(value.get("type"), str) else value.items()
+        return {key: canonical(item) for key, item in items}
+    if isinstance(value, list | tuple):
+        return [canonical(item) for item in value]
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        return value
+    return str(Decimal(str(value)).normalize())
+
+
+def _without_none(options: Any) -> dict[str, Any]:
+    pairs = ((f.name, getattr(options, f.name)) for f in fields(options))
+    return {name: value for name, value in pairs if value is not None}
+
+
+def _output(output: Output, portable: bool) -> dict[str, Any]:
+    keys: dict[str, Any] = {output.kind: Path(output.target).name if portable else output.target}
+    if output.owner is not None:
+        keys["owner"] = output.owner
+    if output.mode is not None:
+        keys["mode"] = output.mode
+    if output.partition_by:
+        keys["partition_by"] = list(output.partition_by)
+    keys |= {key: getattr(output, key) for key in names_of(EPOCH_KEYS) if getattr(output, key) is not None}
+    return keys | ({"readers": list(output.readers)} if output.readers else {})
+
+
+def _source(read: PolicyFacts | Join, portable: bool) -> dict[str, Any]:
+    """Return the keys that name a relation, and the options of its file."""
+    result: dict[str, Any] = {}
+    if read.source is not None:
+        result["source"] = Path(read.source).name if portable else read.source
+    if isinstance(read, PolicyFacts) and read.files:
+        result["files"] = [Path(pattern).name if portable else pattern for pattern in read.files]
+    if read.table is not None:
+        result["table"] = read.table
+    if read.csv:
+        result["csv"] = {name: dict(value) if isinstance(value, Mapping) else value for name, value in read.csv.items()}
+    return result | {name: dict(options) for name, options in read.formats.items()}
+
+
+def _model(model: Model, portable: bool) -> dict[str, Any]:
+    result: dict[str, Any] = {"type": model.type, **model.parameters}
+    for key in PLACES:
+        where = result.get(key)
+        if portable and isinstance(where, Mapping) and "file" in where:
+            result[key] = {**where, "file": Path(where["file"]).name}
+    return result
+
+
+def _column(column: Column, portable: bool) -> dict[str, Any]:
+    result: dict[str, Any] = {"role": column.role}
+    for key in ("min_level", "max_level", "uncovered"):
+        if (value := getattr(column, key)) is not None:
+            result[key] = value
+    if column.role == "shift":
+        result |= {"days": column.days, "keep_weekday": column.keep_weekday}
+    if column.travels is not None:
+        result["with"] = written_travels(column.travels)
+    if column.weight != 1.0:
+        result["weight"] = column.weight
+    if column.models:
+        result["models"] = [_model(m, portable) for m in column.models]
+    if column.hierarchy is not None:
+        result["hierarchy"] = _hierarchy(column.hierarchy, portable)
+        if column.information_loss is not None:
+            result["hierarchy"]["information_loss"] = list(column.information_loss)
+    return result
+
+
+def _hierarchy(spec: specs.HierarchySpec, portable: bool) -> dict[str, Any]:
+    if isinstance(spec, specs.FileHierarchy):
+        options = {key: value for key, value in _without_none(spec).items() if key != "path"}
+        return {"file": spec.path.name if portable else str(spec.path), **options}
+    if isinstance(spec, specs.TableHierarchy):
+        return {"table": spec.table}
+    if isinstance(spec, specs.Levels):
+        if portable:  # NULL and the text 'null' would be one key in JSON
+            return {"levels": [list(row) for row in sorted(spec.rows, key=repr)]}
+        return {"levels": {row[0]: list(row[1:]) for row in spec.rows}}
+    if isinstance(spec, specs.Groups):
+        return {"groups": _tree(spec.rows)}
+    if isinstance(spec, specs.ExtensionHierarchy):
+        return {spec.kind: dict(spec.options)}
+    if isinstance(spec, specs.Zip3) and spec.populations is not None and portable:
+        spec = specs.Zip3(spec.populations.name, spec.at_most)
+    return {
+        spec.kind: {
+            key: list(value) if isinstance(value, tuple) else value if isinstance(value, int | str) else str(value)
+            for key, value in _without_none(spec).items()
+        }
+    }
+
+
+def _tree(rows: specs.Rows) -> Any:
+    """Return the nested mapping that rows (value, group, …, root) came from."""
+    if all(len(row) == 2 for row in rows):
+        return [row[0] for row in rows]
+    tree: dict[Any, list[tuple[str | None, ...]]] = {}
+    for row in rows:
+        tree.setdefault(row[-2], []).append(row[:-1])
+    return {group: _tree(tuple(members)) for group, members in tree.items()}

@@ -1,0 +1,128 @@
+"""The proof of a search as boxes of nodes: together they cover the lattice, and each bounds the loss of its candidates.
+
+A search may keep its own proof (``search.box``); of any other it is derived here from the nodes that were judged.
+Whatever its origin, ``first_gap`` finds what it does not cover.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sqlanon.core.lattice.nodes import Node, leq
+from sqlanon.core.measures.base import LowerBounds
+from sqlanon.core.search.antichain import RankedTree
+from sqlanon.core.search.base import TIE, Claim, Problem, Verdict
+
+Levels = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """Claims about the boxes between the lattice's bottom and ``top``.
+
+    Attributes:
+        top: the lattice's top, or a lower node with the same classes: what lies above it loses at least as much as its
+            projection into the boxes.
+        claims: their boxes cover everything between the lattice's bottom and ``top``.
+    """
+
+    top: Node
+    claims: tuple[Claim, ...]
+
+
+def proof_of(problem: Problem, verdicts: Iterable[Verdict], loss: float) -> Proof | None:
+    """Return the proof, from judged nodes, that no candidate loses less than ``loss`` (infinite: that there is none).
+
+    None when they do not prove it.
+
+    A node that is infeasible below (``Problem.infeasible_below``) covers all nodes below it. One at which
+    generalization alone costs ``loss``, judged or not, covers all above it. Any other judged node covers itself.
+    """
+    lattice, catalog = problem.lattice, problem.catalog
+    judged = [verdict for verdict in verdicts if verdict.node in lattice]
+    enough = loss - TIE * abs(loss) if loss < math.inf else loss
+    infeasible_below, costly = RankedTree("down"), RankedTree("up")
+    claims = []
+    for verdict in sorted(judged, key=lambda v: -sum(v.node)):
+        if problem.infeasible_below(verdict) and infeasible_below.insert(verdict.node):
+            claims.append(Claim(lattice.bottom, verdict.node, verdict.node, None, None))
+    of_classes = problem.measure.needs == "classes"
+    for verdict in sorted(judged, key=lambda v: sum(v.node)):
+        if verdict.node in infeasible_below:
+            continue
+        bound = problem.measure.bound(verdict.node, verdict.bottom_facts, LowerBounds(catalog.uncovered))
+        if bound >= enough and costly.insert(verdict.node):
+            claims.append(Claim(verdict.node, lattice.top, None, verdict.node if of_classes else None, bound))
+    for verdict in judged:
+        if verdict.node not in infeasible_below and verdict.node not in costly:
+            if verdict.feasible and verdict.loss < enough:
+                return None
+            exact = verdict.loss if verdict.feasible else None
+            claims.append(Claim(verdict.node, verdict.node, verdict.node, None, exact))
+    for low, high in gaps(claims, lattice.bottom, lattice.top):  # what was passed by without being judged
+        bound = problem.measure.bound(low, None, LowerBounds(catalog.uncovered))
+        if bound < enough:
+            return None
+        claims.append(Claim(low, high, None, None, bound))
+    return Proof(lattice.top, tuple(claims))
+
+
+def first_gap(claims: Sequence[Claim], bottom: Node, top: Node) -> Node | None:
+    """Return a node between ``bottom`` and ``top`` that is in no box; None when the boxes cover everything."""
+    gap = next(gaps(claims, bottom, top), None)
+    return gap[0] if gap is not None else None
+
+
+def gaps(claims: Sequence[Claim], bottom: Node, top: Node) -> Iterator[tuple[Node, Node]]:
+    """Yield the regions between ``bottom`` and ``top`` that no box touches, by their corners; none when all is covered.
+
+    A region is cut, where the fewest boxes are cut with it, until one box holds what is left of it, or none does.
+    """
+    count = len(bottom)
+    lows = np.array([claim.bottom for claim in claims], dtype=np.int64).reshape(len(claims), count)
+    highs = np.array([claim.top for claim in claims], dtype=np.int64).reshape(len(claims), count)
+    regions = [(np.array(bottom, dtype=np.int64), np.array(top, dtype=np.int64), np.arange(len(claims)))]
+    while regions:
+        low, high, inside = regions.pop()
+        inside = inside[((lows[inside] <= high) & (highs[inside] >= low)).all(axis=1)]
+        if not len(inside):
+            yield tuple(map(int, low)), tuple(map(int, high))
+            continue
+        some_lows, some_highs = lows[inside], highs[inside]
+        if ((some_lows <= low) & (some_highs >= high)).all(axis=1).any():
+            continue
+        axis, level = _cut(low, high, some_lows, some_highs)
+        below, above = high.copy(), low.copy()
+        below[axis], above[axis] = level, level + 1
+        regions.append((above, high, inside))
+        regions.append((low, below, inside))  # looked at first: a gap that refutes a proof is more likely here
+
+
+def _cut(low: Levels, high: Levels, lows: Levels, highs: Levels) -> tuple[int, int]:
+    """Return the axis and level at which the fewest boxes are cut; of these the most even cut."""
+    best: tuple[int, int, int, int] | None = None
+    for axis in range(len(low)):
+        for level in range(int(low[axis]), int(high[axis])):
+            below = lows[:, axis] <= level
+            above = highs[:, axis] > level
+            both = int((below & above).sum())
+            larger = max(int(below.sum()), int(above.sum()))
+            choice = (both, larger, axis, level)
+            if larger < len(lows) or both < len(lows):
+                best = choice if best is None else min(best, choice)
+    assert best is not None  # a region that no box holds is crossed by a face of one
+    return best[2], best[3]
+
+
+def rests_soundly(claim: Claim) -> bool:
+    """Return True when the nodes that a claim rests on lie where they must, so that it holds for the whole box."""
+    if not leq(claim.bottom, claim.top):
+        return False
+    if claim.witness is not None and not leq(claim.top, claim.witness):
+        return False
+    return claim.below is None or leq(claim.below, claim.bottom)

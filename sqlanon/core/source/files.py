@@ -1,0 +1,280 @@
+"""The records of files: a table function of the engine, or a table of ours that a text or another format has filled."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from sqlanon.core.engines.base import Engine
+from sqlanon.core.engines.confined import allowed_files
+from sqlanon.core.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.engines.duckdb.files import CsvForm, csv_relation, parquet_relation
+from sqlanon.core.formats.base import FileFormat
+from sqlanon.core.policy.extensions import NOTHING, Extensions
+from sqlanon.core.policy.paths import TEXT_ENDINGS, flat_ending, is_connection_text, is_file, is_url
+from sqlanon.core.source.csv_records import CsvRecords, count_records, csv_form, find_delimiter, find_fault, line_of
+from sqlanon.core.source.csv_types import Misfit, Wanted, find_conversions
+from sqlanon.core.source.lake_folders import is_lake_path, refuse_files_of_lakes
+from sqlanon.core.sqltrees.trees import column, named, row_number, table, union_all
+from sqlanon.errors import EngineError, InputError, SourceError, UnsupportedError
+
+PARQUET_ENDINGS = (".parquet", ".pq")
+TEXTS = "_texts"
+"""Ends the name of the table that holds the texts of a file until some become numbers or dates."""
+Read = tuple[Path, CsvForm, CsvRecords]
+"""A CSV file, how it is written and what it holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """The records of files: their relation, how many a text holds (None: not counted), and what to report of it."""
+
+    relation: exp.Expr
+    count: int | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How files are read: the options of CSV, those of other formats by name, and the formats there are.
+
+    Attributes:
+        wanted: columns of texts that have to be read as numbers or dates; what is not there is not looked for.
+        needs_records: a text without records is refused as a source.
+        finds_delimiter: where the options name no delimiter, the one is taken by which all lines are alike.
+    """
+
+    csv: Mapping[str, Any] = field(default_factory=dict)
+    formats: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    extensions: Extensions = NOTHING
+    wanted: Mapping[str, Wanted] = field(default_factory=dict)
+    needs_records: bool = False
+    finds_delimiter: bool = False
+
+    def records(self, engine: Engine, *files: Path, into: str) -> Records:
+        """Return the records of files with the same columns; what the engine does not read itself, and texts, are
+        brought into the table ``into``.
+
+        Raises:
+            SourceError: the ending is not known, the format refuses the file, columns differ, or records of a text are
+                malformed, or not all of them were read.
+            EngineError: the engine refused a statement.
+        """
+        if not isinstance(engine, DuckDBEngine):
+            return self._read_apart(engine, files, into)
+        endings = {flat_ending(file.name) for file in files}
+        if endings <= set(PARQUET_ENDINGS):
+            return Records(_parquet(engine, files))
+        if endings <= set(TEXT_ENDINGS):
+            return self._read_texts(engine, files, into)
+        if len(files) > 1:
+            raise SourceError(
+                "Several files are read as one source only if all are CSV, or all Parquet.", hint="convert the others."
+            )
+        found = self.extensions.format_of(files[0].suffix)
+        if found is None:
+            raise SourceError(
+                f"The source file {files[0].name!r} has an ending that is not known.",
+                hint="give a .duckdb, .db, .parquet, .csv, .csv.gz, .tsv or .xml file, or an open DuckDB connection.",
+            )
+        name, file_format = found
+        engine.load_batches("read file", into, read_file(file_format, files[0], self.formats.get(name, {})))
+        return Records(table(into))
+
+    def _read_apart(self, engine: Engine, files: Sequence[Path], into: str) -> Records:
+        """Return the records of files, read by an embedded DuckDB and carried to another engine."""
+        embedded = DuckDBEngine()
+        try:
+            found = self.records(embedded, *files, into=into)
+            data = embedded.arrow("read file", exp.select("*").from_(found.relation))
+        finally:
+            embedded.close()
+        engine.load("read file", into, data, replayed=False)
+        return replace(found, relation=table(into))
+
+    def has_header_line(self, path: Path) -> bool:
+        """Return True if the first line of a file names its columns. It may be a record all the same."""
+        return flat_ending(path.name) in TEXT_ENDINGS and self.csv.get("header") is not False
+
+    def _read_texts(self, engine: DuckDBEngine, files: Sequence[Path], into: str) -> Records:
+        """Return the records of CSV files: read once, counted, and with the types that are wanted."""
+        read = [(file, form, count_records(file, form)) for file in files for form in [self._form(file)]]
+        _refuse_differing([(file, held.columns) for file, _, held in read])
+        wanted = self._wanted(read[0])
+        texts = into + TEXTS if wanted else into
+        count = _stage(engine, read, texts)
+        if not wanted:
+            return Records(table(into), count)
+        formats = (self.csv.get("date_format"), self.csv.get("timestamp_format"))
+        found, changed, misfits = find_conversions(engine, table(texts), wanted, *formats)
+        if misfits:
+            raise _misfits(engine, read, misfits)
+        columns = [named(found[name].of(name), name) if name in found else column(name) for name in read[0][2].columns]
+        engine.create("types", into, exp.select(*columns).from_(table(texts)))
+        engine.drop(texts)
+        given = self.csv.get("types") or {}
+        notes = [
+            f"{name!r} {item.title}" + (f" ({changed[name]} texts are written otherwise)" if changed[name] else "")
+            for name, item in found.items()
+            if name not in given
+        ]
+        note = f"Types found in {files[0].name!r}: {', '.join(notes)}. Other columns stay text (csv: {{types: …}})."
+        return Records(table(into), count, (note,) if notes else ())
+
+    def _form(self, file: Path) -> CsvForm:
+        form = csv_form(file, self.csv)
+        found = None if self.csv.get("delimiter") or not self.finds_delimiter else find_delimiter(file, form)
+        return form if found is None else replace(form, delimiter=found)
+
+    def _wanted(self, first: Read) -> dict[str, Wanted]:
+        """Return what columns of CSV files have to be read as.
+
+        Raises:
+            SourceError: the policy names the type of a column that is not there.
+        """
+        file, _, held = first
+        types: Mapping[str, str] = self.csv.get("types") or {}
+        missing = [name for name in types if name not in held.columns]
+        if missing:
+            raise SourceError(
+                f"The file {file.name!r} has no column {', '.join(map(repr, missing))}, whose type is named.",
+                hint="check the key csv.types.",
+            )
+        wanted = {name: want for name, want in self.wanted.items() if name in held.columns}
+        named_types = {name: Wanted(kind.upper()) for name, kind in types.items()}
+        return {name: want for name, want in (wanted | named_types).items() if want.kind != "VARCHAR"}
+
+
+def _parquet(engine: DuckDBEngine, files: Sequence[Path]) -> exp.Expr:
+    """Return the relation of Parquet files, each with the same columns, and none a part of a table of a lakehouse."""
+    refuse_files_of_lakes(files)
+    if len(files) > 1:
+        columns = [(file, tuple(name for name, _ in engine.columns(parquet_relation([file])))) for file in files]
+        _refuse_differing(columns)
+    return parquet_relation(files)
+
+
+def _refuse_differing(columns: Sequence[tuple[Path, tuple[str, ...]]]) -> None:
+    """Raise SourceError unless all files have the same columns in the same order."""
+    first, expected = columns[0]
+    others = [file for file, found in columns if found != expected]
+    if others:
+        raise SourceError(
+            f"{len(others)} of the {len(columns)} files have other columns than {first.name!r}; the first is "
+            f"{others[0].name!r}.",
+            hint="give all files the same columns in the same order, or name fewer files.",
+        )
+
+
+def _stage(engine: DuckDBEngine, read: Sequence[Read], into: str) -> int:
+    """Bring the texts of CSV files into a table; return the number of records.
+
+    Raises:
+        SourceError: a record is malformed, or other than all records were read.
+    """
+    alike: dict[CsvForm, list[Path]] = defaultdict(list)
+    for file, form, held in read:
+        alike[replace(form, skip=held.skip)].append(file)
+    columns = read[0][2].columns
+    queries = [exp.select("*").from_(csv_relation(files, columns, form)) for form, files in alike.items()]
+    failure = None
+    count, expected = -1, sum(held.records for *_, held in read)
+    try:
+        count = engine.create("stage", into, union_all(queries))
+    except EngineError as error:
+        failure = error
+    if count == expected:
+        return count
+    for file, form, held in read:
+        if (found := find_fault(file, form, held)) is not None:
+            raise SourceError(found[0], hint=found[1])
+    if failure is not None:
+        raise failure
+    raise SourceError(
+        f"The files from {read[0][0].name!r} on hold {expected} records, but {count} were read.",
+        hint="write them anew with regular quotes and line ends, as UTF-8.",
+    )
+
+
+def _misfits(engine: DuckDBEngine, read: Sequence[Read], misfits: Sequence[Misfit]) -> SourceError:
+    """Return the error of columns whose texts are not all of the type that is wanted."""
+    parts = []
+    for item in misfits:
+        file, line = _place(engine, read, item)
+        parts.append(
+            f"{item.count} texts of column {item.name!r} are no {item.wanted}; the first is in line {line} of {file!r}"
+        )
+    return SourceError(
+        f"{'. '.join(parts)}.",
+        hint="if they stand for NULL, say csv: {null: …}; name the format of dates, csv: {date_format: …}; correct the "
+        "file; or take another hierarchy.",
+    )
+
+
+def _place(engine: DuckDBEngine, read: Sequence[Read], item: Misfit) -> tuple[str, int]:
+    """Return the file and the line of the first text that does not fit."""
+    for file, form, held in read:
+        relation = csv_relation([file], held.columns, replace(form, skip=held.skip), ordered=True)
+        numbered = exp.select(named(row_number(), "record"), named(column(item.name), item.name)).from_(relation)
+        first = exp.select(exp.Min(this=column("record"))).from_(numbered.subquery("numbered"))
+        record = engine.run("first misfit", first.where(item.conversion.misfits(item.name)))[0][0]
+        if record is not None:
+            return file.name, line_of(file, form, held, int(record))
+    return read[0][0].name, 1
+
+
+def read_file(file_format: FileFormat, path: Path, options: Mapping[str, Any]) -> pa.RecordBatchReader:
+    """Return the rows of a file as its format reads them, all of them texts.
+
+    Raises:
+        SourceError: the format refuses the file, now or while the rows are read; or it has columns without a name, or
+            with one name in two cases.
+    """
+    rows = file_format.read(path, options)
+    columns = rows.schema.names
+    if not all(columns) or len({name.casefold() for name in columns}) < len(columns):
+        raise SourceError(
+            f"The file {path.name!r} has columns without a name, or two that differ by case only.",
+            hint="rename them.",
+        )
+    return rows
+
+
+def refuse_beyond_files(source: object, on_cluster: bool) -> None:
+    """Raise UnsupportedError for what is no file, where databases may open named files alone (``confined``)."""
+    if allowed_files() is None:
+        return
+    named = isinstance(source, str | Path)  # the text of a relation would be its records
+    if on_cluster or not named or is_url(str(source)) or is_lake_path(Path(str(source))):
+        raise UnsupportedError(
+            "A server, an object store, a cluster or a table of a lakehouse is not opened here.",
+            hint="ask about a file, or ask the operator.",
+        )
+
+
+def refuse_connections(source: str) -> None:
+    """Raise an error if a source that is no file reads like what a driver connects with.
+
+    Raises:
+        UnsupportedError: a database of MotherDuck.
+        InputError: anything else.
+    """
+    if is_file(Path(source)):
+        return
+    if source.lower().startswith("md:"):
+        raise UnsupportedError(
+            "A database of MotherDuck is read by an open connection only.",
+            hint="in Python: sqlanon.anonymize(duckdb.connect('md:…'), policy); DuckDB's extension motherduck does it.",
+        )
+    if is_connection_text(source):
+        raise InputError(
+            "The source reads like what a driver connects with, and is no file; it is not repeated here.",
+            hint="write postgresql://host/database without a password: that is taken from PGPASSWORD, a password file "
+            "(~/.pgpass) or a service (PGSERVICE).",
+        )

@@ -1,0 +1,124 @@
+"""Bind the files of ``sql/`` to relations, columns and values, on the tree.
+
+In the files some column names stand for lists of columns (``class_key``, ``quasi_identifier``, …). In a SELECT,
+GROUP BY, PARTITION BY or USING they become the list; in ``ANY_OF(condition)`` and ``ALL_OF(condition)`` the condition
+is repeated for every column and joined by OR or AND (of no column: FALSE, TRUE). ``AS_RELEASED(x)`` casts to the
+released column's type, ``:name`` is a value, and table names stand for relations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sqlglot import exp
+
+from sqlanon.core.sqltrees.data_types import data_type
+from sqlanon.core.sqltrees.files import parse
+from sqlanon.core.sqltrees.trees import aliased, column
+from sqlanon.errors import InputError
+
+Value = int | float | str
+
+
+def bind(
+    file: str,
+    *,
+    relations: Mapping[str, exp.Expr] | None = None,
+    columns: Mapping[str, Sequence[str | exp.Expr]] | None = None,
+    values: Mapping[str, Value] | None = None,
+    released_type: str | None = None,
+) -> exp.Select:
+    """Return the statement of ``sql/<file>`` about relations.
+
+    Args:
+        relations: placeholder table -> table, table function or query; other tables keep their names.
+        columns: placeholder column -> names of columns, or expressions for them (``x AS name``; not in USING).
+        values: placeholder -> value.
+        released_type: what ``AS_RELEASED`` casts to.
+
+    Raises:
+        InputError: a placeholder has no value (a file from outside the package).
+    """
+    tree = parse(file)
+    assert isinstance(tree, exp.Select)
+    relations = relations or {}
+    tables = [node for node in tree.find_all(exp.Table) if not node.db and node.name in relations]
+    for placeholder in list(tree.find_all(exp.Placeholder)):
+        if values is None or placeholder.name not in values:
+            raise InputError(f"The SQL file {file!r} has :{placeholder.name}, which has no value.", hint="add it.")
+        placeholder.replace(_literal(values[placeholder.name]))
+    for call in list(tree.find_all(exp.Anonymous)):
+        if call.name.upper() == "AS_RELEASED":
+            call.replace(exp.cast(call.expressions[0], data_type(released_type or "VARCHAR")))
+    for name, wanted in (columns or {}).items():
+        _expand(tree, name, wanted)
+    for node in tables:
+        relation = relations[node.name]
+        if isinstance(relation, exp.Query) and not isinstance(relation, exp.Subquery):
+            relation = relation.subquery()
+        node.replace(aliased(relation, node.alias or node.name))
+    return tree
+
+
+def _literal(value: Value) -> exp.Expr:
+    """Return a literal; a float is cast to DOUBLE, because 0.2 alone is a DECIMAL to some databases."""
+    if isinstance(value, float):
+        return exp.cast(exp.Literal.number(repr(value)), "DOUBLE")
+    return exp.convert(value)
+
+
+def _expand(tree: exp.Expr, name: str, columns: Sequence[str | exp.Expr]) -> None:
+    """Put the columns in the place of the column ``name``, wherever it stands for a list or in a condition."""
+    for call in list(tree.find_all(exp.Anonymous)):
+        word = call.name.upper()
+        if word in ("ANY_OF", "ALL_OF") and _mentions(call, name):
+            conditions = [_for_column(call.expressions[0], name, wanted) for wanted in columns]
+            combine = exp.or_ if word == "ANY_OF" else exp.and_
+            nothing = exp.false() if word == "ANY_OF" else exp.true()
+            call.replace(exp.paren(combine(*conditions, copy=False), copy=False) if conditions else nothing)
+    for holder in list(tree.find_all(exp.Select, exp.Group, exp.Window, exp.Join)):
+        for key in ("expressions", "partition_by", "using"):
+            items = holder.args.get(key) or []
+            if any(_is_placeholder(item, name) for item in items):
+                listed = [new for item in items for new in _listed(item, name, columns)]
+                holder.set(key, listed if isinstance(holder, exp.Select) else [new.unalias() for new in listed])
+        if isinstance(holder, exp.Group) and not holder.expressions:
+            holder.pop()
+    for item in [found for order in tree.find_all(exp.Order) for found in order.expressions]:
+        if isinstance(item, exp.Ordered) and _is_placeholder(item.this, name):
+            keys = [exp.Ordered(**{**item.args, "this": new.unalias()}) for new in _listed(item.this, name, columns)]
+            item.replace(keys)
+    for node in list(tree.find_all(exp.Column)):
+        if _is_placeholder(node, name):
+            node.replace(_reference(columns[0], node.text("table")).unalias())
+
+
+def _listed(item: exp.Expr, name: str, columns: Sequence[str | exp.Expr]) -> list[exp.Expr]:
+    if not _is_placeholder(item, name):
+        return [item]
+    if isinstance(item, exp.Identifier):
+        return [exp.to_identifier(str(wanted), quoted=True) for wanted in columns]
+    return [_reference(wanted, item.text("table")) for wanted in columns]
+
+
+def _mentions(node: exp.Expr, name: str) -> bool:
+    return any(_is_placeholder(found, name) for found in node.find_all(exp.Column))
+
+
+def _for_column(condition: exp.Expr, name: str, wanted: str | exp.Expr) -> exp.Expr:
+    """Return the condition about one of the columns."""
+
+    def replaced(node: exp.Expr) -> exp.Expr:
+        return _reference(wanted, node.text("table")).unalias() if _is_placeholder(node, name) else node
+
+    return condition.copy().transform(replaced)
+
+
+def _is_placeholder(node: exp.Expr, name: str) -> bool:
+    identifier = node.this if isinstance(node, exp.Column) else node
+    return isinstance(identifier, exp.Identifier) and identifier.name == name and not identifier.args.get("quoted")
+
+
+def _reference(wanted: str | exp.Expr, table: str) -> exp.Expr:
+    """Return a column of ``table`` by its name; an expression as it is."""
+    return column(wanted, table) if isinstance(wanted, str) else wanted.copy()

@@ -1,0 +1,1 @@
+"""Formats of other tools, and scripts for the engines of others."""

@@ -1,0 +1,8 @@
+"""File formats beyond what the engine reads itself, one a file; ``FORMATS`` lists them."""
+
+from __future__ import annotations
+
+from sqlanon.core.formats.base import FileFormat
+from sqlanon.interop.formats.xml import Xml
+
+FORMATS: tuple[FileFormat, ...] = (Xml(),)

@@ -1,0 +1,302 @@
+"""Write a release down in the ledger of its policy: as pending before it takes its place, and confirmed after."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from secrets import token_hex
+from typing import Any, Protocol
+
+import pyarrow as pa
+from sqlglot import exp
+
+from sqlanon.core.audit.joint import audit_joint
+from sqlanon.core.audit.release import ReleaseClaim
+from sqlanon.core.compiler import members as compiler
+from sqlanon.core.compiler.encoded_source import EntityColumn
+from sqlanon.core.disk.digests import digest_of
+from sqlanon.core.evaluate.session import Session
+from sqlanon.core.interrupts import held
+from sqlanon.core.lattice.catalog import Catalog
+from sqlanon.core.models import for_source, least_count, least_size
+from sqlanon.core.policy import Output
+from sqlanon.core.policy.writing import canonical, document
+from sqlanon.core.publish.targets import place
+from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.trees import column, table
+from sqlanon.errors import AuditError, EngineError, InputError, UnsupportedError
+from sqlanon.ledger.facts import Recorded, ReleaseEntry
+from sqlanon.ledger.identity import kind_of_key
+from sqlanon.ledger.releases import ReleaseLedger
+from sqlanon.live.facts import file_facts
+
+UNCONFIRMED = (
+    "The release was published, but the ledger could not record that: it lists the release as pending, which counts as "
+    "published."
+)
+
+
+class Recordable(Protocol):
+    """What is asked of a plan."""
+
+    catalog: Catalog
+
+    @property
+    def published_levels(self) -> tuple[tuple[int, ...], ...]:
+        """Per quasi-identifier, the levels at which records are published, ascending."""
+
+
+@dataclass(slots=True)
+class Recording:
+    """What is written down of one release, step by step (``publish.targets.Recorder``).
+
+    Attributes:
+        ledger: it is written to.
+        output: where the release goes.
+        describe: returns what is written down, given the digest of a file, and the numbers of classes and persons.
+        members, values: who is in which class, and the digests of their sensitive values; read from the source before.
+        said: what the ledger noted before.
+        number: of the release in the ledger, once it is pending.
+        release: its id.
+    """
+
+    ledger: ReleaseLedger
+    output: Output
+    describe: Callable[[str, str | None, int, int], ReleaseEntry]
+    members: pa.Table | None = None
+    values: pa.Table | None = None
+    said: tuple[str, ...] = ()
+    release: str = field(default_factory=lambda: token_hex(16))
+    number: int | None = None
+    digest: str | None = None
+    stands: bool = False
+    warnings: tuple[str, ...] = ()
+
+    def begin(self, digest: str | None) -> None:
+        """Write the release down as pending; the next step puts it in place."""
+        assert self.members is not None
+        classes, persons = (len(self.members.column(name).unique()) for name in ("class", "person"))
+        self.digest = digest
+        with held():
+            entry = self.describe(self.release, digest, classes, persons)
+            self.number = self.ledger.begin(entry, self.members, self.values)
+
+    def placed(self) -> None:
+        """Note that the release is at its place."""
+        self.stands = True
+        if self.number is None:
+            return
+        try:
+            self.ledger.confirm(self.number)
+        except InputError:
+            self.warnings = (UNCONFIRMED,)
+        self.warnings += tuple(note for note in self.ledger.notes if note not in self.said)
+
+    def failed(self, error: BaseException) -> None:
+        """Take a pending release back, if it is certain that it did not take its place."""
+        if self.number is None or self.stands:
+            return
+        uncertain = isinstance(error, EngineError) and error.statement == "commit"
+        if self.output.kind == "file":
+            try:
+                uncertain = digest_of(Path(self.output.target)) == self.digest
+            except OSError as refused:
+                uncertain = not isinstance(refused, FileNotFoundError)
+        if not uncertain:
+            with held(), suppress(InputError):  # then it stays, and counts
+                self.ledger.withdraw(self.number)
+                self.number = None
+
+    def read(self, session: Session, rows: exp.Expr, claim: ReleaseClaim) -> None:
+        """Read who is in which class of staged rows, which hold their persons as ``names.ENTITY``.
+
+        Digests and numbers of classes leave the engine of the source, and nothing else.
+
+        Raises:
+            AuditError: a record key would not be listed once a record, or a joint cell with the earlier releases holds
+                too few persons.
+        """
+        engine, policy, column_ = session.engine, session.policy, self.ledger.person_column
+        entity = EntityColumn(column_, session.source.types[column_])
+        numbered = compiler.numbered_rows(rows, claim.quasi_identifiers, claim.types).subquery("numbered")
+        self.members = _as_loaded(engine.arrow("members of the release", compiler.members(numbered, entity)))
+        if policy.entity is None and self.members.num_rows != claim.published:
+            raise AuditError(
+                f"The ledger would list {self.members.num_rows} persons of {claim.published} published records; "
+                "nothing was published.",
+                hint="work on a copy that nobody writes to, and run again.",
+            )
+        earlier = [self.ledger.load_members(engine, release) for release in self.ledger.earlier()]
+        if earlier:
+            own = compiler.rows_of_members(numbered, entity).subquery("members")
+            size = least_size(for_source(policy.models, session.encoding.catalog))
+            audit_joint(engine, earlier, own, claim.class_columns, claim.models, k=size)
+        sensitive = {item.name: claim.types[item.name] for item in policy.sensitive}
+        if sensitive:
+            self.ledger.load_value_digests(engine, compiler.sensitive_texts(rows, sensitive))
+            values = engine.arrow("values of the release", compiler.member_values(rows, entity, sensitive))
+            self.values = _as_loaded(values)
+            engine.drop(names.LEDGER_VALUES)
+
+
+@contextmanager
+def recorded_rows(
+    session: Session, query: Callable[..., exp.Query], claim: ReleaseClaim, recording: Recording | None
+) -> Iterator[exp.Query]:
+    """Yield the released rows of a policy without an entity.
+
+    Where they are recorded, they stand in a table with their record keys: what is published and what is written down
+    come from one table, whatever a statement leaves to chance.
+
+    Args:
+        query: ``Planned._release_query``.
+    """
+    if recording is None:
+        yield query()
+        return
+    engine, staged = session.engine, table(names.STAGED_RELEASE)
+    person = recording.ledger.person_column
+    engine.create("stage release", names.STAGED_RELEASE, query(persons=person), replayed=False)
+    try:
+        recording.read(session, staged, claim)
+        yield exp.select(*map(column, claim.columns)).from_(staged)
+    finally:
+        with suppress(EngineError):  # the connection may be gone, and says why itself
+            engine.drop(names.STAGED_RELEASE)
+
+
+def refuse_scripts(session: Session) -> None:
+    """Raise UnsupportedError where earlier releases are judged together with: a script would hold their persons."""
+    if session.encoding.catalog.earlier is not None:
+        raise UnsupportedError(
+            "What is judged together with earlier releases rests on their persons, whom no other session knows.",
+            hint="leave out ledger to see the statements of the policy alone.",
+        )
+
+
+def refuse_other_plans(session: Session) -> None:
+    """Raise UnsupportedError if a session that began with an empty ledger has published under another policy."""
+    before = {item.entry.policy_fingerprint for item in session.releases.earlier()} if session.releases else set()
+    if session.encoding.catalog.earlier is None and before - {session.policy.fingerprint()}:
+        raise UnsupportedError(
+            "A plan under another policy was published from this source since it was opened, and what the two show "
+            "together was not judged.",
+            hint="make a new plan, which is judged together with that release.",
+        )
+
+
+def refuse_unrecorded(session: Session, ledger: ReleaseLedger, output: Output) -> None:
+    """Raise InputError if what stands at the target of a release is in the ledger under no release.
+
+    It was published without the ledger, or the ledger is another one or a copy of an earlier day: nobody judges the new
+    release together with it.
+    """
+    digest, path = None, Path(output.target)
+    if output.kind == "file":
+        if not path.exists():
+            return
+        try:
+            digest = digest_of(path)
+        except OSError as error:
+            raise InputError(
+                f"The target {path.name!r} cannot be read ({error.strerror or error}).", hint="check its permissions."
+            ) from None
+    elif not session.engine.existing(place(session.engine, output.target, session.source.target_catalog)):
+        return
+    if not ledger.holds_target(output, digest):
+        raise InputError(
+            f"A {output.kind} stands at the target {path.name!r} that is no release of the ledger "
+            f"{ledger.database.path.name!r}: it was published without it or changed since, or the ledger is missing or "
+            "a copy of an earlier day.",
+            hint="restore the newest copy of the ledger. If nobody has what stands there, move it away; if it does not "
+            "matter, `sqlanon ledger check POLICY --accept state` says so.",
+        )
+
+
+def recording_of(session: Session, plan: Recordable, output: Output, manifest: Mapping[str, Any]) -> Recording | None:
+    """Return the recording of a release; None where its policy has no ledger.
+
+    Raises:
+        UnsupportedError: see ``refuse_other_plans``.
+        InputError: see ``refuse_unrecorded``.
+    """
+    ledger, policy = session.releases, session.policy
+    if ledger is None:
+        return None
+    refuse_other_plans(session)
+    refuse_unrecorded(session, ledger, output)
+    names_ = [attribute.name for attribute in plan.catalog.attributes]
+    levels = dict(zip(names_, plan.published_levels, strict=True))
+    hierarchies, k = _hierarchies(session), least_count(for_source(policy.models, plan.catalog))
+
+    def describe(release: str, digest: str | None, classes: int, persons: int) -> ReleaseEntry:
+        return ReleaseEntry(
+            release=release,
+            time=datetime.now(UTC).isoformat(timespec="seconds"),
+            source=ledger.source,
+            person_column=ledger.person_column,
+            recipient=ledger.recipient,
+            colludes=ledger.colludes,
+            policy_fingerprint=policy.fingerprint(),
+            hierarchies=hierarchies,
+            levels=levels,
+            models=tuple(manifest["models"]),
+            columns=tuple(item["name"] for item in manifest["columns"]),
+            output={output.kind: output.target},
+            digest=digest,
+            k=k,
+            classes=classes,
+            persons=persons,
+            person_type=kind_of_key(session.source.types[ledger.person_column]),
+            person_form=ledger.person_form,
+        )
+
+    return Recording(ledger, output, describe, said=ledger.notes)
+
+
+@contextmanager
+def taking_back(recording: Recording | None) -> Iterator[None]:
+    """Take a pending release back if the block fails, unless it may have taken its place."""
+    try:
+        yield
+    except BaseException as error:
+        if recording is not None:
+            recording.failed(error)
+        raise
+
+
+def recorded(session: Session, recording: Recording | None) -> Recorded | None:
+    """Return what a run wrote down, or that it wrote nothing; None where its policy has no ledger."""
+    ledger = session.releases
+    if ledger is None:
+        return None
+    release = None if recording is None else recording.release
+    earlier = [item for item in ledger.earlier() if item.entry.release != release]
+    return Recorded(str(ledger.database.path), release, len(earlier))
+
+
+def warnings_of(recording: Recording | None) -> tuple[str, ...]:
+    """Return what the user should know of what was written down."""
+    return () if recording is None else recording.warnings
+
+
+def _hierarchies(session: Session) -> dict[str, str]:
+    """Return the SHA-256 of each hierarchy: of its file or table, or of how the policy writes it."""
+    columns = document(session.policy, portable=True)["columns"]
+    found = {
+        name: hashlib.sha256(json.dumps(canonical(keys["hierarchy"]), default=str).encode()).hexdigest()
+        for name, keys in columns.items()
+        if "hierarchy" in keys and keys["role"] == "quasi_identifier"
+    }
+    return found | {name: digest for what, name, digest in file_facts(session.engine, session.policy) if name in found}
+
+
+def _as_loaded(rows: pa.Table) -> pa.Table:
+    """Return rows with plain texts and whole numbers, whatever an engine gave."""
+    kinds = {name: pa.int64() if name == "class" else pa.string() for name in rows.schema.names}
+    return rows.cast(pa.schema(list(kinds.items())))

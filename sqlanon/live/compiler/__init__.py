@@ -1,0 +1,1 @@
+"""Statements of live views, as sqlglot trees."""

@@ -1,0 +1,261 @@
+"""Live views with an epoch: the rows that one shows until the epoch ends, and how the next state takes their place.
+
+Beneath the view ``v`` stand ``v_shown``, the rows with their records, persons and groups, and ``v_left``, the records
+that are not shown any more: they were once, or came with others that did not meet the models. ``v_frozen`` has the
+number of the epoch. ``live/compiler/epochs.py`` says who comes and who goes, and why no two states single anybody out.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from sqlanon.core.audit.epochs import audit_changes, audit_state
+from sqlanon.core.engines.base import Engine, Place
+from sqlanon.core.models.k_anonymity import KAnonymity
+from sqlanon.core.policy import Output
+from sqlanon.core.policy.epochs import seconds_of
+from sqlanon.core.publish.targets import FACT_COLUMNS, FROZEN, LEFT, SHOWN, frozen_tables
+from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.binding import bind
+from sqlanon.core.sqltrees.trees import (
+    aliased,
+    both,
+    column,
+    count_distinct,
+    count_rows,
+    equal,
+    is_null,
+    named,
+    or_zero,
+    table,
+)
+from sqlanon.errors import InputError
+from sqlanon.live.compiler.epochs import EpochView
+from sqlanon.live.compiler.live import LiveView
+from sqlanon.live.facts import Fact
+
+EPOCH, NUMBER, STATE = "epoch", "number", "state"
+"""The kind of the facts about the epoch, and their names: its number, and a random text that each state has for
+itself."""
+RECORDS = "records"
+"""The kind of the facts that name its tables."""
+WORK = (names.PRESENT, names.PASSING, names.REMAINING, names.GONE, names.NEWCOMERS, names.LARGE)
+"""The tables in which it is decided who is shown; ``names.FATES`` also keeps what was shown before."""
+
+
+@dataclass(frozen=True, slots=True)
+class EpochStep:
+    """What the end of an epoch did. For the operator: its counts are exact.
+
+    Attributes:
+        number: of the epoch that begins, counted from 1970 by the clock of the database.
+        joined: records that came, in groups.
+        gone: records that went, with so many others of their group that they meet the models.
+        withdrawn: records of groups of which too few were left.
+        held: records that are shown as they were, though the source has changed or lost them.
+    """
+
+    number: int
+    joined: int
+    gone: int
+    withdrawn: int
+    held: int
+
+
+def epoch_view(view: LiveView, where: Place, output: Output) -> EpochView | None:
+    """Return what a live view with an epoch stands on; None for one without."""
+    if output.epoch is None or output.record is None:
+        return None
+    shown, left = (where.named(where.name + ending).table for ending in (SHOWN, LEFT))
+    return EpochView(view, output.record, shown, left)
+
+
+def begin(engine: Engine, where: Place, epoch: EpochView) -> list[Place]:
+    """Create the tables of the first state, and return their places.
+
+    Raises:
+        InputError: the records have no key.
+    """
+    _refuse_keys(engine, epoch)
+    nobody = exp.select(column(names.RECORD)).from_(epoch.shown.copy()).where(exp.false())
+    for ending, query in ((SHOWN, epoch.first()), (LEFT, nobody)):
+        name = where.named(where.name + ending).table
+        engine.run("write epoch", exp.Create(this=name, kind="TABLE", expression=query))
+        engine.analyze(name)
+    if not epoch.by_size:
+        _work(engine, names.PRESENT, epoch.present())
+        _work(engine, names.GONE, exp.select(exp.Star()).from_(epoch.shown.copy()).where(exp.false()))
+        _judge_newcomers(engine, epoch, 0)
+        _leave_out_failed(engine, epoch)
+        _drop_work(engine)
+    audit_state(engine, epoch.shown, [item.name for item in epoch.view.quasi], epoch.view.models)
+    return [where.named(where.name + ending) for ending in (SHOWN, LEFT)]
+
+
+def facts_of_epoch(engine: Engine, where: Place, output: Output) -> list[Fact]:
+    """Return the facts of the first state: its tables and the number of its epoch."""
+    tables = [(RECORDS, where.name + ending, "") for ending in (SHOWN, LEFT)]
+    return [*tables, (EPOCH, NUMBER, str(number_now(engine, output))), (EPOCH, STATE, _new_state())]
+
+
+def keep_state(engine: Engine, where: Place) -> bool:
+    """Keep the records that a live view with an epoch shows (``names.FATES``), and return whether there is one."""
+    old = where.named(where.name + SHOWN)
+    own = (names.RECORD, names.PERSON, names.COHORT)
+    if old not in frozen_tables(engine, where) or not set(own) <= {name for name, _ in engine.columns(old.table)}:
+        return False
+    _work(engine, names.FATES, _as_texts(old.table))
+    return True
+
+
+def compare_states(engine: Engine, epoch: EpochView) -> tuple[str, ...]:
+    """Return a warning that counts whom the kept state and this one single out together; nothing if they do not."""
+    least = max(model.k for model in epoch.view.models if isinstance(model, KAnonymity))
+    relations = {"was": table(names.FATES), "shown": _as_texts(epoch.shown).subquery("shown")}
+    query = bind("epoch/alone.sql", relations=relations, values={"k": least})
+    alone, persons = (int(count or 0) for count in engine.run("compare states", query)[0])
+    if not alone:
+        return ()
+    unit = "records" if epoch.view.entity is None else "persons"
+    return (
+        f"What the live view showed last and what it shows now single out {alone} of {persons} {unit}: fewer than "
+        f"{least} are in the same group in both. Who has read both states can find them (docs/live-views.md).",
+    )
+
+
+def _as_texts(relation: exp.Expr) -> exp.Select:
+    """Return records and persons as texts, whatever they were, with their groups."""
+    texts = [named(exp.cast(column(name), "VARCHAR"), name) for name in (names.RECORD, names.PERSON)]
+    return exp.select(*texts, column(names.COHORT)).from_(relation.copy())
+
+
+def number_now(engine: Engine, output: Output) -> int:
+    """Return the number of the epoch by the clock of the database, counted from 1970-01-01 00:00 UTC."""
+    assert output.epoch is not None
+    seconds = exp.cast(exp.Floor(this=exp.TimeToUnix(this=exp.CurrentTimestamp())), "BIGINT")
+    return int(engine.run("read clock", exp.select(seconds))[0][0]) // seconds_of(output.epoch)
+
+
+def number_shown(engine: Engine, where: Place) -> int:
+    """Return the number of the epoch that a live view shows."""
+    return _read_state(engine, where)[0]
+
+
+def advance(engine: Engine, where: Place, epoch: EpochView, output: Output) -> EpochStep | None:
+    """Bring a live view to its next state, in one transaction; None if its epoch has not ended.
+
+    What is decided is computed before the transaction, which writes to the database of the view alone; if another
+    session has brought the view to another state meanwhile, nothing is written.
+
+    Raises:
+        AuditError: the next state, or what it differs in, does not meet the models. The view stays as it is.
+        EngineError: the database refused a statement. The view stays as it is.
+    """
+    facts, now = where.named(where.name + FROZEN).table, number_now(engine, output)
+    found = _read_state(engine, where)
+    if found[0] >= now:
+        return None
+    last = _decide(engine, epoch, output.margin or 0)
+    with engine.transaction():
+        _write_fact(engine, facts, NUMBER, column(FACT_COLUMNS[2]))  # locks it
+        if _read_state(engine, where) != found:
+            return None
+        _write_rows(engine, epoch, last)
+        counted = engine.run("count epoch", epoch.counts())[0]
+        with engine.journal.phase("auditing"):
+            audit_state(engine, epoch.shown, [item.name for item in epoch.view.quasi], epoch.view.models)
+            audit_changes(engine, table(names.FATES), epoch.shown, epoch.view.models)
+        _write_fact(engine, facts, NUMBER, exp.Literal.string(str(now)))
+        _write_fact(engine, facts, STATE, exp.Literal.string(_new_state()))
+    engine.drop(names.FATES)
+    _drop_work(engine)
+    return EpochStep(now, *(int(count or 0) for count in counted))
+
+
+def _decide(engine: Engine, epoch: EpochView, margin: int) -> int:
+    """Read the source once, decide who stays and who comes, and return the largest number of a group."""
+    _work(engine, names.PRESENT, epoch.present())
+    _work(engine, names.FATES, epoch.fates())
+    _work(engine, names.PASSING, epoch.deciding())
+    _work(engine, names.REMAINING, epoch.remaining())
+    stays = equal(column(names.RECORD, "remaining"), column(names.RECORD, "shown"))
+    goes = (
+        exp.select(exp.Column(this=exp.Star(), table=exp.to_identifier("shown", quoted=True)))
+        .from_(aliased(epoch.shown, "shown"))
+        .join(table(names.REMAINING, "remaining"), on=stays, join_type="left")
+        .where(is_null(column(names.RECORD, "remaining")))
+    )
+    _work(engine, names.GONE, goes)
+    _judge_newcomers(engine, epoch, margin)
+    last = or_zero(exp.Max(this=column(names.COHORT)))
+    return int(engine.run("last group", exp.select(last).from_(table(names.FATES)))[0][0])
+
+
+def _judge_newcomers(engine: Engine, epoch: EpochView, margin: int) -> None:
+    """Decide which newcomers come, and which of them never will."""
+    newcomers = table(names.NEWCOMERS)
+    _work(engine, names.NEWCOMERS, epoch.newcomers())
+    _work(engine, names.PASSING, epoch.passing(newcomers, margin=margin))
+    if not epoch.by_size:
+        _work(engine, names.LARGE, epoch.large(newcomers, margin=margin))
+
+
+def _leave_out_failed(engine: Engine, epoch: EpochView) -> None:
+    """Note the newcomers that were enough and did not meet the models: they do not come later either."""
+    if not epoch.by_size:
+        engine.run("write epoch", exp.Insert(this=epoch.left.copy(), expression=epoch.failed()))
+
+
+def _write_rows(engine: Engine, epoch: EpochView, last: int) -> None:
+    """Take away the rows that go, and add the groups that come, numbered after ``last``."""
+    left = exp.select(column(names.RECORD)).from_(table(names.GONE))
+    engine.run("write epoch", exp.Insert(this=epoch.left.copy(), expression=left.copy()))
+    _leave_out_failed(engine, epoch)
+    gone = column(names.RECORD).isin(query=left)
+    engine.run("write epoch", exp.Delete(this=epoch.shown.copy(), where=exp.Where(this=gone)))
+    engine.run("write epoch", exp.Insert(this=epoch.shown.copy(), expression=epoch.coming(last)))
+
+
+def _read_state(engine: Engine, where: Place) -> tuple[int, str]:
+    """Return the number of the epoch that a live view shows, and what distinguishes this state of it from others."""
+    kind, name, value = map(column, FACT_COLUMNS)
+    rows = exp.select(name, value).from_(where.named(where.name + FROZEN).table)
+    found: dict[str, str] = dict(engine.run("read epoch", rows.where(equal(kind, exp.Literal.string(EPOCH)))))
+    return int(found[NUMBER]), found[STATE]
+
+
+def _write_fact(engine: Engine, facts: exp.Table, name: str, value: exp.Expr) -> None:
+    wanted = both(
+        equal(column(key), exp.Literal.string(text)) for key, text in zip(FACT_COLUMNS, (EPOCH, name), strict=False)
+    )
+    written = equal(column(FACT_COLUMNS[2]), value)
+    engine.run("write epoch", exp.Update(this=facts, expressions=[written], where=exp.Where(this=wanted)))
+
+
+def _new_state() -> str:
+    return secrets.token_hex(8)
+
+
+def _work(engine: Engine, name: str, query: exp.Query) -> None:
+    engine.drop(name)
+    engine.create("epoch", name, query, replayed=False)
+
+
+def _drop_work(engine: Engine) -> None:
+    for name in WORK:
+        engine.drop(name)
+
+
+def _refuse_keys(engine: Engine, epoch: EpochView) -> None:
+    """Raise InputError unless each record of the source has a key of its own."""
+    keys = exp.select(named(count_rows(), "records"), named(count_distinct(column(epoch.record)), "keys"))
+    records, known = engine.run("count keys", keys.from_(epoch.view.source.copy()))[0]
+    if records != known:
+        raise InputError(
+            f"The column {epoch.record!r} is no key of the records: {records - known} of {records} have none, or that "
+            "of another.",
+            hint="name the key column of the source: output: {…, record: admission_id}.",
+        )

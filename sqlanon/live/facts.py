@@ -1,0 +1,103 @@
+"""The facts that a live view was created with: ``refresh`` compares them with policy and hierarchies as they are now.
+
+They stand in the table ``v_frozen`` beneath the view ``v``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from types import MappingProxyType
+
+from sqlglot import exp
+
+from sqlanon.core.engines.base import Engine, Place
+from sqlanon.core.hierarchies.specs import FileHierarchy, TableHierarchy, Zip3
+from sqlanon.core.policy import Policy
+from sqlanon.core.publish.targets import FACT_COLUMNS, FROZEN, frozen_tables
+from sqlanon.core.source.lookups import table_rows
+from sqlanon.core.sqltrees import files as sqlfiles
+from sqlanon.core.sqltrees.trees import column
+from sqlanon.errors import HierarchyError, TargetError
+from sqlanon.live.lookups import sensitive_with_lookup
+from sqlanon.version import VERSION
+
+NOTHING: Mapping[str, int] = MappingProxyType({})
+Fact = tuple[str, str, str]
+"""A fact that a live view was created with, as ``FACT_COLUMNS`` name its parts."""
+
+
+def facts_of(
+    engine: Engine, policy: Policy, levels: Mapping[str, int], heights: Mapping[str, int] = NOTHING
+) -> list[Fact]:
+    """Return the facts that a live view is created with; a changed policy, hierarchy or model has another hash.
+
+    Args:
+        levels: of the quasi-identifiers.
+        heights: of the hierarchies of the sensitive columns.
+    """
+    return [
+        ("version", "sqlanon", VERSION),
+        ("policy", "", replace(policy, if_exists="replace").fingerprint()),
+        *file_facts(engine, policy),
+        *(("level", name, str(level)) for name, level in levels.items()),
+        *(("height", name, str(height)) for name, height in heights.items()),
+    ]
+
+
+def levels_of(facts: Sequence[Fact]) -> dict[str, str]:
+    """Return the level of each quasi-identifier."""
+    return {name: level for kind, name, level in facts if kind == "level"}
+
+
+def file_facts(engine: Engine, policy: Policy) -> list[Fact]:
+    """Return the SHA-256 of each hierarchy that stands in a file or a table, and of each model."""
+    facts: list[Fact] = []
+    for spec in (*policy.quasi_identifiers, *sensitive_with_lookup(policy)):
+        if isinstance(spec.hierarchy, FileHierarchy):
+            facts.append(("hierarchy", spec.name, _hash(spec.hierarchy.path.read_bytes)))
+        if isinstance(spec.hierarchy, Zip3) and spec.hierarchy.populations is not None:
+            facts.append(("hierarchy", spec.name, _hash(spec.hierarchy.populations.read_bytes)))
+        if isinstance(spec.hierarchy, TableHierarchy):
+            facts.append(("hierarchy", spec.name, _hash(partial(_rows, engine, spec.hierarchy.table, spec.name))))
+    for position, model in enumerate(policy.models):
+        facts.append(("model", f"{position} {model.type}", _hash(partial(_text, model.file))))
+    return facts
+
+
+def _rows(engine: Engine, table: str, column_name: str) -> bytes:
+    """Return the rows of a table in an order that does not depend on how they are stored."""
+    return json.dumps(sorted(map(json.dumps, table_rows(engine, table, column_name)))).encode()
+
+
+def _text(file: str) -> bytes:
+    return sqlfiles.text_with_parts(file).encode()
+
+
+def _hash(read: Callable[[], bytes]) -> str:
+    try:
+        return hashlib.sha256(read()).hexdigest()
+    except (OSError, HierarchyError):
+        return "unreadable"
+
+
+def frozen_facts(engine: Engine, where: Place) -> list[Fact] | None:
+    """Return the facts that the live view at ``where`` was created with; None when there is no live view.
+
+    Raises:
+        TargetError: there is a relation of that name which is no live view.
+    """
+    kind = engine.existing(where)
+    facts = where.named(where.name + FROZEN)
+    if kind == "view" and frozen_tables(engine, where):
+        rows = exp.select(*[column(name) for name in FACT_COLUMNS]).from_(facts.table)
+        return [(str(kind), str(name), str(value)) for kind, name, value in engine.run("read facts", rows)]
+    if kind is not None:
+        raise TargetError(
+            f"The relation {where.schema}.{where.name} is a {kind}, and no live view of sqlanon.",
+            hint="publish the policy under another name, or drop the relation yourself.",
+        )
+    return None

@@ -1,0 +1,281 @@
+"""Refresh a live view: check whether it still serves, and if not, put a new plan in its place.
+
+What is published is safe at every moment, for the view counts its classes itself. What ages is its use: values that
+came later have no row in a lookup, and classes that shrank are left out. When the view loses more than the policy
+allows, the source is planned anew, and lookups and view are replaced in one transaction.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from sqlanon.core.anonymizer import anonymize
+from sqlanon.core.engines.base import Engine, Place
+from sqlanon.core.engines.journal import Watcher
+from sqlanon.core.policy import Output, Policy, PolicyLike, as_policy
+from sqlanon.core.source.columns import check_columns
+from sqlanon.core.source.joining import open_policy_source
+from sqlanon.core.source.opening import Source
+from sqlanon.core.sqltrees.trees import count_rows
+from sqlanon.errors import EngineError
+from sqlanon.live.compiler.live import LiveView, losing, persons, takes_part
+from sqlanon.live.epochs import EPOCH, EpochStep, advance, epoch_view, number_now, number_shown
+from sqlanon.live.facts import Fact, facts_of, frozen_facts, levels_of
+from sqlanon.live.view import KIND, check_live, counted_view, frozen_view, live_output, refuse_policy
+
+REASONS: Mapping[str, str] = {
+    "missing": "there is no live view",
+    "unreadable": "the live view cannot be read any more",
+    "policy": "the policy is not the one that the live view was created with",
+    "files": "a hierarchy's file or a model is not the one that the live view was created with",
+    "limit": "the live view loses more records than the policy allows",
+    "forced": "a refresh was asked for",
+}
+"""Why a live view is planned anew; the first that holds is reported."""
+
+
+ANOTHER = ("missing", "unreadable", "policy", "files")
+"""The reasons for which a view with an epoch is not brought to its next state either."""
+REVEALING = (
+    "A live view with an epoch is planned anew by --force alone: what it showed until now and what it shows then are "
+    "two releases of the same records, which are not judged together (docs/live-views.md)."
+)
+BACK = (
+    "The clock of the database is before the epoch that the live view shows, which stays until the clock has passed it."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LiveCounts:
+    """The counts of a live view when it was looked at: records = published + suppressed + excluded."""
+
+    published: int
+    suppressed: int
+
+
+@dataclass(frozen=True, slots=True)
+class EpochFacts:
+    """The epoch of a live view.
+
+    Attributes:
+        length: as the policy writes it.
+        number: of the epoch that the view shows, counted from 1970-01-01 00:00 UTC.
+        over: it had ended, by the clock of the database, when the view was looked at.
+        back: it has not begun, by that clock.
+        step: what its end did; None if the view was left as it was, or planned anew.
+    """
+
+    length: str
+    number: int
+    over: bool
+    back: bool
+    step: EpochStep | None = None
+
+    @property
+    def advanced(self) -> bool:
+        """Whether the view was brought to its next state."""
+        return self.step is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Refresh:
+    """The result of ``refresh``. For the operator: its counts are exact.
+
+    Attributes:
+        refreshed: lookups and view were replaced.
+        reason: a key of ``REASONS`` when a refresh was due, else None.
+        records: of the source (of the subset, if there is one): published + suppressed + excluded, as it is now.
+        allowed: as many records may be suppressed; with an entity, as many persons may lose any.
+        levels: the frozen level of each quasi-identifier; None without a view.
+        before: what the view published when it was looked at; None when it was not there or could not be read.
+        output: ``{"live_view": name}``.
+        seconds: how long it took.
+        epoch: of a view with an epoch, which it shows, and what its end did; else None.
+    """
+
+    refreshed: bool
+    reason: str | None
+    records: int
+    published: int
+    suppressed: int
+    excluded: int
+    allowed: int
+    levels: dict[str, int] | None
+    before: LiveCounts | None
+    output: dict[str, str]
+    seconds: float
+    warnings: tuple[str, ...] = ()
+    epoch: EpochFacts | None = None
+
+    @property
+    def due(self) -> bool:
+        """Whether the view should be planned anew, or was."""
+        return self.reason is not None
+
+
+def refresh(
+    source: object, policy: PolicyLike, *, force: bool = False, dry_run: bool = False, watch: Watcher | None = None
+) -> Refresh:
+    """Plan a live view anew and replace it, when it is due; otherwise leave it. Report what it suppresses.
+
+    Args:
+        source: as for ``anonymize``; None takes the policy's.
+        force: replace it in any case.
+        dry_run: only look.
+        watch: as for ``plan``.
+
+    Raises:
+        InputError: the policy publishes no live view; or see ``plan``.
+        TargetError: the target is a relation that is no live view.
+        NoSolutionError: the policy cannot be met any more; the old view stays.
+    """
+    start = time.perf_counter()
+    policy = as_policy(policy)
+    output = live_output(policy)
+    refuse_policy(policy)
+    with open_policy_source(source, policy, writable=output.epoch is not None and not dry_run) as opened:
+        check_columns(policy, opened)
+        where = check_live(opened, policy, output)
+        found = _look(opened, policy, where)
+        if found.epoch is not None and found.epoch.over and not (force or dry_run or found.reason in ANOTHER):
+            found = _next_state(opened, policy, where, found)
+    if found.reason is None and force:
+        found = replace(found, reason="forced")
+    if found.reason is None or dry_run or (found.epoch is not None and not force):
+        return replace(found, warnings=_warnings(found), seconds=time.perf_counter() - start)
+    with anonymize(source, replace(policy, if_exists="replace", report=None), watch=watch) as release:
+        ledger = release.ledger
+        return replace(
+            found,
+            refreshed=True,
+            records=ledger.records,
+            published=ledger.published,
+            suppressed=ledger.suppressed,
+            excluded=ledger.excluded,
+            allowed=release.plan.catalog.allowed,
+            levels=release.levels,
+            epoch=_epoch(release.plan.engine, where, output) if output.epoch is not None else None,
+            warnings=release.warnings,
+            seconds=time.perf_counter() - start,
+        )
+
+
+def _warnings(found: Refresh) -> tuple[str, ...]:
+    """Return what the operator of a view with an epoch must know that is left as it is, or brought up to date."""
+    if found.epoch is None:
+        return ()
+    return (*([BACK] if found.epoch.back else []), *([REVEALING] if found.reason is not None else []))
+
+
+def _look(opened: Source, policy: Policy, where: Place) -> Refresh:
+    """Count what the live view suppresses at this moment, and decide whether it should be replaced."""
+    engine = opened.engine
+    counted = counted_view(policy, opened)
+    records, included = map(int, engine.run("count records", takes_part(counted))[0])
+    facts = frozen_facts(engine, where)
+    published = _published(opened, where) if facts is not None else None
+    whole = included if policy.entity is None else int(engine.run("count entities", persons(counted))[0][0])
+    allowed = policy.allowed_suppressions(whole)
+    reason, lost = None, included - (published or 0)
+    if facts is None:
+        reason = "missing"
+    elif published is None:
+        reason = "unreadable"
+    elif changed := _changed(engine, policy, facts):
+        reason = changed
+    else:
+        lost, losing = _count_lost(opened, policy, where, facts, included - published)
+        reason = "limit" if losing > allowed else None
+    before = LiveCounts(published, lost) if published is not None else None
+    output = live_output(policy)
+    has_epoch = output.epoch is not None and any(kind == EPOCH for kind, _, _ in facts or [])
+    return Refresh(
+        refreshed=False,
+        reason=reason,
+        records=records,
+        published=published or 0,
+        suppressed=lost,
+        excluded=records - included,
+        allowed=allowed,
+        levels=_levels(facts) if facts is not None else None,
+        before=before,
+        output={KIND: output.target},
+        seconds=0.0,
+        epoch=_epoch(engine, where, output) if has_epoch else None,
+    )
+
+
+def _epoch(engine: Engine, where: Place, output: Output) -> EpochFacts:
+    """Return the epoch that a live view shows."""
+    assert output.epoch is not None
+    shown, now = number_shown(engine, where), number_now(engine, output)
+    return EpochFacts(output.epoch, shown, over=now > shown, back=now < shown)
+
+
+def _next_state(opened: Source, policy: Policy, where: Place, found: Refresh) -> Refresh:
+    """Bring a live view whose epoch has ended to its next state, and look again."""
+    output, facts = live_output(policy), frozen_facts(opened.engine, where)
+    assert facts is not None and found.epoch is not None
+    epoch = epoch_view(_frozen(opened, policy, where, facts), where, output)
+    assert epoch is not None
+    step = advance(opened.engine, where, epoch, output)
+    if step is None:  # another session was faster
+        return found
+    after = _look(opened, policy, where)
+    return replace(after, before=found.before, epoch=replace(found.epoch, number=step.number, step=step))
+
+
+def _levels(facts: list[Fact]) -> dict[str, int]:
+    """Return the frozen level of each quasi-identifier."""
+    return {name: int(level) for name, level in levels_of(facts).items()}
+
+
+def _count_lost(opened: Source, policy: Policy, where: Place, facts: list[Fact], suppressed: int) -> tuple[int, int]:
+    """Return how many records the live view suppresses, and how many of those, or of entities, the policy counts."""
+    engine, view = opened.engine, _frozen(opened, policy, where, facts)
+    epoch = epoch_view(view, where, live_output(policy))
+    if epoch is not None:
+        records, counted = map(int, engine.run("count suppressed", epoch.not_shown())[0])
+        return records, counted
+    if policy.entity is None:
+        return suppressed, suppressed
+    return suppressed, int(engine.run("count entities", losing(view))[0][1])
+
+
+def _frozen(opened: Source, policy: Policy, where: Place, facts: list[Fact]) -> LiveView:
+    """Return the live view with the levels that it was created with."""
+    levels = _levels(facts)
+    node = [levels[column.name] for column in policy.quasi_identifiers]
+    heights = {name: int(value) for kind, name, value in facts if kind == "height"}
+    return frozen_view(policy, opened, where, node, dict(opened.engine.columns(where.table)), heights)
+
+
+def _published(opened: Source, where: Place) -> int | None:
+    """Count the records of the live view; None when a table or column beneath it is gone.
+
+    Raises:
+        EngineError: it cannot be read for another reason, which a new plan does not mend.
+    """
+    try:
+        count = exp.select(count_rows()).from_(where.table)
+        return int(opened.engine.run("count live view", count)[0][0])
+    except EngineError as error:
+        if error.kind not in opened.engine.capabilities.missing:
+            raise
+        return None
+
+
+def _changed(engine: Engine, policy: Policy, facts: list[Fact]) -> str | None:
+    """Return why the policy now asks for another view, if so; the version of the package does not matter."""
+
+    def of(listed: list[Fact], *kinds: str) -> set[Fact]:
+        return {fact for fact in listed if fact[0] in kinds}
+
+    now = facts_of(engine, policy, {})
+    if of(now, "policy") != of(facts, "policy"):
+        return "policy"
+    return "files" if of(now, "hierarchy", "model") != of(facts, "hierarchy", "model") else None

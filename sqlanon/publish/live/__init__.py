@@ -1,1 +1,0 @@
-"""Live views: classes are counted on every read, over frozen levels and lookups."""

@@ -1,0 +1,1 @@
+"""Several rules in place of one node: patterns, and local recoding."""

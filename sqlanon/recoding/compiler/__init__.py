@@ -1,0 +1,1 @@
+"""Statements of several rules, as sqlglot trees."""
