@@ -1,9 +1,7 @@
 """sqlanon: anonymize a table inside its database, with a proof of optimality and an account of every record."""
 
-import sys
 from importlib import import_module
 from importlib.util import find_spec
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from sqlanon.version import VERSION as __version__
@@ -240,34 +238,21 @@ _NAMES = {
     "sqlanon.core.verification": "Verification verify",
 }
 """The public names by the module that holds them, which is loaded when one of them is asked for."""
-_VERBS = ("attack", "evidence", "frontier", "plan", "risk")
-"""The public verbs whose names are those of rooms or root modules, too."""
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 
-class _Package(ModuleType):
-    """The package, which loads a name or a room when it is asked for, and keeps it.
-
-    ``plan`` is the verb, also when a module of the room of that name is imported, and so are the others of ``_VERBS``.
-    """
-
-    def __getattr__(self, name: str) -> Any:
-        home = f"{__name__}.{name}"
-        if name in _HOMES:
-            value = getattr(import_module(_HOMES[name]), name)
-        elif name.startswith("_") or find_spec(home) is None:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        else:
-            value = import_module(home)
-        setattr(self, name, value)
-        return value
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name not in _VERBS or not isinstance(value, ModuleType):
-            super().__setattr__(name, value)
-
-    def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *__all__})
+def __getattr__(name: str) -> Any:
+    """Load a public name, or a folder of the package, when it is asked for, and keep it."""
+    home = f"{__name__}.{name}"
+    if name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+    elif name.startswith("_") or find_spec(home) is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    else:
+        value = import_module(home)
+    globals()[name] = value
+    return value
 
 
-sys.modules[__name__].__class__ = _Package
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

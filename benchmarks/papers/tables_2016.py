@@ -10,9 +10,9 @@ of ``box``, or when two options of the comparison disagree.
 ``statistics``: nodes checked by Flash2P, and of each of its two properties the inserts, the queries that were answered
 with True (hits), and the most nodes stored at a time as a share of the inserts (antichain). All figures agree,
 the 1,180 and 1,524 nodes included. What that takes beyond the published description stands in
-``sqlanon/core/search/flash_two_phase.py`` and ``flash.py``: the bound of a node is used for insufficient quality only
-once the node has been judged (``quality="checked"``); a judged node whose bound becomes insufficient with a new best loss is
-tagged then; and Flash breaks ties between nodes by the order of the columns.
+``sqlanon/core/search/flash_two_phase.py`` and ``flash.py``: the bound of a node is used for insufficient
+quality only once the node has been judged (``quality="checked"``); a judged node whose bound becomes insufficient with
+a new best loss is tagged then; and Flash breaks ties between nodes by the order of the columns.
 
 ``bfs``: the same of the other searches. The paper gives the counts of its best-first search for SS13ACS alone, which is
 not in the data folder, so these have no figure beside them: ``best_first`` one node at a time, and Flash2P when the

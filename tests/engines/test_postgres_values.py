@@ -15,7 +15,7 @@ from postgres_server import Server
 from sqlglot import exp
 
 import sqlanon
-from sqlanon import anonymizer
+from sqlanon.core import anonymizer
 from sqlanon.cli import main
 from sqlanon.core.audit.check import check_relation
 from sqlanon.core.compiler import encoded_source

@@ -246,7 +246,7 @@ def test_a_source_that_changed_meanwhile_is_not_published(folder: Path, spark: A
 def test_a_target_that_is_taken_is_refused_before_any_work(
     folder: Path, spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sqlanon.anonymizer.encode_source", lambda *_: pytest.fail("work was done"))
+    monkeypatch.setattr("sqlanon.core.anonymizer.encode_source", lambda *_: pytest.fail("work was done"))
     spark.session.read.parquet(str(folder)).createOrReplaceTempView("people")
     (tmp_path / "taken.parquet").mkdir()
     (tmp_path / "notes.parquet").mkdir()

@@ -12,7 +12,7 @@ import pytest
 from sqlglot import exp
 
 import sqlanon
-from sqlanon import anonymizer
+from sqlanon.core import anonymizer
 from sqlanon.core.engines.duckdb.engine import DuckDBEngine
 from sqlanon.core.evaluate import problem
 from sqlanon.core.sqltrees.trees import table

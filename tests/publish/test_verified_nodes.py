@@ -15,7 +15,7 @@ from random_worlds import document, load, random_world
 from tables import text_table
 
 import sqlanon
-from sqlanon import verification
+from sqlanon.core import verification
 from sqlanon.core.compiler import readable, readable_nodes, readable_release
 from sqlanon.core.engines.journal import Step
 from sqlanon.core.evaluate.problem import build_problem
@@ -176,13 +176,14 @@ def test_a_verification_shares_no_statement_and_no_mask_with_the_search() -> Non
     for module in (readable, readable_nodes, readable_release, verification):
         tree = ast.parse(Path(module.__file__ or "").read_text())
         imported = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
-        compiler = {node.module for node in imported if (node.module or "").startswith("sqlanon.compiler")}
+        compiler = {node.module for node in imported if (node.module or "").startswith("sqlanon.core.compiler")}
         known = {"", ".readable", ".readable_nodes", ".readable_release"}
         known |= set() if module is verification else {".encoded_source"}
-        assert compiler <= {f"sqlanon.compiler{name}" for name in known}, module.__name__
-        rooms = {node.module for node in imported if (node.module or "").startswith(("sqlanon.search", "sqlanon.eval"))}
+        assert compiler <= {f"sqlanon.core.compiler{name}" for name in known}, module.__name__
+        judging = ("sqlanon.core.search", "sqlanon.core.evaluate")
+        rooms = {node.module for node in imported if (node.module or "").startswith(judging)}
         allowed = {"search.base", "search.proof", "search.verdicts", "evaluate.problem", "evaluate.verified_settling"}
-        assert rooms <= {f"sqlanon.{name}" for name in allowed}, module.__name__
+        assert rooms <= {f"sqlanon.core.{name}" for name in allowed}, module.__name__
         names = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
         if module is readable_release:  # by the codes of a class is defined when it is suppressed
             names -= {"mask", "key"}

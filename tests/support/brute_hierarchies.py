@@ -8,7 +8,7 @@ import math
 import re
 from pathlib import Path
 
-SHIPPED = Path(__file__).resolve().parents[2] / "sqlanon" / "policy" / "hierarchy" / "shipped"
+SHIPPED = Path(__file__).resolve().parents[2] / "sqlanon" / "core" / "hierarchies" / "shipped"
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = (
     "January", "February", "March", "April", "May", "June",

@@ -76,7 +76,7 @@ def _spark(request: pytest.FixtureRequest) -> Engine:
 
 def _module(name: str) -> Any:
     try:
-        return importlib.import_module(f"sqlanon.engines.{name}.engine")
+        return importlib.import_module(f"sqlanon.core.engines.{name}.engine")
     except ImportError as error:
         pytest.skip(f"the engine {name} cannot be used here: {error.name or error} is missing")
 

@@ -16,7 +16,7 @@ FORMATS: dict[str, str] = {
     "%Y.%m.%d": rf"^{_YEAR}\.{_MONTH}\.{_DAY}$",
     "%Y%m%d": "^(19|20)[0-9]{2}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])$",
 }
-"""The formats of dates that a CSV source can be read by (``core/source/csv_types.py``), with the pattern of their texts.
+"""The formats of dates that a CSV source can be read by (``core/source/csv_types.py``), with a pattern of their texts.
 Two formats that differ by the order of day and month stand beside each other."""
 SWAPPED = {"%d/%m/%Y": "%m/%d/%Y", "%d-%m-%Y": "%m-%d-%Y"}
 """Formats that both fit where no day is beyond 12."""
