@@ -13,8 +13,11 @@ if TYPE_CHECKING:
     from sqlanon.assess.frontier.verb import frontier
     from sqlanon.assess.profiling.facts import ColumnProfile, Profile
     from sqlanon.assess.profiling.profile import profile
+    from sqlanon.assess.relations.null_bias import NullBias
+    from sqlanon.assess.relations.nulls import NullAudit
     from sqlanon.assess.relations.verbs import check, risk
     from sqlanon.assess.risk.facts import Figure, Risk, RiskComparison
+    from sqlanon.assess.utility.facts import Utility
     from sqlanon.core.anonymizer import anonymize, plan, recode
     from sqlanon.core.audit.check import CheckResult, ModelResult
     from sqlanon.core.hierarchies.specs import (
@@ -140,6 +143,8 @@ __all__ = [
     "ModelResult",
     "NoSolutionError",
     "NotApplicable",
+    "NullAudit",
+    "NullBias",
     "Output",
     "Parameter",
     "Patterns",
@@ -175,6 +180,7 @@ __all__ = [
     "TargetError",
     "UncoveredValuesError",
     "UnsupportedError",
+    "Utility",
     "Verification",
     "Zip3",
     "__version__",
@@ -228,7 +234,10 @@ _NAMES = {
     "sqlanon.assess.profiling.facts": "ColumnProfile Profile",
     "sqlanon.assess.profiling.profile": "profile",
     "sqlanon.live.refreshing": "Refresh refresh",
+    "sqlanon.assess.relations.null_bias": "NullBias",
+    "sqlanon.assess.relations.nulls": "NullAudit",
     "sqlanon.assess.relations.verbs": "check risk",
+    "sqlanon.assess.utility.facts": "Utility",
     "sqlanon.report.files": "write_report",
     "sqlanon.report.summary": "RunSummary summarize",
     "sqlanon.assess.risk.facts": "Figure Risk RiskComparison",

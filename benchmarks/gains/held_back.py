@@ -7,8 +7,8 @@ seed nodes are chosen once, by default, and published with each share that chanc
 package's own (``sqlanon.assess.attack.first_fit``), given the rule of every class. It claims of a
 record that values are excluded (``narrowed``), that a column is finer than published, by the finest branch that is left
 (``finer``), and what its original value is (``original``). A claim about a record is right when it is in each column
-that it is about; the table that was published shows which are. ``expected`` is how often the same claims would be right by the class and the
-distribution of each column alone. All figures count records (rows).
+that it is about; the table that was published shows which are. ``expected`` is how often the same claims would be
+right by the class and the distribution of each column alone. All figures count records (rows).
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from sqlanon.core.policy import Policy
 from sqlanon.core.sqltrees import names
 from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.interop.scripts.warehouse import refuse_script, script_in
+from sqlanon.live.output import live_view_sql
 from sqlanon.live.view import KIND
 
 
@@ -75,7 +76,7 @@ def explanation(policy: Policy, node: str | None) -> str:
             title = "-- its live view, which reads the tables that a run creates beside it"
             if output.epoch is not None:
                 title = "-- what its live view shows until the first epoch ends: the rows with their records and groups"
-            parts.append(f"{title}\n{planned.live_view_sql(output)};")
+            parts.append(f"{title}\n{live_view_sql(planned, output)};")
         return "\n\n".join(parts)
 
 

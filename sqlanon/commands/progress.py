@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sqlanon.commands.verbosity import verbosity
-from sqlanon.core.display.progress import terminal_line
 from sqlanon.core.engines.journal import Watcher
+from sqlanon.core.progress import terminal_line
 
 
 @contextmanager

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 
-from sqlanon.core.display.progress import watching
 from sqlanon.core.engines.journal import Step, Watcher
 from sqlanon.core.evaluate.session import Session
 from sqlanon.core.plan.full_domain import Plan, search_plan
@@ -14,6 +13,7 @@ from sqlanon.core.plan.publishing import PublishablePlan
 from sqlanon.core.plan.release import Release
 from sqlanon.core.policy import Patterns, Policy, PolicyLike, as_policy
 from sqlanon.core.policy.suppression import encoded_policy
+from sqlanon.core.progress import watching
 from sqlanon.core.publish.targets import Target, check_target
 from sqlanon.core.source.columns import check_columns
 from sqlanon.core.source.encoding import encode_source

@@ -48,16 +48,6 @@ if TYPE_CHECKING:  # loaded where a view is replaced
 KIND = "live_view"
 Kept = tuple[exp.Select, dict[str, tuple[str, str]]]
 """What an earlier view shows, and the quasi-identifiers whose levels differ, with both."""
-WARNING = (
-    "A live view shows the present state of its source. Whoever reads it twice sees what changed between: a record "
-    "that came or went alone is singled out by the difference, whatever k is. Where that matters, publish snapshots "
-    "instead (docs/live-views.md)."
-)
-
-EPOCH_WARNING = (
-    "A live view with an epoch shows records as they were when it began, and a few of them for longer. It does not "
-    "change by itself: let a job run `sqlanon refresh POLICY` once an epoch (docs/live-views.md)."
-)
 
 
 def refuse_policy(policy: Policy) -> None:

@@ -235,7 +235,7 @@ def released(history: History, document: dict[str, Any], earlier: list[Shown]) -
                 best = min(verdict.loss for verdict in verdicts if verdict.feasible)
                 assert plan.certificate.loss == pytest.approx(best, rel=1e-9, abs=1e-9)
             check_bounds(verdicts, allowed)
-            rows = plan.engine.run("released", plan._generalized_query({**plan.generalized, "id": "VARCHAR"}))
+            rows = plan.engine.run("released", plan.generalized_query({**plan.generalized, "id": "VARCHAR"}))
             shown = [*plan.generalized, "id"]
         places = [shown.index(f"c{i}") for i in range(len(history.trees))]
         classes = {row[-1]: tuple(row[place] for place in places) for row in rows}

@@ -13,8 +13,8 @@ import yaml
 
 import sqlanon
 from sqlanon.commands import demo_world
-from sqlanon.core.display.progress import line
 from sqlanon.core.engines.journal import Step
+from sqlanon.core.progress import line
 from sqlanon.core.publish.papers import CERTIFICATE
 from sqlanon.core.verification import NODES_AT_ONCE
 from sqlanon.recoding.local import insertion

@@ -18,10 +18,11 @@ from random_cases import random_tree
 import sqlanon
 from sqlanon.assess.utility import queries as queries_module
 from sqlanon.assess.utility import released as released_module
-from sqlanon.assess.utility.released import PublishedTypes, ReleasedTypes
+from sqlanon.assess.utility.released import ReleasedTypes
 from sqlanon.core.compiler.released_types import one_rule
 from sqlanon.core.plan.full_domain import Plan
 from sqlanon.core.plan.planned import Planned
+from sqlanon.core.plan.published import PublishedTypes
 from sqlanon.core.sqltrees import names
 from sqlanon.errors import HierarchyError, InputError, NoSolutionError, PolicyError, UnsupportedError
 
@@ -94,7 +95,7 @@ def records_of(
     """
     released = plan.publish().to_arrow().to_pylist()
     shown = {row["id"]: [row[f"c{i}"] for i in range(len(trees))] for row in released}
-    names_of_rules = list(plan._published_types().rules.values())
+    names_of_rules = list(plan.published_types().rules.values())
     found: list[brute_utility.Record] = []
     uncovered = 0
     for number, row in enumerate(rows):
@@ -205,7 +206,7 @@ def compare_columns(
 def compare_queries(plan: Planned, trees: list[brute.Tree], records: list[brute_utility.Record]) -> None:
     session = plan._session
     errors = plan.utility(queries=30, seed=7).queries
-    with ReleasedTypes(plan.engine, session.encoding, plan.catalog, plan._published_types()) as types:
+    with ReleasedTypes(plan.engine, session.encoding, plan.catalog, plan.published_types()) as types:
         columns = [i for i, values in enumerate(types.values) if values.occurs.sum() > 1]
         if not columns:
             assert errors is None
@@ -278,7 +279,7 @@ def test_a_release_that_changes_nothing_has_no_error() -> None:
 def test_where_nothing_is_published_all_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     with people({"privacy": [{"type": "k_anonymity", "k": 3}], "suppression_limit": 0.2}) as plan:
         monkeypatch.setattr(
-            Plan, "_published_types", lambda self: PublishedTypes(one_rule(self.question, (0,)), {0: (0,)})
+            Plan, "published_types", lambda self: PublishedTypes(one_rule(self.question, (0,)), {0: (0,)})
         )
         monkeypatch.setattr(Plan, "attribute_losses", None)
         measured = plan.utility()

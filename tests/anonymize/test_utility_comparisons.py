@@ -149,7 +149,7 @@ def compare_associations(plan: Planned, rows: list[tuple], released: dict[int, d
     """Texts alone, of which none is merged: a category is a value, or a text at the level of its rule."""
     found = plan.utility(queries=0).association
     assert found is not None
-    several = len(plan._published_types().rules) > 1  # then equal texts of two levels are two categories
+    several = len(plan.published_types().rules) > 1  # then equal texts of two levels are two categories
     texts = [*(f"q{i}" for i in range(quasi)), "diagnosis"]
     for pair in found.pairs:
         if pair.first in texts and pair.second in texts:
@@ -171,7 +171,7 @@ def compare_prediction(plan: Planned, target: str) -> None:
         if column.role == "keep"
     ]
     with (
-        ReleasedTypes(engine, plan._session.encoding, plan.catalog, plan._published_types()) as types,
+        ReleasedTypes(engine, plan._session.encoding, plan.catalog, plan.published_types()) as types,
         OtherColumns(types, others) as found,
         ComparedRecords(types, found, target) as compared,
     ):

@@ -15,8 +15,8 @@ from postgres_server import Server
 from sqlglot import exp
 
 import sqlanon
-from sqlanon.core import anonymizer
 from sqlanon.cli import main
+from sqlanon.core import anonymizer
 from sqlanon.core.audit.check import check_relation
 from sqlanon.core.compiler import encoded_source
 from sqlanon.core.models.k_anonymity import KAnonymity

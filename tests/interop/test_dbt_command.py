@@ -35,6 +35,7 @@ from sqlanon.interop.scripts.dbt.seeds import seed
 from sqlanon.interop.scripts.dbt.statements import too_many_suppressed
 from sqlanon.interop.scripts.dbt.template import Call, refuse_signs, written
 from sqlanon.live.compiler.live import FrozenColumn, LiveView, live_view
+from sqlanon.live.output import frozen_lookups
 
 K, L = 4, 2
 NOTE = 'no"te'
@@ -361,7 +362,7 @@ def test_a_computed_level_gives_what_was_planned(warehouse: Path, column: str, h
         fixed = replace(policy.columns[0], min_level=level, max_level=level)
         with plan(None, replace(policy, columns=(fixed,))) as planned:
             height = planned.catalog.attributes[0].height
-            frozen = planned.engine.run("frozen", exp.select("*").from_(planned.frozen_lookups()[column]))
+            frozen = planned.engine.run("frozen", exp.select("*").from_(frozen_lookups(planned)[column]))
             release = dbt_release(
                 planned, policy=policy, name="r", source=Call.parsed("ref('t')"), declares=False, dialect="duckdb",
                 materialized="table", with_values=False,

@@ -26,6 +26,7 @@ from sqlanon.errors import AuditError, InputError, NoSolutionError, PolicyError,
 from sqlanon.interop.scripts.dbt.release import refuse_release
 from sqlanon.live import epochs
 from sqlanon.live.compiler.epochs import EpochView
+from sqlanon.live.output import live_view_sql
 
 
 def random_world(random: Random) -> EpochWorld:
@@ -469,7 +470,7 @@ def test_explain_shows_what_is_stored(clinic: Clinic) -> None:
     connection, _, policy = clinic
     with sqlanon.plan(connection, replace(policy, if_exists="replace")) as plan:
         assert policy.output is not None
-        text = plan.live_view_sql(policy.output)
+        text = live_view_sql(plan, policy.output)
     assert names.COHORT in text and "DENSE_RANK" in text
 
 

@@ -252,7 +252,7 @@ def test_records_that_few_share_by_several_kept_columns_are_reported_though_none
 def test_what_few_share_is_counted_in_entities(clinic: duckdb.DuckDBPyConnection) -> None:
     with sqlanon.anonymize(clinic, policy(visits(), "quarter", entity="person", suppression_limit=0.5)) as release:
         plan = release.plan
-        query = plan._generalized_query({**plan.released, "person": "VARCHAR"})
+        query = plan.generalized_query({**plan.released, "person": "VARCHAR"})
         held: defaultdict[tuple[Any, ...], list[str]] = defaultdict(list)
         for *group, person in plan.engine.run("released persons", query):
             held[tuple(group)].append(person)
@@ -463,7 +463,7 @@ def test_a_dropped_column_that_looks_like_the_person_is_reported(clinic: duckdb.
         [(name, classes, fewer)] = [item for item in release.plan.beside_release.few if item[0] == "person"]
 
         held: defaultdict[tuple[Any, ...], set[str]] = defaultdict(set)
-        query = release.plan._generalized_query({**release.plan.released, "person": "VARCHAR"})
+        query = release.plan.generalized_query({**release.plan.released, "person": "VARCHAR"})
         for *of_class, person in release.plan.engine.run("released persons", query):
             held[tuple(of_class)].add(person)
         assert (name, classes, fewer) == ("person", len(held), sum(len(found) < 5 for found in held.values()))

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import sqlanon
-from sqlanon.core.display.cards import WithCard
+from sqlanon.core.cards import WithCard
 from sqlanon.report.cards import card_style
 from sqlanon.report.wording import counted
 

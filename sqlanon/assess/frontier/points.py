@@ -21,7 +21,7 @@ from itertools import pairwise
 from typing import Any
 
 from sqlanon.assess.risk.words import share
-from sqlanon.core.display.cards import WithCard
+from sqlanon.core.cards import WithCard
 from sqlanon.core.publish.ledger import Ledger
 from sqlanon.core.search.certificate import Certificate
 

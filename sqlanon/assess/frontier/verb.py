@@ -43,7 +43,6 @@ from typing import Any
 
 from sqlanon.assess.frontier.points import Effort, Frontier, FrontierPoint, percent
 from sqlanon.core.anonymizer import encoded_session
-from sqlanon.core.display.progress import watching
 from sqlanon.core.engines.journal import Watcher
 from sqlanon.core.evaluate.in_process import FormedClasses
 from sqlanon.core.evaluate.session import Session
@@ -53,6 +52,7 @@ from sqlanon.core.models.base import is_of_release, judges_persons
 from sqlanon.core.models.release import SizeModel
 from sqlanon.core.plan.full_domain import judging, ledger_of, other_width, search_plan
 from sqlanon.core.policy import Model, Policy, PolicyLike, as_policy
+from sqlanon.core.progress import watching
 from sqlanon.core.search.base import TIE, Problem, Request, better
 from sqlanon.core.search.certificate import Certificate
 from sqlanon.errors import InputError, NoSolutionError, SearchStoppedError, UnsupportedError

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from sqlanon.assess.risk.column_sets import ColumnSets
-from sqlanon.core.display.cards import WithCard
+from sqlanon.core.cards import WithCard
 
 TAIL = 10
 """Records that lie at or beyond a bound, at least."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlanon.assess.risk.column_sets import ColumnSets
 from sqlanon.assess.risk.words import expected, probability, share
-from sqlanon.core.display.cards import WithCard
+from sqlanon.core.cards import WithCard
 from sqlanon.core.sizes.histogram import ClassSizes, SizeHistogram
 
 GROUPS = {

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -18,7 +19,10 @@ from sqlanon.core.compiler.encoded_source import SOURCE, TakingPart
 from sqlanon.core.evaluate.session import Session
 from sqlanon.core.lattice.nodes import Node
 from sqlanon.core.models.base import is_of_release, judges_persons
+from sqlanon.core.plan.planned import Planned
+from sqlanon.core.plan.published import PublishedClasses
 from sqlanon.core.sizes.histogram import PopulationClasses, SizeHistogram, read_sizes
+from sqlanon.core.source.files import Reading
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import column, named, not_null, own_text
 from sqlanon.errors import InputError, UnsupportedError
@@ -37,62 +41,36 @@ OF_FEW_ROWS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedClasses:
-    """What a plan publishes, for its risk.
-
-    Attributes:
-        classes: the published classes by size, and how many records are suppressed.
-        population: the same classes in the population, where the plan knows it (δ-presence).
-        rows: returns the released rows with columns of the source (name -> type) beside or in place of the released.
-        types: of the released columns.
-        node: the levels of all records; None where several rules publish them.
-        by_chance: which of equal records a rule publishes is left to chance.
-    """
-
-    classes: SizeHistogram
-    population: PopulationClasses | None
-    rows: Callable[[Mapping[str, str]], exp.Query]
-    types: Mapping[str, str]
-    node: Node | None
-    by_chance: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What is asked of the risk of a plan: see ``Planned.risk``."""
-
-    k: int | None = None
-    population: PopulationTable | None = None
-    population_size: int | None = None
-    weights: str | None = None
-    column_sets: bool = False
-
-
-def compare(session: Session, k: int, published: PublishedClasses, asked: Asked) -> RiskComparison:
+def risk_of_plan(
+    plan: Planned,
+    *,
+    k: int | None = None,
+    population: str | os.PathLike[str] | None = None,
+    population_table: str | None = None,
+    population_size: int | None = None,
+    weights: str | None = None,
+    column_sets: bool = False,
+) -> RiskComparison:
     """Return the risk of the source's records that take part, with their quasi-identifiers as they are, and of the
-    release.
-
-    Args:
-        k: the least size of a class that the models allow.
-
-    Raises:
-        InputError, SourceError, UnsupportedError: what is asked for cannot be had: see ``Planned.risk``.
+    release: see ``Planned.risk``.
     """
-    catalog = session.encoding.catalog
+    session, catalog, policy = plan.session, plan.catalog, plan.policy
     setting = Setting(
         quasi_identifiers=tuple(a.name for a in catalog.attributes),
         unit="entity" if catalog.has_entity else "record",
-        nulls=session.policy.nulls,
-        k=asked.k or (k if k > 1 else DEFAULT_K),
-        population_size=asked.population_size,
+        nulls=policy.nulls,
+        k=k or (plan.threshold if plan.threshold > 1 else DEFAULT_K),
+        population_size=population_size,
     )
-    records = asked.population.records(session.source) if asked.population is not None else None
-    weight = None
-    if asked.weights is not None:
-        [weight] = exact_columns(session.source.types, "The source", [asked.weights])
-    beside = _Beside(records, weight, asked.column_sets)
-    return RiskComparison(_before(session, setting, beside), _after(session, setting, beside, published))
+    records = weight = None
+    if population is not None or population_table is not None:
+        place = None if population is None else os.fspath(population)
+        of_others = PopulationTable(place, population_table, Reading(policy.csv, policy.formats))
+        records = of_others.records(session.source)
+    if weights is not None:
+        [weight] = exact_columns(session.source.types, "The source", [weights])
+    beside = _Beside(records, weight, column_sets)
+    return RiskComparison(_before(session, setting, beside), _after(session, setting, beside, plan.published_classes()))
 
 
 @dataclass(frozen=True, slots=True)

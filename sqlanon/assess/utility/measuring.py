@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
 from sqlanon.assess.utility.association import association
 from sqlanon.assess.utility.categories import ComparedRecords
 from sqlanon.assess.utility.columns import quasi_columns
@@ -13,15 +10,12 @@ from sqlanon.assess.utility.learners import check_learners
 from sqlanon.assess.utility.others import OtherColumns
 from sqlanon.assess.utility.prediction import prediction
 from sqlanon.assess.utility.queries import query_errors
-from sqlanon.assess.utility.released import PublishedTypes, ReleasedTypes
-from sqlanon.core.engines.base import Engine
-from sqlanon.core.lattice.catalog import Catalog
+from sqlanon.assess.utility.released import ReleasedTypes
 from sqlanon.core.models import for_source, least_count
 from sqlanon.core.models.base import judges_persons
-from sqlanon.core.policy import Policy
+from sqlanon.core.plan.planned import Planned
 from sqlanon.core.policy.keyed import KEYED_ROLES
 from sqlanon.core.source.columns import is_scalar
-from sqlanon.core.source.encoding import Encoding
 from sqlanon.core.sqltrees import names
 from sqlanon.errors import InputError, UnsupportedError, listing
 
@@ -29,28 +23,10 @@ MOST_QUERIES = 100_000
 """More queries are refused: they would take long, and show no more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Measurable:
-    """A planned release, with what its utility is measured by.
-
-    Attributes:
-        engine: where the source is.
-        published: what the plan publishes.
-        losses: per quasi-identifier, its part of the policy's measure; None where it has none.
-        measure: the policy's.
-    """
-
-    engine: Engine
-    encoding: Encoding
-    catalog: Catalog
-    policy: Policy
-    published: PublishedTypes
-    losses: Mapping[str, float] | None
-    measure: str
-
-
-def measure_utility(plan: Measurable, *, target: str | None, queries: int, seed: int, ml: bool = False) -> Utility:
-    """Return what a planned release is still good for.
+def utility_of_plan(
+    plan: Planned, target: str | None = None, *, queries: int = 1000, seed: int = 1, ml: bool = False
+) -> Utility:
+    """Return what a planned release is still good for: see ``Planned.utility``.
 
     Raises:
         InputError: the release has no such target, or a number is out of its range.
@@ -72,8 +48,8 @@ def measure_utility(plan: Measurable, *, target: str | None, queries: int, seed:
     others, warnings = _others(plan, target)
     order = {item.name: place for place, item in enumerate(plan.policy.columns)}
     least = max(2, least_count(for_source(plan.policy.models, catalog)))
-    with ReleasedTypes(plan.engine, plan.encoding, catalog, plan.published) as types:
-        columns = quasi_columns(types, plan.losses, plan.measure, least)
+    with ReleasedTypes(plan.engine, plan.session.encoding, catalog, plan.published_types()) as types:
+        columns = quasi_columns(types, plan.attribute_losses, plan.certificate.measure, least)
         errors = query_errors(types, queries=queries, seed=seed)
         published = types.records_published
         with OtherColumns(types, others) as found:
@@ -93,14 +69,14 @@ def measure_utility(plan: Measurable, *, target: str | None, queries: int, seed:
     )
 
 
-def _others(plan: Measurable, target: str | None) -> tuple[list[tuple[str, str, str]], tuple[str, ...]]:
+def _others(plan: Planned, target: str | None) -> tuple[list[tuple[str, str, str]], tuple[str, ...]]:
     """Return the published columns that are no quasi-identifiers (name, role, type), and what is left out.
 
     Raises:
         InputError: the release has no such target, or its values cannot be compared.
     """
     roles = {item.name: item.role for item in plan.policy.columns if item.role not in ("drop", *KEYED_ROLES)}
-    types = {name: plan.encoding.types[name] for name, role in roles.items() if role != "quasi_identifier"}
+    types = {name: plan.session.encoding.types[name] for name, role in roles.items() if role != "quasi_identifier"}
     left = [name for name, kind in types.items() if not is_scalar(kind)]
     blank = [item.name for item in plan.policy.columns if item.travels is not None]
     if target is not None and (target not in roles or target in (*left, *blank)):

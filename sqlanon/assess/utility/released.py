@@ -6,12 +6,11 @@ the values below it; one that no hierarchy lists (``uncovered: top``) is publish
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlglot import exp
 
 from sqlanon.core.compiler import released_types as compiler
 from sqlanon.core.compiler.encoded_source import leaves
@@ -20,6 +19,7 @@ from sqlanon.core.engines.columns import numpy_column
 from sqlanon.core.hierarchies.specs import Redact
 from sqlanon.core.lattice.catalog import Attribute, Catalog
 from sqlanon.core.lattice.nodes import Node
+from sqlanon.core.plan.published import PublishedTypes
 from sqlanon.core.source.encoding import Encoding
 from sqlanon.core.sqltrees import names
 
@@ -46,21 +46,6 @@ def scale_of(type_name: str) -> str | None:
     if kind.startswith(("DATE", "TIMESTAMP")):
         return "date"
     return "text" if kind in ("VARCHAR", "TEXT") else None
-
-
-@dataclass(frozen=True, slots=True)
-class PublishedTypes:
-    """What a plan publishes, for its utility.
-
-    Attributes:
-        row_types: the query of the row types with their records and rule (``compiler.released_types``).
-        rules: the node of each rule, by its number.
-        split: rules share the records of a row type.
-    """
-
-    row_types: exp.Query
-    rules: Mapping[int, Node]
-    split: bool = False
 
 
 @dataclass(frozen=True, slots=True)

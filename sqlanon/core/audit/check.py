@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from sqlanon.core.audit.models import audit_of, profiled, seen_once
 from sqlanon.core.audit.trees import as_equal, compared_as_read
-from sqlanon.core.display.cards import WithCard
+from sqlanon.core.cards import WithCard
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.models.base import PrivacyModel
 from sqlanon.core.sqltrees import names

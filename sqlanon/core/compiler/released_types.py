@@ -19,6 +19,7 @@ from sqlanon.core.lattice.nodes import Node
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import (
     among,
+    bigint,
     both,
     by_position,
     column,
@@ -40,7 +41,6 @@ from sqlanon.core.sqltrees.trees import (
     when,
     with_ctes,
 )
-from sqlanon.recoding.compiler.recoded import in_stretches
 
 POSITION = "position"
 """Column of a value's place on the scale of its column, as a floating-point number; NULL where it has none."""
@@ -218,3 +218,20 @@ def _same_bits(catalog: Catalog, position: int, level: int, left: str, right: st
         for word in range(catalog.words)
         if (mask := attribute.mask(level, word))
     ]
+
+
+def in_stretches(types: exp.Query, words: int) -> exp.Select:
+    """Return row types whose records rules share (the key, ``n`` and ``rule``) with which of them a rule publishes.
+
+    The records of a row type are numbered from 1; a rule publishes those from ``first`` to ``last``.
+    """
+    row = [*keys(words), column(names.COUNT), column(names.RULE)]
+    ordered = exp.Ordered(this=exp.Coalesce(this=column(names.RULE), expressions=[number(-1)]))
+    running = exp.Window(
+        this=exp.Sum(this=column(names.COUNT)), partition_by=keys(words), order=exp.Order(expressions=[ordered])
+    )
+    numbered = exp.select(*row, named(bigint(running), names.STRETCH_LAST)).from_(types.subquery("types"))
+    before = exp.Sub(this=column(names.STRETCH_LAST), expression=column(names.COUNT))
+    first = named(bigint(exp.Add(this=before, expression=number(1))), names.STRETCH_FIRST)
+    stretched = exp.select(*[item.copy() for item in row], first, column(names.STRETCH_LAST))
+    return stretched.from_(numbered.subquery("numbered"))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 from sqlglot import exp
@@ -31,15 +31,13 @@ from sqlanon.core.measures.base import Measure
 from sqlanon.core.models.base import is_of_release
 from sqlanon.core.plan.keyed import keyed_source
 from sqlanon.core.plan.planned import as_buckets, versions
+from sqlanon.core.plan.published import PublishedClasses, PublishedTypes
 from sqlanon.core.plan.publishing import PublishablePlan
 from sqlanon.core.plan.represented import NO_VALUES
-from sqlanon.core.policy import Model, Output, Policy, as_policy
+from sqlanon.core.policy import Model, Policy, as_policy
 from sqlanon.core.policy.plain import plain
 from sqlanon.core.publish.ledger import Entities, Ledger
 from sqlanon.core.publish.proof_file import proof_document
-from sqlanon.core.publish.publication import Publication
-from sqlanon.core.publish.targets import Target, check_target
-from sqlanon.core.publish.written_rows import typed_texts
 from sqlanon.core.search.base import Problem, Progress, Request, Verdict, rank
 from sqlanon.core.search.proof import Proof
 from sqlanon.core.sizes.histogram import SizeHistogram, read_sizes
@@ -48,15 +46,6 @@ from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import column
 from sqlanon.errors import InputError
 from sqlanon.ledger.recording import refuse_scripts
-from sqlanon.live.compiler.live import live_view
-from sqlanon.live.epochs import epoch_view
-from sqlanon.live.facts import facts_of
-from sqlanon.live.lookups import freeze
-from sqlanon.live.view import LiveDraft, check_live, frozen_view, heights_of, publish_live
-
-if TYPE_CHECKING:  # loaded when the risk or the utility of a plan is asked for
-    from sqlanon.assess.risk.of_plan import PublishedClasses
-    from sqlanon.assess.utility.released import PublishedTypes
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +92,7 @@ class Plan(PublishablePlan):
             self._problem,
             chosen=self.node,
             judged={verdict.node: verdict for verdict in self._evaluator.judged},
-            withheld=self.ledger.hides(self._threshold),
+            withheld=self.ledger.hides(self.threshold),
             fingerprints={
                 "policy_fingerprint": self.policy.fingerprint(),
                 "question_fingerprint": self.policy.question_fingerprint(),
@@ -220,15 +209,13 @@ class Plan(PublishablePlan):
         found.drop()
         return rows
 
-    def _published_classes(self) -> PublishedClasses:
-        from sqlanon.assess.risk.of_plan import PublishedClasses
-
+    def published_classes(self) -> PublishedClasses:
         catalog, suppressed, by = self.catalog, self.ledger.suppressed, risk_counters(self.catalog)
         if catalog.has_entity:  # who is suppressed in several classes counts once in each, as who is published
             suppressed = SizeHistogram.of(self._sizes(self.node, published=False, by=by)).records + catalog.uncovered
         rows = self._sizes(self.node, published=True, by=by)
         classes, population = read_sizes(rows, suppressed=suppressed, excluded=catalog.excluded)
-        read = partial(self._generalized_query, of_source=True)
+        read = partial(self.generalized_query, of_source=True)
         return PublishedClasses(classes, population, read, self.generalized, self.node)
 
     def solutions(self, limit: int = 20) -> list[Solution]:
@@ -308,7 +295,7 @@ class Plan(PublishablePlan):
                 )
         return tuple(levels.get(name, 0) for name in heights)
 
-    def _generalized_query(
+    def generalized_query(
         self,
         published: Mapping[str, str],
         *,
@@ -336,8 +323,7 @@ class Plan(PublishablePlan):
     def _records_by_levels(self) -> list[tuple[Node, int]]:
         return [(self.node, self.ledger.published)]
 
-    def _published_types(self) -> PublishedTypes:
-        from sqlanon.assess.utility.released import PublishedTypes
+    def published_types(self) -> PublishedTypes:
         from sqlanon.core.compiler.released_types import one_rule
 
         return PublishedTypes(one_rule(self._settled_question, self.node), {0: self.node})
@@ -351,40 +337,6 @@ class Plan(PublishablePlan):
             snapshot=names.BASE,
             copies=copies,
         )
-
-    def live_view_sql(self, output: Output) -> str:
-        """Return the SELECT of the live view that ``output`` names; publish nothing.
-
-        With an epoch, that of its first state: the view itself reads what is stored of it.
-
-        Raises:
-            UnsupportedError, TargetError: see ``check_live``.
-        """
-        where = check_live(self.source, self.policy, output)
-        view = frozen_view(self.policy, self.source, where, self.node, self.released, heights_of(self.catalog))
-        epoch = epoch_view(view, where, output)
-        return self.engine.render(live_view(view) if epoch is None else epoch.first(), pretty=True)
-
-    def frozen_lookups(self) -> dict[str, exp.Expr]:
-        """Create the lookups of the chosen node as tables of ours, and return them by column (``freeze``)."""
-        return freeze(self.engine, self.policy, self._session.encoding, self.node, self.released)
-
-    def _publish_live(self, target: Target) -> Publication:
-        source, engine, released, output = self.source, self.engine, self.released, target.output
-        where = check_live(source, self.policy, output)
-        check_target(engine, target)
-        claim = self._claim()
-        lookups = {name: typed_texts(texts, released[name]) for name, texts in claim.lookups.items()}
-        draft = LiveDraft(
-            view=frozen_view(self.policy, source, where, self.node, released, heights_of(self.catalog)),
-            frozen=self.frozen_lookups(),
-            facts=facts_of(engine, self.policy, self.levels, heights_of(self.catalog)),
-            claim=replace(claim, lookups=lookups),
-            verify_source=source.verify,
-            output=output,
-            replacing=self._replacing(target),
-        )
-        return Publication({output.kind: output.target}, None, warnings=publish_live(engine, where, draft))
 
     def _readable(self) -> list[tuple[str, exp.Query]]:
         return [("classes of the chosen node", compiler.readable_grain(self._session.encoding.source, self.node))]

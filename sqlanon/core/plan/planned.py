@@ -7,18 +7,17 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import partial, reduce
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlglot import exp
 
-from sqlanon.assess.relations.null_bias import NullBias, null_bias
-from sqlanon.assess.relations.nulls import NullAudit, audit_nulls
 from sqlanon.core.audit.beside_release import BesideRelease
 from sqlanon.core.audit.models import ModelAudit
 from sqlanon.core.audit.release import ReleaseClaim
 from sqlanon.core.compiler.representatives import represented_texts
+from sqlanon.core.doors import behind
 from sqlanon.core.engines.base import Engine, replayed
 from sqlanon.core.engines.standalone import standalone
 from sqlanon.core.evaluate.session import Session
@@ -28,10 +27,10 @@ from sqlanon.core.models import for_source, least_count
 from sqlanon.core.models.base import PrivacyModel
 from sqlanon.core.plan.beside import judge_release, root_warnings, warnings_of
 from sqlanon.core.plan.closing import Closing
-from sqlanon.core.plan.keyed import claim_of_keyed, keyed_persons, keyed_warnings, note_keyed, without_keyed
+from sqlanon.core.plan.keyed import claim_of_keyed, keyed_persons, keyed_warnings, note_keyed
+from sqlanon.core.plan.published import PublishedClasses, PublishedTypes
 from sqlanon.core.plan.represented import Representing, mean_warnings
 from sqlanon.core.policy import Column, Policy
-from sqlanon.core.policy.keyed import KEYED_ROLES
 from sqlanon.core.publish.ledger import Ledger
 from sqlanon.core.publish.order import ReleasedRows
 from sqlanon.core.publish.references import plan_audits
@@ -41,7 +40,6 @@ from sqlanon.core.search.base import Verdict
 from sqlanon.core.search.certificate import Certificate
 from sqlanon.core.sizes.histogram import SizeHistogram, in_buckets
 from sqlanon.core.source.beside import BesideSource
-from sqlanon.core.source.columns import is_scalar
 from sqlanon.core.source.opening import Source
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import column, lookup_rows, named, table
@@ -49,17 +47,12 @@ from sqlanon.errors import EngineError, UnsupportedError
 from sqlanon.ledger.recording import Recording, recorded_rows
 from sqlanon.version import VERSION
 
-if TYPE_CHECKING:  # loaded when the risk or the utility of a plan is asked for
-    from sqlanon.assess.risk.facts import RiskComparison
-    from sqlanon.assess.risk.of_plan import PublishedClasses
-    from sqlanon.assess.utility.facts import Utility
-    from sqlanon.assess.utility.released import PublishedTypes
+if TYPE_CHECKING:  # what questions are answered with: their wing is loaded when one is asked
+    from sqlanon import NullAudit, NullBias, RiskComparison, Utility
 
 Measured = TypeVar("Measured")
 STAGED = "staged rows"
 """The measurement of a plan that is the table of its released rows, as long as there is one."""
-COMPARED_CLASSES = 20_000
-"""A release of more classes is not audited for what its NULLs give away, which may compare each with each."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -101,7 +94,7 @@ class Planned(Representing, Closing):
         """Per quasi-identifier, the levels at which records are published, ascending."""
 
     @abstractmethod
-    def _published_types(self) -> PublishedTypes:
+    def published_types(self) -> PublishedTypes:
         """Return the row types of the source with what is published of them, for measurements alone."""
 
     @abstractmethod
@@ -109,7 +102,7 @@ class Planned(Representing, Closing):
         """Return the statements of ``readable``; the script ends with them."""
 
     @abstractmethod
-    def _published_classes(self) -> PublishedClasses:
+    def published_classes(self) -> PublishedClasses:
         """Return the published classes by size, and what else the risk of the release is measured from."""
 
     @abstractmethod
@@ -166,6 +159,11 @@ class Planned(Representing, Closing):
         return {}
 
     # -- what they share -----------------------------------------------------------------------------------------------
+
+    @property
+    def session(self) -> Session:
+        """The policy with its open source and the source's encoding, for questions about the plan."""
+        return self._session
 
     @property
     def policy(self) -> Policy:
@@ -248,19 +246,7 @@ class Planned(Representing, Closing):
     def null_audit(self) -> NullAudit | None:
         """Measure what an attacker gains who takes the NULLs of the release for wildcards; None when it holds none, or
         so many classes that comparing them would take long, or the engine cannot measure it."""
-        return self._once("null audit", self._null_audit)
-
-    def _null_audit(self) -> NullAudit | None:
-        if (
-            not self.engine.has("null_audit")
-            or self.policy.nulls == "basic"
-            or not 0 < self.ledger.classes <= COMPARED_CLASSES
-        ):
-            return None
-        shown = without_keyed(self._session, self.generalized)
-        release = self._generalized_query(shown).subquery("release")
-        found = audit_nulls(self.engine, release, self._quasi, k=self._threshold)
-        return found if found.records_with_null else None
+        return self._once("null audit", partial(behind("null audit"), self))
 
     @property
     def beside_source(self) -> BesideSource:
@@ -276,7 +262,7 @@ class Planned(Representing, Closing):
         def rows(published: Mapping[str, str]) -> tuple[exp.Query, bool]:
             if self.engine.stages_release and not self.catalog.has_entity and published.keys() <= self.released.keys():
                 return exp.select(*map(column, published)).from_(self._once(STAGED, self._stage)), True
-            return self._generalized_query(published, entities=self.catalog.has_entity), False
+            return self.generalized_query(published, entities=self.catalog.has_entity), False
 
         return judge_release(self._session, rows, self.generalized, self.ledger.published)
 
@@ -305,16 +291,7 @@ class Planned(Representing, Closing):
         None when none is, or for δ-presence, where the source holds the population too. Columns whose values cannot be
         compared (JSON) are passed over.
         """
-        return self._once("null bias", self._null_bias)
-
-    def _null_bias(self) -> NullBias | None:
-        encoding = self._session.encoding
-        if not self.engine.has("null_audit") or not self.catalog.excluded or encoding.source.taking_part.members:
-            return None
-        attributes = [a.name for a in self.catalog.attributes]
-        released = [c.name for c in self.policy.columns if c.role not in ("drop", *KEYED_ROLES)]
-        compared = [name for name in released if is_scalar(encoding.types[name])]
-        return null_bias(self.engine, encoding.source.relation, attributes, columns=compared)
+        return self._once("null bias", partial(behind("null bias"), self))
 
     def risk(
         self,
@@ -342,18 +319,16 @@ class Planned(Representing, Closing):
                 missing or not positive.
             SourceError: the population cannot be read, or has no such column.
         """
-        from sqlanon.assess.risk.of_plan import Asked, compare
-        from sqlanon.assess.risk.population_table import PopulationTable
-        from sqlanon.core.source.files import Reading
-
-        table_of = None
-        if population is not None or population_table is not None:
-            place = None if population is None else os.fspath(population)
-            table_of = PopulationTable(place, population_table, Reading(self.policy.csv, self.policy.formats))
-        asked = Asked(
-            k=k, population=table_of, population_size=population_size, weights=weights, column_sets=column_sets
+        found: RiskComparison = behind("risk")(
+            self,
+            k=k,
+            population=population,
+            population_table=population_table,
+            population_size=population_size,
+            weights=weights,
+            column_sets=column_sets,
         )
-        return compare(self._session, self._threshold, self._published_classes(), asked)
+        return found
 
     def utility(self, target: str | None = None, *, queries: int = 1000, seed: int = 1, ml: bool = False) -> Utility:
         """Measure what the release is still good for, with the source; for the operator: counts are exact.
@@ -364,14 +339,11 @@ class Planned(Representing, Closing):
             ml: predict by scikit-learn too (``sqlanon[ml]``), in this process, by codes of all records.
 
         Raises:
-            InputError, UnsupportedError: see ``measure_utility``.
+            InputError: the release has no such target, or a number is out of its range.
+            UnsupportedError: whole persons are suppressed, or scikit-learn is asked for and cannot be had.
         """
-        from sqlanon.assess.utility.measuring import Measurable, measure_utility
-
-        encoding, losses, measure = self._session.encoding, self.attribute_losses, self.certificate.measure
-        types = self._published_types()
-        measurable = Measurable(self.engine, encoding, self.catalog, self.policy, types, losses, measure)
-        return measure_utility(measurable, target=target, queries=queries, seed=seed, ml=ml)
+        found: Utility = behind("utility")(self, target, queries=queries, seed=seed, ml=ml)
+        return found
 
     def readable(self) -> list[tuple[str, str]]:
         """Return statements that a person can check the release by, with their names."""
@@ -396,7 +368,7 @@ class Planned(Representing, Closing):
         return replayable_script([*statements, *self.readable(), ("release", release)])
 
     @property
-    def _threshold(self) -> int:
+    def threshold(self) -> int:
         """The least size of a class that the models allow; smaller counts do not travel."""
         return least_count(self.models)
 

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from sqlanon.core.display.cards import WithCard
+from sqlanon.core.cards import WithCard
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.interrupts import finishing
 from sqlanon.core.plan.planned import Planned, versions
@@ -17,15 +17,14 @@ from sqlanon.core.policy.faults import Faults
 from sqlanon.core.policy.partitions import check_partitions_fit
 from sqlanon.core.policy.sources import check_output
 from sqlanon.core.publish.manifest import manifest
+from sqlanon.core.publish.outputs import other_output
 from sqlanon.core.publish.papers import Papers
 from sqlanon.core.publish.publication import Publication, publish
 from sqlanon.core.publish.recipient_certificate import recipient_document, sealed
 from sqlanon.core.publish.targets import Target
-from sqlanon.errors import InputError, UnsupportedError
+from sqlanon.errors import InputError
 from sqlanon.ledger.opening import check_apart
 from sqlanon.ledger.recording import Recording, recorded, recording_of, taking_back, warnings_of
-from sqlanon.live.compiler.live_models import SNAPSHOT
-from sqlanon.live.view import EPOCH_WARNING, KIND, WARNING
 
 if TYPE_CHECKING:  # loaded where a release is replaced
     from sqlanon.core.publish.replaced import Replacing
@@ -94,10 +93,13 @@ class PublishablePlan(WithCard, Planned):
         )
         published, recording = NOWHERE, None
         if target is not None:
-            is_live = target.output.kind == KIND
+            other = other_output(target.output)
             papers = Papers(document, None if proof is None else recipient_document(proof, document["certificate"]))
-            recording = None if is_live else recording_of(self._session, self, target.output, document)
-            published = self._publish_live(target) if is_live else self._publish_rows(target, papers, recording)
+            recording = None if other is not None else recording_of(self._session, self, target.output, document)
+            if other is not None:
+                published = other.publish(self, target, self._claim(), self._replacing(target))
+            else:
+                published = self._publish_rows(target, papers, recording)
         return Release(
             levels=dict(self.levels),
             ledger=ledger,
@@ -142,25 +144,22 @@ class PublishablePlan(WithCard, Planned):
         from sqlanon.core.publish.replaced import Replacing
 
         sensitive = tuple(item.name for item in policy.sensitive)
-        return Replacing(self._threshold, sensitive, persons=self.catalog.has_entity)
-
-    def _publish_live(self, target: Target) -> Publication:
-        """Put a live view in place of the release."""
-        raise UnsupportedError("A live view publishes one node, no transformation.", hint=f"{SNAPSHOT}.")
+        return Replacing(self.threshold, sensitive, persons=self.catalog.has_entity)
 
 
 def _access_warnings(engine: Engine, output: Output | None) -> tuple[str, ...]:
     """Warn of who can read a release in the database of its source."""
     if output is None or output.kind == "file":
         return ()
-    live = () if output.kind != KIND else (WARNING if output.epoch is None else EPOCH_WARNING,)
+    other = other_output(output)
+    of_kind = () if other is None else (other.warning(output),)
     kind = output.kind.replace("_", " ")
     if not engine.has("roles"):
         return (
-            *live,
+            *of_kind,
             f"A {kind} in the source database protects nobody who can open that database; "
             "for hand-over publish a fresh file (output: {file: …}).",
         )
     if not output.readers:
-        return (*live, f"Nobody but its owner may read the {kind}; name roles (output: {{…, readers: [role]}}).")
-    return live
+        return (*of_kind, f"Nobody but its owner may read the {kind}; name roles (output: {{…, readers: [role]}}).")
+    return of_kind

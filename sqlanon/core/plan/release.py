@@ -14,7 +14,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlanon.core.audit.release import audit_release
-from sqlanon.core.display.cards import WithCard
+from sqlanon.core.cards import WithCard
 from sqlanon.core.engines.duckdb.engine import DuckDBEngine, Relation, relation_of
 from sqlanon.core.engines.duckdb.files import partitions_relation
 from sqlanon.core.plan.closing import Closing
@@ -36,8 +36,7 @@ if TYPE_CHECKING:  # loaded when the risk or the utility of a release is asked f
     import pandas
     import polars
 
-    from sqlanon.assess.risk.facts import RiskComparison
-    from sqlanon.assess.utility.facts import Utility
+    from sqlanon import RiskComparison, Utility
 
 RELEASED = names.PREFIX + "release"
 """The table of a release that has no target."""

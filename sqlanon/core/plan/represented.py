@@ -47,7 +47,7 @@ class Representing(ABC):
         """Return what a measurement of the plan gives, which is made when it is first asked for."""
 
     @abstractmethod
-    def _generalized_query(
+    def generalized_query(
         self, published: Mapping[str, str], *, entities: bool = False, values: Mapping[str, str] = NO_VALUES
     ) -> exp.Query:
         """Return the released rows, generalized; with their ``entities``, where the plan counts them, for audits alone.
@@ -92,10 +92,10 @@ class Representing(ABC):
         if persons is not None:
             originals = {persons: names.ENTITY}
         if not represented:
-            return self._generalized_query(texts, entities=entities, values=originals)
+            return self.generalized_query(texts, entities=entities, values=originals)
         as_texts = texts | {item.name: "VARCHAR" for item in represented}
         values = {item.name: item.raw for item in represented if item.needs_mean}
-        rows = self._generalized_query(as_texts, entities=entities, values=values | originals)
+        rows = self.generalized_query(as_texts, entities=entities, values=values | originals)
         also = [names.ENTITY, *originals.values()] if entities and self.catalog.has_entity else []
         return represented_rows(rows, self.released, texts, represented, quasi=self._quasi, also=also)
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import yaml
 
+from sqlanon.core.doors import behind
 from sqlanon.core.policy.plain import DEEPEST, is_unicode
 from sqlanon.errors import InputError
 
@@ -73,9 +74,7 @@ def read_document(path: Path) -> Any:
     """
     ending = path.suffix.lower()
     if ending == ".xml":
-        from sqlanon.interop.anon.definition_reading import read_definition
-
-        return read_definition(path)
+        return behind("document .xml")(path)
     name, parse = _PARSERS.get(ending, ("YAML", _parse_yaml))
     return _parsed(
         lambda: parse(_text(path)), f"The policy file {path.name!r}", f"that place of the file; it is {name}"

@@ -20,6 +20,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar
 
+from sqlanon.core.doors import behind, is_installed
 from sqlanon.core.formats.base import FileFormat
 from sqlanon.core.formats.checked import CheckedFormat
 from sqlanon.core.hierarchies.builders import HierarchyBuilder
@@ -36,9 +37,9 @@ from sqlanon.core.search import STRATEGIES
 from sqlanon.core.search.base import Search
 from sqlanon.core.search.checked import checked
 from sqlanon.errors import InputError, attempt
-from sqlanon.interop.formats import FORMATS
 
 Kind = TypeVar("Kind")
+FORMATS: tuple[FileFormat, ...] = behind("formats") if is_installed("formats") else ()
 
 BUILT_IN: Mapping[str, Mapping[str, Any]] = {
     "models": {getattr(kind, "type"): kind for kind in MODELS},  # noqa: B009  a protocol's class has no such attribute

@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from sqlanon.core.compiler.judged import judged
 from sqlanon.core.compiler.question import Question
+from sqlanon.core.compiler.released_types import in_stretches
 from sqlanon.core.lattice.catalog import Catalog
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.binding import bind
@@ -40,7 +41,7 @@ from sqlanon.core.sqltrees.trees import (
     with_ctes,
     with_id,
 )
-from sqlanon.recoding.compiler.recoded import ASSIGNED, RULES, Levels, in_stretches, text_column, with_texts
+from sqlanon.recoding.compiler.recoded import ASSIGNED, RULES, Levels, text_column, with_texts
 from sqlanon.recoding.compiler.recoding import chain, class_of, kept_sums, masked_name, value_ctes
 
 ROWS = names.PREFIX + "rows"

@@ -21,7 +21,6 @@ from sqlanon.core.lattice.catalog import Catalog
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import (
     as_keys,
-    bigint,
     both,
     column,
     count_rows,
@@ -148,23 +147,6 @@ def with_texts(catalog: Catalog, levels: Levels, assigned: exp.Expr, rules: exp.
         ]
         query = query.join(lookup.subquery(_lookup(position)), on=both(met))
     return query
-
-
-def in_stretches(types: exp.Query, words: int) -> exp.Select:
-    """Return row types whose records rules share (the key, ``n`` and ``rule``) with which of them a rule publishes.
-
-    The records of a row type are numbered from 1; a rule publishes those from ``first`` to ``last``.
-    """
-    row = [*keys(words), column(names.COUNT), column(names.RULE)]
-    ordered = exp.Ordered(this=exp.Coalesce(this=column(names.RULE), expressions=[number(-1)]))
-    running = exp.Window(
-        this=exp.Sum(this=column(names.COUNT)), partition_by=keys(words), order=exp.Order(expressions=[ordered])
-    )
-    numbered = exp.select(*row, named(bigint(running), names.STRETCH_LAST)).from_(types.subquery("types"))
-    before = exp.Sub(this=column(names.STRETCH_LAST), expression=column(names.COUNT))
-    first = named(bigint(exp.Add(this=before, expression=number(1))), names.STRETCH_FIRST)
-    stretched = exp.select(*[item.copy() for item in row], first, column(names.STRETCH_LAST))
-    return stretched.from_(numbered.subquery("numbered"))
 
 
 def class_facts(catalog: Catalog, levels: Levels) -> exp.Select:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 from sqlglot import exp
@@ -18,6 +18,7 @@ from sqlanon.core.evaluate.session import Session
 from sqlanon.core.lattice.catalog import Catalog
 from sqlanon.core.plan.full_domain import Solution
 from sqlanon.core.plan.planned import as_buckets
+from sqlanon.core.plan.published import PublishedClasses, PublishedTypes
 from sqlanon.core.plan.publishing import PublishablePlan
 from sqlanon.core.plan.represented import NO_VALUES
 from sqlanon.core.publish.ledger import Ledger
@@ -28,10 +29,6 @@ from sqlanon.errors import NoSolutionError
 from sqlanon.recoding.compiler import recoded as compiler
 from sqlanon.recoding.local.rules import Rule
 from sqlanon.recoding.patterns.quality import PatternQuality, quality
-
-if TYPE_CHECKING:  # loaded when the risk or the utility of a plan is asked for
-    from sqlanon.assess.risk.of_plan import PublishedClasses
-    from sqlanon.assess.utility.released import PublishedTypes
 
 NUMERIC = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
            "UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL")  # fmt: skip
@@ -95,11 +92,9 @@ class RecodedPlan(PublishablePlan):
 
     def class_sizes(self, *, published: bool = True) -> tuple[tuple[int, int, int, int], ...]:
         """Return how large the published classes are; records that no rule publishes form none."""
-        return as_buckets(self._published_classes().classes) if published else ()
+        return as_buckets(self.published_classes().classes) if published else ()
 
-    def _published_classes(self) -> PublishedClasses:
-        from sqlanon.assess.risk.of_plan import PublishedClasses
-
+    def published_classes(self) -> PublishedClasses:
         classes = compiler.published_classes(self.catalog, self.published_levels).subquery("classes")
         rows = self.engine.run("class sizes", count_by(classes, [names.COUNT]))
         ledger = self.ledger
@@ -107,7 +102,7 @@ class RecodedPlan(PublishablePlan):
         return PublishedClasses(sizes, None, self._rows_with, self.generalized, None, by_chance=self._split)
 
     def _rows_with(self, published: Mapping[str, str]) -> exp.Query:
-        return self._generalized_query(published)
+        return self.generalized_query(published)
 
     def suppressed_columns(self, rule: Rule) -> tuple[str, ...]:
         """Return the columns that a pattern suppresses."""
@@ -121,7 +116,7 @@ class RecodedPlan(PublishablePlan):
         levels = [f"{name} {level}" for name, level in self.catalog.levels(rule.node).items() if level]
         return ", ".join(levels) or "level 0 everywhere"
 
-    def _generalized_query(
+    def generalized_query(
         self, published: Mapping[str, str], *, entities: bool = False, values: Mapping[str, str] = NO_VALUES
     ) -> exp.Query:
         encoding = self._session.encoding
@@ -139,8 +134,7 @@ class RecodedPlan(PublishablePlan):
     def _records_by_levels(self) -> list[tuple[Sequence[int], int]]:
         return [(rule.node, rule.records) for rule in self.rules]
 
-    def _published_types(self) -> PublishedTypes:
-        from sqlanon.assess.utility.released import PublishedTypes
+    def published_types(self) -> PublishedTypes:
         from sqlanon.core.compiler.released_types import several_rules
 
         row_types = several_rules(self.catalog, split=self._split, coded=self._coded)

@@ -25,6 +25,7 @@ from sqlanon.interop.scripts.dbt.template import TEXTS, Call, ref, refuse_signs,
 from sqlanon.live.compiler.live import TEXT, VALUE, FrozenColumn, LiveView, live_view
 from sqlanon.live.compiler.live_models import SNAPSHOT
 from sqlanon.live.lookups import has_lookup, sensitive_with_lookup, with_key
+from sqlanon.live.output import frozen_lookups
 from sqlanon.live.view import frozen_view, heights_of, refuse_policy
 
 Lookup = tuple[tuple[str | None, str | None], ...]
@@ -96,7 +97,7 @@ def dbt_release(
     """
     types, released = plan.source.types, plan.released
     refuse_release(policy)
-    frozen = plan.frozen_lookups()
+    frozen = frozen_lookups(plan)
     lookups: dict[str, Lookup] = {}
     quasi = []
     for position, (spec, level) in enumerate(zip(policy.quasi_identifiers, plan.node, strict=True)):
