@@ -5,25 +5,29 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
+from typing import TYPE_CHECKING
 
+from sqlanon.core.doors import behind
 from sqlanon.core.engines.journal import Step, Watcher
 from sqlanon.core.evaluate.session import Session
 from sqlanon.core.plan.full_domain import Plan, search_plan
 from sqlanon.core.plan.publishing import PublishablePlan
 from sqlanon.core.plan.release import Release
-from sqlanon.core.policy import Patterns, Policy, PolicyLike, as_policy
+from sqlanon.core.policy import Policy, PolicyLike, as_policy
 from sqlanon.core.policy.suppression import encoded_policy
 from sqlanon.core.progress import watching
+from sqlanon.core.publish.outputs import OtherOutput, other_output
 from sqlanon.core.publish.targets import Target, check_target
 from sqlanon.core.source.columns import check_columns
 from sqlanon.core.source.encoding import encode_source
 from sqlanon.core.source.joining import open_policy_source
+from sqlanon.core.source.opening import Source
+from sqlanon.core.source.recorded import OpenLedger
 from sqlanon.core.source.shifting import check_shifted
 from sqlanon.errors import InputError, UnsupportedError
-from sqlanon.ledger.opening import load_persons, policy_ledger
-from sqlanon.ledger.together import judge_together
-from sqlanon.live.view import KIND, check_live, refuse_policy
-from sqlanon.recoding.local.recoded_plan import RecodedPlan
+
+if TYPE_CHECKING:  # what plans with several rules are: their wing is loaded where a policy asks for one
+    from sqlanon import RecodedPlan
 
 
 def plan(
@@ -115,18 +119,9 @@ def encoded_session(
         publishing: the release will be published: before any work is done its target is checked, and reserved.
     """
     start = time.perf_counter()
-    output = policy.output
-    if policy.entity is not None and policy.transformation is not None:
-        raise UnsupportedError(
-            "Patterns and local recoding count records: which rule publishes an entity with several is not defined.",
-            hint="leave out transformation, because one node for all records counts entities; or leave out entity.",
-        )
+    other = _refuse_early(policy, publishing=publishing)
     if writable is None:
-        writable = output is not None and output.kind != "file"
-    if publishing and output is not None and output.kind == KIND:
-        refuse_policy(policy)
-    if publishing and policy.key is not None:
-        policy.key.secret()  # which may be missing
+        writable = policy.output is not None and policy.output.kind != "file"
     if watch is not None:
         watch(Step("reading"))
     opened = open_policy_source(source, policy, writable=writable)
@@ -135,31 +130,13 @@ def encoded_session(
     closing = ExitStack()
     closing.callback(opened.engine.close)
     try:
-        ledger = policy_ledger(policy, opened, source)
-        if ledger is not None:
+        ledger: OpenLedger | None = None
+        if policy.ledger is not None:
+            ledger = behind("ledger")(policy, opened, source)
             closing.callback(ledger.close)
-        target = Target.of(opened, policy, output) if publishing and output is not None else None
-        if target is not None:
-            if target.output.kind == KIND:
-                check_live(opened, policy, target.output)
-            check_target(opened.engine, target)
+        target = _checked_target(policy, opened, other) if publishing else None
         with nullcontext() if target is None else target.reserved() as target:
-            check_columns(policy, opened)
-            if ledger is not None:
-                load_persons(ledger, policy, opened)
-            check_shifted(opened.engine, opened.relation, policy, opened.types)
-            encoded = encoded_policy(policy)
-            opened.engine.journal.report("encoding")
-            together = None if ledger is None else judge_together(ledger, policy, encoded, opened)
-            encoding = encode_source(
-                opened.engine,
-                opened.relation if together is None else together.source.relation,
-                encoded := encoded if together is None else together.policy,
-                opened.readable if together is None else together.types,
-                earlier=() if together is None else together.source.members,
-            )
-            seconds = {"encode": time.perf_counter() - start}
-            session = Session.begin(policy, encoded, opened, encoding, seconds, ledger)
+            session = _begin(policy, opened, ledger, start)
             closing.pop_all()
             closing.callback(session.close)
             journals.append(session.judging.journal)
@@ -172,11 +149,57 @@ def encoded_session(
             journal.watched_by(None)
 
 
+def _refuse_early(policy: Policy, *, publishing: bool) -> OtherOutput | None:
+    """Refuse what no source could do, before any is opened; return what publishes an output that is not rows."""
+    if policy.entity is not None and policy.transformation is not None:
+        raise UnsupportedError(
+            "Patterns and local recoding count records: which rule publishes an entity with several is not defined.",
+            hint="leave out transformation, because one node for all records counts entities; or leave out entity.",
+        )
+    if not publishing:
+        return None
+    other = other_output(policy.output)
+    if other is not None:
+        other.refuse(policy)
+    if policy.key is not None:
+        policy.key.secret()  # which may be missing
+    return other
+
+
+def _checked_target(policy: Policy, opened: Source, other: OtherOutput | None) -> Target | None:
+    """Return where the release goes, after the checks that need no work; None without an output."""
+    if policy.output is None:
+        return None
+    target = Target.of(opened, policy, policy.output)
+    if other is not None:
+        other.check(opened, policy, target.output)
+    check_target(opened.engine, target)
+    return target
+
+
+def _begin(policy: Policy, opened: Source, ledger: OpenLedger | None, start: float) -> Session:
+    """Check the columns of an open source, encode it, beside earlier releases where a ledger has some, and begin."""
+    check_columns(policy, opened)
+    if ledger is not None:
+        ledger.load_persons(policy, opened)
+    check_shifted(opened.engine, opened.relation, policy, opened.types)
+    encoded = encoded_policy(policy)
+    opened.engine.journal.report("encoding")
+    together = None if ledger is None else ledger.judge_together(policy, encoded, opened)
+    if together is not None:
+        encoded = together.policy
+    encoding = encode_source(
+        opened.engine,
+        opened.relation if together is None else together.relation,
+        encoded,
+        opened.readable if together is None else together.types,
+        earlier=() if together is None else together.members,
+    )
+    seconds = {"encode": time.perf_counter() - start}
+    return Session.begin(policy, encoded, opened, encoding, seconds, ledger)
+
+
 def _recoded(session: Session) -> RecodedPlan:
-    if isinstance(session.policy.transformation, Patterns):
-        from sqlanon.recoding.local.pattern_plan import patterns_plan
-
-        return patterns_plan(session)
-    from sqlanon.recoding.local.node_plan import nodes_plan
-
-    return nodes_plan(session)
+    """Return the plan of several rules: its planner is behind the door of the policy's transformation."""
+    found: RecodedPlan = behind(f"plan {type(session.policy.transformation).__name__}")(session)
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from sqlanon.core.sqltrees.trees import normal_text
@@ -97,28 +97,6 @@ class EarlierRelease:
     def to_dict(self) -> dict[str, Any]:
         """Return the keys of a JSON document."""
         return {"number": self.number, "state": self.state, **self.entry.to_dict()}
-
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """What a run wrote down, or would have: the key ``ledger`` of ``run --json``.
-
-    Attributes:
-        file: the ledger.
-        release: the id of the release; None where nothing was recorded.
-        earlier: with how many earlier releases it was judged together.
-        others: how many releases of other sources the ledger holds, which it was not judged with.
-    """
-
-    file: str
-    release: str | None
-    earlier: int
-    others: int = 0
-    more: Mapping[str, Any] = field(default_factory=dict)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the keys of a JSON document."""
-        return {"file": self.file, "release": self.release, "earlier": self.earlier, **self.more}
 
 
 def collude(one: ReleaseEntry, other: ReleaseEntry) -> bool:

@@ -17,8 +17,8 @@ BESIDE = (
 )
 
 
-def policy_ledger(policy: Policy, opened: Source, given: object) -> ReleaseLedger | None:
-    """Open and lock the ledger of a policy; None without one. The columns of the source are not looked at yet.
+def policy_ledger(policy: Policy, opened: Source, given: object) -> ReleaseLedger:
+    """Open and lock the ledger of a policy that has one. The columns of the source are not looked at yet.
 
     Args:
         given: the source that the run was given; None: the policy's.
@@ -28,8 +28,7 @@ def policy_ledger(policy: Policy, opened: Source, given: object) -> ReleaseLedge
         InputError: see ``ReleaseLedger.open``.
     """
     spec = policy.ledger
-    if spec is None:
-        return None
+    assert spec is not None
     opened.engine.require("keyed")
     check_apart(policy, policy.output)
     if spec.file is None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,10 +27,10 @@ from sqlanon.core.models import for_source, least_count, least_size
 from sqlanon.core.policy import Output
 from sqlanon.core.policy.writing import canonical, document
 from sqlanon.core.publish.targets import place
+from sqlanon.core.source.recorded import Recorded
 from sqlanon.core.sqltrees import names
-from sqlanon.core.sqltrees.trees import column, table
 from sqlanon.errors import AuditError, EngineError, InputError, UnsupportedError
-from sqlanon.ledger.facts import Recorded, ReleaseEntry
+from sqlanon.ledger.facts import ReleaseEntry
 from sqlanon.ledger.identity import kind_of_key
 from sqlanon.ledger.releases import ReleaseLedger
 from sqlanon.live.facts import file_facts
@@ -52,8 +52,8 @@ class Recordable(Protocol):
 
 
 @dataclass(slots=True)
-class Recording:
-    """What is written down of one release, step by step (``publish.targets.Recorder``).
+class LedgerRecording:
+    """What is written down of one release, step by step (``core.source.recorded.Recording``).
 
     Attributes:
         ledger: it is written to.
@@ -76,6 +76,11 @@ class Recording:
     digest: str | None = None
     stands: bool = False
     warnings: tuple[str, ...] = ()
+
+    @property
+    def person_column(self) -> str:
+        """The column by which persons are known."""
+        return self.ledger.person_column
 
     def begin(self, digest: str | None) -> None:
         """Write the release down as pending; the next step puts it in place."""
@@ -144,44 +149,9 @@ class Recording:
             engine.drop(names.LEDGER_VALUES)
 
 
-@contextmanager
-def recorded_rows(
-    session: Session, query: Callable[..., exp.Query], claim: ReleaseClaim, recording: Recording | None
-) -> Iterator[exp.Query]:
-    """Yield the released rows of a policy without an entity.
-
-    Where they are recorded, they stand in a table with their record keys: what is published and what is written down
-    come from one table, whatever a statement leaves to chance.
-
-    Args:
-        query: ``Planned._release_query``.
-    """
-    if recording is None:
-        yield query()
-        return
-    engine, staged = session.engine, table(names.STAGED_RELEASE)
-    person = recording.ledger.person_column
-    engine.create("stage release", names.STAGED_RELEASE, query(persons=person), replayed=False)
-    try:
-        recording.read(session, staged, claim)
-        yield exp.select(*map(column, claim.columns)).from_(staged)
-    finally:
-        with suppress(EngineError):  # the connection may be gone, and says why itself
-            engine.drop(names.STAGED_RELEASE)
-
-
-def refuse_scripts(session: Session) -> None:
-    """Raise UnsupportedError where earlier releases are judged together with: a script would hold their persons."""
-    if session.encoding.catalog.earlier is not None:
-        raise UnsupportedError(
-            "What is judged together with earlier releases rests on their persons, whom no other session knows.",
-            hint="leave out ledger to see the statements of the policy alone.",
-        )
-
-
-def refuse_other_plans(session: Session) -> None:
+def refuse_other_plans(ledger: ReleaseLedger, session: Session) -> None:
     """Raise UnsupportedError if a session that began with an empty ledger has published under another policy."""
-    before = {item.entry.policy_fingerprint for item in session.releases.earlier()} if session.releases else set()
+    before = {item.entry.policy_fingerprint for item in ledger.earlier()}
     if session.encoding.catalog.earlier is None and before - {session.policy.fingerprint()}:
         raise UnsupportedError(
             "A plan under another policy was published from this source since it was opened, and what the two show "
@@ -218,17 +188,17 @@ def refuse_unrecorded(session: Session, ledger: ReleaseLedger, output: Output) -
         )
 
 
-def recording_of(session: Session, plan: Recordable, output: Output, manifest: Mapping[str, Any]) -> Recording | None:
-    """Return the recording of a release; None where its policy has no ledger.
+def recording_of(
+    ledger: ReleaseLedger, session: Session, plan: Recordable, output: Output, manifest: Mapping[str, Any]
+) -> LedgerRecording:
+    """Return the recording of a release.
 
     Raises:
         UnsupportedError: see ``refuse_other_plans``.
         InputError: see ``refuse_unrecorded``.
     """
-    ledger, policy = session.releases, session.policy
-    if ledger is None:
-        return None
-    refuse_other_plans(session)
+    policy = session.policy
+    refuse_other_plans(ledger, session)
     refuse_unrecorded(session, ledger, output)
     names_ = [attribute.name for attribute in plan.catalog.attributes]
     levels = dict(zip(names_, plan.published_levels, strict=True))
@@ -256,33 +226,14 @@ def recording_of(session: Session, plan: Recordable, output: Output, manifest: M
             person_form=ledger.person_form,
         )
 
-    return Recording(ledger, output, describe, said=ledger.notes)
+    return LedgerRecording(ledger, output, describe, said=ledger.notes)
 
 
-@contextmanager
-def taking_back(recording: Recording | None) -> Iterator[None]:
-    """Take a pending release back if the block fails, unless it may have taken its place."""
-    try:
-        yield
-    except BaseException as error:
-        if recording is not None:
-            recording.failed(error)
-        raise
-
-
-def recorded(session: Session, recording: Recording | None) -> Recorded | None:
-    """Return what a run wrote down, or that it wrote nothing; None where its policy has no ledger."""
-    ledger = session.releases
-    if ledger is None:
-        return None
+def recorded(ledger: ReleaseLedger, recording: LedgerRecording | None) -> Recorded:
+    """Return what a run wrote down, or that it wrote nothing."""
     release = None if recording is None else recording.release
     earlier = [item for item in ledger.earlier() if item.entry.release != release]
     return Recorded(str(ledger.database.path), release, len(earlier))
-
-
-def warnings_of(recording: Recording | None) -> tuple[str, ...]:
-    """Return what the user should know of what was written down."""
-    return () if recording is None else recording.warnings
 
 
 def _hierarchies(session: Session) -> dict[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 from sqlglot import exp
@@ -14,6 +13,7 @@ from sqlanon.core.engines.base import Engine
 from sqlanon.core.policy import Policy
 from sqlanon.core.policy.representatives import CLASS_MEAN
 from sqlanon.core.source.opening import Source
+from sqlanon.core.source.recorded import JudgedTogether
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import (
     aliased,
@@ -31,7 +31,7 @@ from sqlanon.core.sqltrees.trees import (
 )
 from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.ledger.facts import EarlierRelease, in_one_hand
-from sqlanon.ledger.joint import OF_EQUAL_VALUES, FormerValues, LabelledSource, former_policy, label_source
+from sqlanon.ledger.joint import OF_EQUAL_VALUES, FormerValues, former_policy, label_source
 from sqlanon.ledger.releases import KNOWN_AGAIN, ReleaseLedger
 
 ENOUGH_PERSONS, LIKE_CHANCE, DEVIATIONS = 200, 1.05, 4
@@ -39,23 +39,6 @@ ENOUGH_PERSONS, LIKE_CHANCE, DEVIATIONS = 200, 1.05, 4
 one class have to agree, and by how many standard deviations of independent pairs."""
 OF_CLASSES = ("k_anonymity", *OF_EQUAL_VALUES, "t_closeness", "beta_likeness")
 """Models that a class meets if it is a union of classes that do: what is published is a union of joint cells."""
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedTogether:
-    """A source as it is encoded beside earlier releases.
-
-    Attributes:
-        source: its records with the numbers of their earlier classes.
-        policy: what it is encoded with: the models of the policy, and the same for what earlier releases show.
-        types: of the columns of the source, as encoding reads them.
-        releases: the earlier releases.
-    """
-
-    source: LabelledSource
-    policy: Policy
-    types: dict[str, str]
-    releases: tuple[EarlierRelease, ...]
 
 
 def judge_together(ledger: ReleaseLedger, policy: Policy, encoded: Policy, opened: Source) -> JudgedTogether | None:
@@ -81,7 +64,7 @@ def judge_together(ledger: ReleaseLedger, policy: Policy, encoded: Policy, opene
     labelled = label_source(engine, opened.relation, types, ledger.person_column, persons, members, former)
     _refuse_apart(policy, ledger.of_source(), earlier, labelled.members)
     readable = {**opened.readable, **{item.name: "VARCHAR" for item in former}}
-    return JudgedTogether(labelled, former_policy(encoded, former), readable, earlier)
+    return JudgedTogether(labelled.relation, labelled.members, former_policy(encoded, former), readable)
 
 
 def refuse_together(policy: Policy) -> None:

@@ -12,11 +12,10 @@ import pytest
 from sqlglot import exp
 
 import sqlanon
-from sqlanon.core import anonymizer
 from sqlanon.core.engines.duckdb.engine import DuckDBEngine
 from sqlanon.core.evaluate import problem
 from sqlanon.core.sqltrees.trees import table
-from sqlanon.ledger import recording, together
+from sqlanon.ledger import recording, run, together
 from sqlanon.ledger.joint import JointCounts, LabelledSource, count_joint
 
 pytestmark = pytest.mark.slow
@@ -112,7 +111,7 @@ def test_without_the_ledger_the_same_releases_single_persons_out(clinic: Path) -
         pass
     change(clinic, "DELETE FROM visits WHERE id = 'v3'")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(anonymizer, "judge_together", lambda *_: None)
+        patch.setattr(run, "judge_together", lambda *_: None)
         patch.setattr(recording, "audit_joint", lambda *_, **__: None)
         patch.setattr(recording, "refuse_other_plans", lambda *_: None)
         with publish(clinic, "b.csv"):
@@ -241,7 +240,7 @@ def test_two_proven_nodes_of_adult_single_nobody_out_with_a_ledger(tmp_path: Pat
         adult(folder, shared)
         with pytest.MonkeyPatch.context() as patch:
             if not judged:
-                patch.setattr(anonymizer, "judge_together", lambda *_: None)
+                patch.setattr(run, "judge_together", lambda *_: None)
                 patch.setattr(recording, "audit_joint", lambda *_, **__: None)
                 patch.setattr(recording, "refuse_other_plans", lambda *_: None)
             for out, weight in (("a.csv", 1), ("b.csv", 5)):

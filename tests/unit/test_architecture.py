@@ -33,7 +33,7 @@ CORE = (
     "policy", "compiler", "engines", "progress", "audit", "source", "evaluate", "publish", "plan", "anonymizer",
     "verification",
 )  # fmt: skip
-"""Rooms of the core from the ground up. ``hierarchies`` stands beside ``policy``, which names them: they are one step."""
+"""Rooms of the core from the ground up. ``hierarchies`` stands beside ``policy``, which names them: both are one."""
 BESIDE = {"hierarchies": "policy"}
 READ_BY_WINGS = {"interop": {"live"}, "ledger": {"live"}}
 """The wings that another wing may import; ``report`` and ``commands`` read all."""

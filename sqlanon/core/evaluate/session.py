@@ -16,10 +16,10 @@ from sqlanon.core.policy import EngineOptions, Policy
 from sqlanon.core.source.beside import BesideSource, judge_source, judged_for, rewarned
 from sqlanon.core.source.encoding import Encoding
 from sqlanon.core.source.opening import Source
+from sqlanon.core.source.recorded import OpenLedger
 from sqlanon.core.source.shifting import check_shifted
 from sqlanon.core.sqltrees import names
 from sqlanon.errors import UnsupportedError
-from sqlanon.ledger.releases import ReleaseLedger
 
 if TYPE_CHECKING:  # arrays are imported where they are used
     from sqlanon.core.evaluate.in_process import InProcess
@@ -63,7 +63,7 @@ class Session:
     judging: Engine
     copied: tuple[Transferred, ...] = ()
     beside: BesideSource = field(default_factory=BesideSource)
-    releases: ReleaseLedger | None = None
+    releases: OpenLedger | None = None
     _shared: _Shared = field(default_factory=_Shared)
 
     @classmethod
@@ -74,7 +74,7 @@ class Session:
         source: Source,
         encoding: Encoding,
         seconds: dict[str, float],
-        releases: ReleaseLedger | None = None,
+        releases: OpenLedger | None = None,
     ) -> Self:
         """Begin a session whose nodes are judged where the policy says (``search.where``).
 

@@ -29,7 +29,7 @@ from sqlanon.core.lattice.catalog import Catalog
 from sqlanon.core.lattice.nodes import Node
 from sqlanon.core.measures.base import Measure
 from sqlanon.core.models.base import is_of_release
-from sqlanon.core.plan.keyed import keyed_source
+from sqlanon.core.plan.keyed import keyed_source, refuse_scripts
 from sqlanon.core.plan.planned import as_buckets, versions
 from sqlanon.core.plan.published import PublishedClasses, PublishedTypes
 from sqlanon.core.plan.publishing import PublishablePlan
@@ -45,7 +45,6 @@ from sqlanon.core.source.widths import shared_width
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import column
 from sqlanon.errors import InputError
-from sqlanon.ledger.recording import refuse_scripts
 
 
 @dataclass(frozen=True, slots=True)

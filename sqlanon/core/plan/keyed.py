@@ -17,8 +17,7 @@ from sqlanon.core.policy import Policy
 from sqlanon.core.policy.keyed import KEYED_ROLES, WEEK, shift_of
 from sqlanon.core.source.release_key import ReleaseKey
 from sqlanon.core.sqltrees import names
-from sqlanon.errors import EngineError
-from sqlanon.ledger.recording import refuse_scripts
+from sqlanon.errors import EngineError, UnsupportedError
 
 CONTEXT = (
     "Pseudonyms and shifts of dates are those of every release under this key and context: whoever has several of them "
@@ -97,6 +96,15 @@ def keyed_persons(session: Session) -> Iterator[None]:
             engine.drop(names.KEYED)
         raise
     engine.drop(names.KEYED)
+
+
+def refuse_scripts(session: Session) -> None:
+    """Raise UnsupportedError where earlier releases are judged together with: a script would hold their persons."""
+    if session.encoding.catalog.earlier is not None:
+        raise UnsupportedError(
+            "What is judged together with earlier releases rests on their persons, whom no other session knows.",
+            hint="leave out ledger to see the statements of the policy alone.",
+        )
 
 
 def note_keyed(session: Session) -> None:

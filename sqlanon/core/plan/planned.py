@@ -41,10 +41,10 @@ from sqlanon.core.search.certificate import Certificate
 from sqlanon.core.sizes.histogram import SizeHistogram, in_buckets
 from sqlanon.core.source.beside import BesideSource
 from sqlanon.core.source.opening import Source
+from sqlanon.core.source.recorded import Recording
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import column, lookup_rows, named, table
 from sqlanon.errors import EngineError, UnsupportedError
-from sqlanon.ledger.recording import Recording, recorded_rows
 from sqlanon.version import VERSION
 
 if TYPE_CHECKING:  # what questions are answered with: their wing is loaded when one is asked
@@ -246,7 +246,8 @@ class Planned(Representing, Closing):
     def null_audit(self) -> NullAudit | None:
         """Measure what an attacker gains who takes the NULLs of the release for wildcards; None when it holds none, or
         so many classes that comparing them would take long, or the engine cannot measure it."""
-        return self._once("null audit", partial(behind("null audit"), self))
+        found: NullAudit | None = self._once("null audit", partial(behind("null audit"), self))
+        return found
 
     @property
     def beside_source(self) -> BesideSource:
@@ -291,7 +292,8 @@ class Planned(Representing, Closing):
         None when none is, or for δ-presence, where the source holds the population too. Columns whose values cannot be
         compared (JSON) are passed over.
         """
-        return self._once("null bias", partial(behind("null bias"), self))
+        found: NullBias | None = self._once("null bias", partial(behind("null bias"), self))
+        return found
 
     def risk(
         self,
@@ -446,14 +448,33 @@ class Planned(Representing, Closing):
             self.engine.drop(staged.name)
             return
         if not self.catalog.has_entity:
-            with recorded_rows(self._session, self._release_query, claim, recording) as rows:
-                yield rows, claim
+            if recording is None:
+                yield self._release_query(), claim
+            else:
+                with self._recorded_rows(claim, recording) as rows:
+                    yield rows, claim
             return
         rows_of_persons, made = self._release_query(entities=True), keyed_persons(self._session)
         with staged_release(self.engine, rows_of_persons, claim, made=made) as rows:
             if recording is not None:
                 recording.read(self._session, table(names.STAGED_RELEASE), claim)
             yield rows, claim.without_models()
+
+    @contextmanager
+    def _recorded_rows(self, claim: ReleaseClaim, recording: Recording) -> Iterator[exp.Query]:
+        """Yield the released rows of a policy without an entity from a table of them with their record keys.
+
+        What is published and what is written down come from one table, whatever a statement leaves to chance.
+        """
+        engine, staged = self.engine, table(names.STAGED_RELEASE)
+        query = self._release_query(persons=recording.person_column)
+        engine.create("stage release", names.STAGED_RELEASE, query, replayed=False)
+        try:
+            recording.read(self._session, staged, claim)
+            yield exp.select(*map(column, claim.columns)).from_(staged)
+        finally:
+            with suppress(EngineError):  # the connection may be gone, and says why itself
+                engine.drop(names.STAGED_RELEASE)
 
 
 def _texts(position: int, level: int) -> exp.Query:

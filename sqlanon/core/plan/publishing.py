@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -22,9 +24,8 @@ from sqlanon.core.publish.papers import Papers
 from sqlanon.core.publish.publication import Publication, publish
 from sqlanon.core.publish.recipient_certificate import recipient_document, sealed
 from sqlanon.core.publish.targets import Target
+from sqlanon.core.source.recorded import Recording
 from sqlanon.errors import InputError
-from sqlanon.ledger.opening import check_apart
-from sqlanon.ledger.recording import Recording, recorded, recording_of, taking_back, warnings_of
 
 if TYPE_CHECKING:  # loaded where a release is replaced
     from sqlanon.core.publish.replaced import Replacing
@@ -76,8 +77,9 @@ class PublishablePlan(WithCard, Planned):
 
     def _published(self, target: Target | None) -> Release:
         start = time.perf_counter()
-        apart = check_apart(self.policy, None if target is None else target.output)
         output = None if target is None else target.output
+        releases = self._session.releases
+        apart = () if releases is None else releases.check_apart(self.policy, output)
         ledger, proof = self.ledger, self.proof_document
         proof = None if proof is None else sealed(proof)
         warnings = self.all_warnings  # counted first: where that fails, nothing is published
@@ -95,7 +97,8 @@ class PublishablePlan(WithCard, Planned):
         if target is not None:
             other = other_output(target.output)
             papers = Papers(document, None if proof is None else recipient_document(proof, document["certificate"]))
-            recording = None if other is not None else recording_of(self._session, self, target.output, document)
+            if releases is not None and other is None:
+                recording = releases.recording(self._session, self, target.output, document)
             if other is not None:
                 published = other.publish(self, target, self._claim(), self._replacing(target))
             else:
@@ -111,8 +114,8 @@ class PublishablePlan(WithCard, Planned):
             + published.warnings
             + _access_warnings(self.engine, output)
             + apart
-            + warnings_of(recording),
-            recorded=recorded(self._session, recording),
+            + (() if recording is None else recording.warnings),
+            recorded=None if releases is None else releases.recorded(recording),
             verdict_sources=self.verdict_sources,
             plan=self,
             marker=published.marker,
@@ -123,7 +126,7 @@ class PublishablePlan(WithCard, Planned):
 
     def _publish_rows(self, target: Target, papers: Papers, recording: Recording | None) -> Publication:
         """Write, audit and put in place the released rows, and record them."""
-        with taking_back(recording), self._audited_rows(recording) as (rows, claim):
+        with _taking_back(recording), self._audited_rows(recording) as (rows, claim):
             return publish(
                 self.engine,
                 replace(target, recorder=recording, replacing=self._replacing(target)),
@@ -145,6 +148,17 @@ class PublishablePlan(WithCard, Planned):
 
         sensitive = tuple(item.name for item in policy.sensitive)
         return Replacing(self.threshold, sensitive, persons=self.catalog.has_entity)
+
+
+@contextmanager
+def _taking_back(recording: Recording | None) -> Iterator[None]:
+    """Take a pending release back if the block fails, unless it may have taken its place."""
+    try:
+        yield
+    except BaseException as error:
+        if recording is not None:
+            recording.failed(error)
+        raise
 
 
 def _access_warnings(engine: Engine, output: Output | None) -> tuple[str, ...]:

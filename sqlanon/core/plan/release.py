@@ -27,10 +27,10 @@ from sqlanon.core.publish.targets import place
 from sqlanon.core.search.certificate import Certificate
 from sqlanon.core.source.files import read_file
 from sqlanon.core.source.opening import open_source
+from sqlanon.core.source.recorded import Recorded
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import table
 from sqlanon.errors import UnsupportedError
-from sqlanon.ledger.facts import Recorded
 
 if TYPE_CHECKING:  # loaded when the risk or the utility of a release is asked for
     import pandas

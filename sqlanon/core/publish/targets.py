@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
@@ -22,6 +22,7 @@ from sqlanon.core.policy.paths import TARGET_ENDINGS, is_folder, same_file
 from sqlanon.core.publish.papers import MANIFEST, PAPERS
 from sqlanon.core.publish.workplace import Workplace, working_at
 from sqlanon.core.source.opening import Source
+from sqlanon.core.source.recorded import Recording
 from sqlanon.errors import InputError, TargetError, UnsupportedError
 
 if TYPE_CHECKING:  # loaded where a release is replaced
@@ -59,20 +60,6 @@ def place(engine: Engine, target: str | exp.Table, target_catalog: str | None) -
     return engine.place(parts, target_catalog)
 
 
-class Recorder(Protocol):
-    """Who writes down that a release takes its place."""
-
-    def begin(self, digest: str | None) -> None:
-        """Write down that it is about to; ``digest`` is the SHA-256 of a file.
-
-        Raises:
-            SqlanonError: it cannot be written down; then nothing is published.
-        """
-
-    def placed(self) -> None:
-        """Note that it has."""
-
-
 @dataclass(frozen=True, slots=True)
 class Target:
     """Where a release goes, and what was read on the way there, which nothing is published to.
@@ -97,7 +84,7 @@ class Target:
     read_files: tuple[Path, ...] = ()
     extensions: Extensions = NOTHING
     workplace: Workplace | None = None
-    recorder: Recorder | None = None
+    recorder: Recording | None = None
     source_frame: str | None = None
     replacing: Replacing | None = None
 

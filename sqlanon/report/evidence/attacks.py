@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlanon.assess.relations.nulls import NullAudit
-from sqlanon.assess.relations.of_plan import COMPARED_CLASSES, Planned
+from sqlanon.assess.relations.of_plan import COMPARED_CLASSES
 from sqlanon.core.models import least_count
+from sqlanon.core.plan.planned import Planned
 from sqlanon.core.plan.release import Release
 from sqlanon.core.publish.ledger import Ledger
 from sqlanon.errors import UnsupportedError
