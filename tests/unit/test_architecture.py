@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import sqlanon
+from sqlanon.core.doors import behind, is_installed
+from sqlanon.wings import BEHIND
 
 PACKAGE = Path(sqlanon.__file__).parent
 WINGS = ("recoding", "live", "ledger", "tables", "assess", "interop")
@@ -49,10 +51,28 @@ NEVER = (
     ("hierarchies", "engines compiler source", "a hierarchy is described without a database"),
 )
 """Walls of the core: the first room imports from none of the others, and why."""
-CROSSINGS: set[tuple[str, str]] = set()
-"""Imports of a wing by the core, until the core has a door for each: this list may only shrink."""
-ROOMS_OF_A_FILE, MODULES_OF_A_FILE, NAMES_OF_A_CLASS = 12, 20, 25
-"""Budgets: how many rooms and modules of the package a file imports, and how many public names a class has."""
+LINES = {
+    "core": 44_000, "assess": 11_600, "interop": 7_000, "commands": 6_400, "report": 6_400, "recoding": 5_200,
+    "live": 2_800, "ledger": 2_600, "tables": 2_300,
+}  # fmt: skip
+"""The most lines of Python of each folder. A feature is paid for by what it takes away."""
+MODULES_OF_A_FILE, ROOMS_OF_A_FILE, NAMES_OF_A_CLASS = 20, 12, 25
+"""Budgets: how many modules and rooms of the package a file imports, and how many public names a class has."""
+MANY_MODULES = {
+    "": 30, "core.plan.full_domain": 33, "core.plan.planned": 32, "core.source.encoding": 25, "commands.run": 24,
+    "core.verification": 24, "core.policy.checks": 22, "assess.profiling.profile": 21,
+}  # fmt: skip
+MANY_ROOMS = {
+    "": 23, "commands.run": 22, "commands.usage": 19, "report.summary": 18, "core.plan.planned": 17,
+    "ledger.recording": 16, "report.cards": 15, "live.view": 14, "core.plan.full_domain": 14, "core.verification": 14,
+    "tables.anonymizing": 13,
+    "commands.check": 13, "commands.run_tables": 13,
+}  # fmt: skip
+MANY_NAMES = {
+    "Engine": 56, "PolicyFacts": 44, "Planned": 43, "RunSummary": 38, "ColumnProfile": 35, "Catalog": 30,
+    "PostgresEngine": 28, "JudgedColumn": 28, "Plan": 27,
+}  # fmt: skip
+"""What is beyond these budgets still, with its present figure: these lists and figures may only shrink."""
 
 
 def modules() -> dict[str, Path]:
@@ -109,12 +129,6 @@ def arrows() -> list[tuple[str, str]]:
     return [(name, imported) for name, path in known.items() for imported in imported_modules(path, known)]
 
 
-def crossings() -> set[tuple[str, str]]:
-    """The imports of a wing, ``report`` or ``commands`` by the core."""
-    beyond = {*WINGS, "report", "commands"}
-    return {(name, to) for name, to in arrows() if folder(name) == "core" and folder(to) in beyond}
-
-
 def test_a_folder_imports_only_from_folders_before_it() -> None:
     place = {name: number for number, name in enumerate(FOLDERS)}
     assert {folder(name) for name in modules()} == {*FOLDERS}
@@ -123,10 +137,23 @@ def test_a_folder_imports_only_from_folders_before_it() -> None:
             assert place[folder(imported)] <= place[folder(name)], f"{name} imports {imported}"
 
 
-def test_the_core_names_no_wing_but_by_the_imports_that_are_left() -> None:
-    found = crossings()
-    assert found <= CROSSINGS, f"the core imports a wing: {sorted(found - CROSSINGS)}"
-    assert found >= CROSSINGS, f"take out of CROSSINGS, for they are gone: {sorted(CROSSINGS - found)}"
+def test_the_core_imports_no_wing() -> None:
+    beyond = {*WINGS, "report", "commands"}
+    found = {(name, to) for name, to in arrows() if folder(name) == "core" and folder(to) in beyond}
+    assert not found, f"the core imports a wing: {sorted(found)}"
+
+
+def test_the_core_names_no_wing() -> None:
+    """A door is asked for by its name (``core.doors``), and never by the module behind it."""
+    named = re.compile(rf"sqlanon[./](?:{'|'.join((*WINGS, 'report', 'commands'))})\b[./]")
+    for name, path in modules().items():
+        if folder(name) == "core":
+            assert not named.search(path.read_text()), name
+
+
+def test_every_door_opens() -> None:
+    for door in BEHIND:
+        assert is_installed(door) and behind(door) is not None
 
 
 def test_a_wing_imports_another_only_where_it_may() -> None:
@@ -152,6 +179,43 @@ def test_walls_hold() -> None:
                 assert room(imported).removeprefix("core.") not in beyond.split(), (
                     f"{name} imports {imported}: {reason}"
                 )
+
+
+def test_no_folder_is_larger_than_its_budget() -> None:
+    found = dict.fromkeys(LINES, 0)
+    for name, path in modules().items():
+        if folder(name) in found:
+            found[folder(name)] += path.read_text().count("\n")
+    assert {name: lines for name, lines in found.items() if lines > LINES[name]} == {}
+
+
+def beyond(found: dict[str, int], budget: int) -> dict[str, int]:
+    """The figures that are larger than a budget."""
+    return {name: figure for name, figure in found.items() if figure > budget}
+
+
+def test_no_file_imports_more_modules_and_rooms_than_its_budget() -> None:
+    known = modules()
+    of_file = {name: imported_modules(path, known) for name, path in known.items()}
+    of_file = {
+        name: {to for to in of if not any(other.startswith(f"{to}.") for other in of)} for name, of in of_file.items()
+    }
+    assert beyond({name: len(of) for name, of in of_file.items()}, MODULES_OF_A_FILE) == MANY_MODULES
+    assert beyond({name: len({*map(room, of)}) for name, of in of_file.items()}, ROOMS_OF_A_FILE) == MANY_ROOMS
+
+
+def test_no_class_has_more_public_names_than_its_budget() -> None:
+    found = {}
+    for path in modules().values():
+        for node in (node for node in statements(path) if isinstance(node, ast.ClassDef)):
+            methods = {each.name for each in node.body if isinstance(each, ast.FunctionDef)}
+            fields = {
+                each.target.id
+                for each in node.body
+                if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
+            }
+            found[node.name] = len({name for name in methods | fields if not name.startswith("_")})
+    assert beyond(found, NAMES_OF_A_CLASS) == MANY_NAMES
 
 
 def test_duckdb_is_imported_in_its_engine_only() -> None:
