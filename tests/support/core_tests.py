@@ -1,4 +1,4 @@
-"""Print the modules of tests that need nothing but the core: neither they nor what they import from support name a wing.
+"""Print the modules of tests that need nothing but the core: neither they nor the support they import names a wing.
 
 `.ci/run` runs them in a copy of the package that has no wing.
 """
@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import ast
-from functools import cache
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -29,14 +28,16 @@ def imported(path: Path) -> set[str]:
     return found
 
 
-@cache
 def needs_wing(path: Path) -> bool:
     """Whether a file, or one of support that it imports, imports a wing."""
-    names = imported(path)
-    if any(f"{name}.".startswith(tuple(f"sqlanon.{wing}." for wing in WINGS)) for name in names):
-        return True
-    beside = [TESTS / "support" / f"{name}.py" for name in names]
-    return any(needs_wing(each) for each in beside if each.is_file() and each != path)
+    files = [path]
+    for file in files:
+        names = imported(file)
+        if any(f"{name}.".startswith(tuple(f"sqlanon.{wing}." for wing in WINGS)) for name in names):
+            return True
+        beside = [TESTS / "support" / f"{name}.py" for name in names]
+        files += [each for each in beside if each.is_file() and each not in files]
+    return False
 
 
 def core_tests() -> list[Path]:
