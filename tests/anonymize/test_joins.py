@@ -393,7 +393,7 @@ class TestRefusals:
         assert [fault.key for fault in caught.value.faults] == ["join"]
 
     def test_hand_made_joins_are_checked_too(self) -> None:
-        for join in (sqlanon.policy.Join((), table="o"), sqlanon.policy.Join((("id", "id"),))):
+        for join in (sqlanon.Join((), table="o"), sqlanon.Join((("id", "id"),))):
             with pytest.raises(PolicyError):
                 sqlanon.Policy((sqlanon.Column("a", "keep"),), (sqlanon.Model("k_anonymity", {"k": 1}),), join=(join,))
 

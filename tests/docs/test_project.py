@@ -64,7 +64,7 @@ def test_the_index_of_the_documentation_is_complete() -> None:
         assert name == "README.md" or f"]({name})" in index, f"add a row for {name} to a table of docs/README.md"
 
 
-def test_contributing_has_every_room() -> None:
+def test_contributing_has_every_folder() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     rooms = [path.parent.name for path in (ROOT / "sqlanon").glob("*/__init__.py")]
     assert [room for room in rooms if f"| `{room}/` |" not in text] == []
