@@ -14,7 +14,7 @@ from sqlanon.commands.agents import tools as asking
 from sqlanon.commands.agents.places import SOURCES, TEXTS, Places
 from sqlanon.commands.agents.sieve import Sieve
 from sqlanon.commands.agents.tools import Tools
-from sqlanon.errors import EngineError, SourceChangedError, SqlanonError, UnsupportedError
+from sqlanon.errors import EngineError, SourceChangedError, SourceError, SqlanonError, UnsupportedError
 from sqlanon.source.opening import open_source
 
 SECRET = "geheimnis"
@@ -103,6 +103,16 @@ def test_a_table_is_a_listed_relation(served: Path, table: str) -> None:
         with pytest.raises(SqlanonError) as caught:
             ask()
         assert "no table or view" in str(caught.value) or "no name of a relation" in str(caught.value)
+
+
+def test_a_name_is_compared_as_the_database_compares_it(served: Path) -> None:
+    """The sign of Kelvin in small letters is a k: such a table is no reason to look for a file of the other name."""
+    with duckdb.connect(str(served / "d.duckdb")) as database:
+        database.execute('CREATE TABLE "\N{KELVIN SIGN}.csv" AS FROM t')
+    with pytest.raises(SourceError, match="lists no table"):
+        open_source(served / "d.duckdb", '"k.csv"')
+    with open_source(served / "d.duckdb", '"\N{KELVIN SIGN}.CSV"') as opened:
+        assert opened.types == {"a": "BIGINT", "b": "BIGINT"}
 
 
 def test_an_engine_that_is_confined_cannot_be_opened_again(served: Path) -> None:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from sqlanon.commands.agents.sieve import shown
 from sqlanon.engines.confined import confined
 from sqlanon.errors import InputError, SourceChangedError
 from sqlanon.policy.documents import read_document
@@ -83,5 +84,7 @@ class Places:
                 raise SourceChangedError("A file changed while it was asked about.", hint="ask again.") from None
 
     def _inside(self, path: Path) -> bool:
-        hidden = any(part.startswith(".") for part in path.relative_to(self.folder).parts)
-        return not hidden and path.is_file() and self.holds(path)
+        """Return whether a file is served: neither hidden nor elsewhere, and by a name that can be shown."""
+        parts = path.relative_to(self.folder).parts
+        named = all(shown(part) == part and not part.startswith(".") for part in parts)
+        return named and path.is_file() and self.holds(path)

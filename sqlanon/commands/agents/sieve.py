@@ -58,6 +58,18 @@ class Sieve:
         """
         return None if n is None else self.rounded_down(n) or f"<{self.k}"
 
+    def kinds(self, n: int, whole: float | None = None, *, small: bool) -> int | str | None:
+        """Return a number of classes, or of values; of few, where some are ``small``, only that they are few.
+
+        Whoever knows how many combinations are common would learn how many are not.
+
+        Args:
+            whole: the records.
+            small: fewer than k records have one of them.
+        """
+        few = self.k**2
+        return f"<{few}" if small and n < few else self.count(n, whole)
+
     def rounded_down(self, n: int) -> int:
         """Return the largest multiple of k that is at most n."""
         return n // self.k * self.k
