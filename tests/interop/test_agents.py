@@ -307,12 +307,15 @@ def test_the_number_of_classes_counts_no_small_ones(tmp_path: Path, among: int) 
     assert first[0]["classes"] == "<25" and "distinction" not in first[0]["figures"]
 
 
+@pytest.mark.slow
 def test_no_answer_tells_small_classes_apart(tmp_path: Path) -> None:
     """Up to 4 of 400 records have a value that is rare: their own, or one that they share, in a class each."""
     columns = {"g": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}}
     document = {"source": "c.duckdb", "table": "p", "undeclared": "drop", "columns": columns}
     average = {**document, "columns": {"a": columns["g"]}, "privacy": [{"type": "average_risk", "threshold": 0.2}]}
     kept = {**document, "columns": {**columns, "b": {"role": "keep"}}, "privacy": [{"type": "k_anonymity", "k": 5}]}
+    several = {**document, "columns": dict.fromkeys("tuvw", columns["g"]), "privacy": kept["privacy"]}
+    (tmp_path / "several.json").write_text(json.dumps({**several, "suppression_limit": 0.1}))
     (tmp_path / "average.json").write_text(json.dumps(average))
     (tmp_path / "kept.json").write_text(json.dumps(kept))
 
@@ -321,13 +324,14 @@ def test_no_answer_tells_small_classes_apart(tmp_path: Path) -> None:
         with duckdb.connect(str(tmp_path / "c.duckdb")) as database:
             database.execute(
                 f"CREATE TABLE p AS SELECT CASE WHEN i < {small} THEN -i - 1 ELSE i % 10 END AS a, i % 8 AS g, "
+                f"CASE WHEN i < {small} THEN i + 1 ELSE 0 END AS t, i % 2 AS u, i % 3 AS v, i % 5 AS w, "
                 f"i < {small} AS s, 'v' || CASE WHEN i < {small} THEN 0 ELSE i END AS b FROM range(400) AS r(i)"
             )
 
         async def work(client: Any) -> list[dict[str, Any]]:
             questions = (
                 ("profile", {"source": "c.duckdb"}), ("plan", {"policy": "average.json"}),
-                ("plan", {"policy": "kept.json"}),
+                ("plan", {"policy": "kept.json"}), ("explain", {"policy": "several.json"}),
                 ("check", {"source": "c.duckdb", "quasi_identifiers": ["g"],
                            "sensitive": ["s:distinct_l_diversity:l=2"]}),
             )  # fmt: skip
@@ -339,7 +343,7 @@ def test_no_answer_tells_small_classes_apart(tmp_path: Path) -> None:
     assert all(other == first for other in others)
     assert first[0]["columns"][0]["distinct_values"] == first[1]["classes"] == "<25"
     assert first[2]["error"] == "IdentifyingColumnError" and first[2]["names"] == ["b"]
-    assert first[3]["models"][1] == {"model": "s: distinct_l_diversity(l=2)", "holds": False}
+    assert first[4]["models"][1] == {"model": "s: distinct_l_diversity(l=2)", "holds": False}
 
 
 def test_names_that_would_mislead_a_model_are_marked_or_not_shown(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from glob import glob
 from pathlib import Path
 
 from sqlanon.commands.agents.sieve import shown
@@ -66,7 +67,15 @@ class Places:
 
         if isinstance(document, Mapping):
             map_places(expand(document)[0], noted)
-        return all(is_url(name) or self.holds(policy.parent / name) for name in named)
+        return all(is_url(name) or self._holds_pattern(policy.parent / name) for name in named)
+
+    def _holds_pattern(self, path: Path) -> bool:
+        """Return whether a path leads into the folder, and as a pattern too, whatever it finds.
+
+        So must the folders on the way: a link would tell what there is where it leads to.
+        """
+        way = [str(part) for part in (path, *path.parents) if part.is_relative_to(self.folder)]
+        return all(map(self.holds, (path, *(Path(found) for part in way for found in glob(part, recursive=True)))))
 
     @contextmanager
     def opened(self, files: Sequence[Path]) -> Iterator[None]:
