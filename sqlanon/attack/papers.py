@@ -27,7 +27,7 @@ from sqlanon.publish.recipient_certificate import is_recipients
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import both, column, count_rows, equal, named, number, table
 
-ATTACK = "papers_suppressed_values"
+ATTACK = "certificate_suppressed_values"
 FEW = 3
 """A column is decoded if at most so many multisets of groups are left."""
 MOST_SUPPRESSED, MOST_STATES = 60, 200_000

@@ -80,7 +80,9 @@ class CheckFiles:
             facts += self._facts(*checked)
         if belonging is not None:
             text = " ".join(belonging.faults)
-            findings.append(CheckOutcome("papers", "release, manifest and certificate belong together", not text, text))
+            findings.append(
+                CheckOutcome("accompanying_files", "release, manifest and certificate belong together", not text, text)
+            )
         self._write(findings, facts, None)
 
     def write_error(self, error: SqlanonError) -> None:

@@ -34,7 +34,7 @@ class CheckOutcome:
     """What came of one test.
 
     Attributes:
-        rule: the type of the model, or ``papers``.
+        rule: the type of the model, or ``accompanying_files``.
         test: the model with its parameters and its column.
         holds: whether the relation meets it.
         text: why it does not, in a sentence; empty where it holds.
@@ -163,14 +163,14 @@ def sarif(checked: RelationCheck) -> str:
 def _rule(rule: str) -> dict[str, Any]:
     what = (
         "A release, its manifest and its certificate belong together."
-        if rule == "papers"
+        if rule == "accompanying_files"
         else f"Every class of the relation meets {rule}."
     )
     return {
         "id": rule,
         "name": rule,
         "shortDescription": {"text": what},
-        "helpUri": f"{HOME}/blob/main/docs/{'commands' if rule == 'papers' else 'policy'}.md",
+        "helpUri": f"{HOME}/blob/main/docs/{'commands' if rule == 'accompanying_files' else 'policy'}.md",
         "defaultConfiguration": {"level": "error"},
     }
 

@@ -193,7 +193,7 @@ def test_papers_are_a_test_of_their_own() -> None:
     assert code == 0 and 'tests="1" failures="0"' in junit
     Path("r.csv").write_text("changed\n")
     code, junit, sarif, _ = files("r.csv", "--manifest")
-    assert code == 1 and [result["ruleId"] for result in sarif["runs"][0]["results"]] == ["papers"]
+    assert code == 1 and [result["ruleId"] for result in sarif["runs"][0]["results"]] == ["accompanying_files"]
 
 
 def test_an_address_of_a_server_stands_in_no_file() -> None:
