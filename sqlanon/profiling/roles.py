@@ -57,7 +57,7 @@ ASK_KEPT = "Can others know this of a person? Then make it a quasi_identifier wi
 ASK_DROPPED = "Is it needed? Do any record linkage before anonymizing."
 ASK_UNCLEAR = "Is it what its name says? Correct values that are written in several ways; fewer are then lost."
 ASK_FOLLOWING = "May it be published as it is too?"
-ASK_FEW_KEPT = "Is it unknown outside? Then publish it as it is (role: keep)."
+ASK_FEW_KEPT = "Can others surely not know it? Then publish it as it is (role: keep)."
 ASK_BEYOND = (
     f"Left out, because classes of more than {MOST_QUASI_IDENTIFIERS} quasi-identifiers say little of each. Is it "
     "needed more than another? Then give that one the role drop, and this one the role quasi_identifier."
