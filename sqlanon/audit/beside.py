@@ -185,7 +185,7 @@ class JudgedColumn:
     def explained(self) -> str:
         """How it identifies persons by itself, with figures; empty if it does not."""
         if self.singles_out and self.few == self.alone:
-            return f"{self.alone} of {self.telling} values are nobody else's"
+            return f"{self.alone} of {self.telling} values are unique"
         if self.singles_out:
             return f"in {self.few} of {self.telling} records it has a value of fewer than {self.k} {self.unit}"
         why = self.known or ("it repeats like the key of a person" if self.repeats_like_a_key else "")

@@ -20,6 +20,7 @@ from sqlanon.policy.parsing import file_hierarchies
 from sqlanon.policy.variables import expand
 from sqlanon.policy.written_places import conceal
 from sqlanon.report.wording import visible
+from sqlanon.risk.words import counted
 from sqlanon.tables.policy import TablesPolicy, is_tables_file
 
 
@@ -36,7 +37,7 @@ def execute(files: tuple[str, ...], as_json: bool) -> int:
         else:
             documents.append({"file": file, "valid": True, "hierarchies": hierarchies})
             if not as_json:
-                files_of = f", and {hierarchies} hierarchy files" if hierarchies else ""
+                files_of = f", nor in {counted(hierarchies, 'hierarchy file')}" if hierarchies else ""
                 say(f"{visible(file)}: no fault in the policy{files_of}; its source was not read.")
     if as_json:
         print(json.dumps({"valid": not worst, "policies": documents}))

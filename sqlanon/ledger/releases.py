@@ -155,7 +155,7 @@ class ReleaseLedger:
         if others := {item.entry.person_type for item in self.of_source()} - {kind, ""}:
             raise InputError(
                 f"The column {self.person_column!r} is of type {kind}, and was of type {min(others)} in an earlier "
-                "release: equal keys would read differently, and nobody would be known again.",
+                "release: equal keys would read differently, and no person would be known again.",
                 hint="cast it to the type that it had, in a view of the source; or begin another ledger.",
             )
 
@@ -179,7 +179,7 @@ class ReleaseLedger:
         found = [*self.notes]
         if self.database.attached and not self._seals.sealed:
             found.append(
-                "The ledger was written by a build without seals, so that nobody would notice if it was edited. The "
+                "The ledger was written by a build without seals, so that an edit would not be noticed. The "
                 "next release seals it."
             )
         if pending := [item for item in earlier if item.state == PENDING]:

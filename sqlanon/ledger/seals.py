@@ -113,7 +113,7 @@ class Seals:
             return ""
         write, of_ledger = head.get("write"), head.get(ID)
         if of_ledger != self._database.facts().get(ID) or not isinstance(write, int):
-            return "is another one than stood at its place before"
+            return "is not the one that was there before"
         if not 1 <= write <= len(writes):
             return f"is a copy of an earlier day: it was written to {write} times, and this copy {len(writes)} times"
         return "" if writes[write - 1][0] == head.get("seal") else "is a copy of an earlier day that was continued"

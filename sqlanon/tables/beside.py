@@ -50,7 +50,7 @@ def judge_beside(engine: Engine, policy: TablesPolicy, types: Sequence[Mapping[s
     if kept and any(policy.published_keys):
         warnings.append(
             f"The rows of a person are linked by pseudonyms, so that {', '.join(map(repr, kept))} add up over them: "
-            "whoever knows some of these values of a person may find all of their rows, however many persons have "
+            "anyone who knows some of these values of a person may find all of their rows, however many persons have "
             "the same tree of rows. Drop them, or declare them as quasi-identifiers."
         )
     return list(dict.fromkeys(warnings))

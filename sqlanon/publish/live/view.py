@@ -41,7 +41,7 @@ KIND = "live_view"
 Kept = tuple[exp.Select, dict[str, tuple[str, str]]]
 """What an earlier view shows, and the quasi-identifiers whose levels differ, with both."""
 WARNING = (
-    "A live view shows the present state of its source. Whoever reads it twice sees what changed between: a record "
+    "A live view shows the present state of its source. Anyone who reads it twice sees what changed between: a record "
     "that came or went alone is singled out by the difference, whatever k is. Where that matters, publish snapshots "
     "instead (docs/live-views.md)."
 )
@@ -64,7 +64,7 @@ def refuse_policy(policy: Policy) -> None:
     elif policy.suppressed == "redact":
         limit, instead = "leaves suppressed records out and cannot redact them", "say suppressed: drop"
     elif any(column.role in KEYED_ROLES for column in policy.columns):
-        limit = "is read by whoever may, and would need the key of its pseudonyms and shifted dates in the database"
+        limit = "is read by anyone who may, and would need the key of its pseudonyms and shifted dates in the database"
         instead = "give these columns the role drop"
     elif policy.ledger is not None:
         limit = "shows other records on every read, so that no ledger can say whom it has shown in which class"
