@@ -165,7 +165,8 @@ def opened(path: Path, policy: Policy | None = None) -> Iterator[tuple[LedgerDat
     try:
         if not database.attached and database.exists:
             database.attach()
-        yield database, seals
+        with database.reading():
+            yield database, seals
     finally:
         database.close()
 
@@ -214,8 +215,8 @@ def forget_release(path: Path, policy: Policy | None, release: str) -> EarlierRe
         InputError: the ledger does not hold it, is not what was written, or cannot be written.
     """
     with opened(path, policy) as (database, seals):
-        found = _find(database, release)
         _required(seals).check()
+        found = _find(database, release)
         accepted = sorted(accepted_releases(database) - {found.entry.release})
         facts = database.facts() | ({ACCEPTED: json.dumps(accepted)} if ACCEPTED in database.facts() else {})
         _required(seals).rewrite(f"forget {found.number}", found.number, facts)
@@ -233,8 +234,8 @@ def accept_release(path: Path, policy: Policy | None, release: str) -> EarlierRe
         InputError: the ledger does not hold it, is not what was written, or cannot be written.
     """
     with opened(path, policy) as (database, seals):
-        found = _find(database, release)
         _required(seals).check()
+        found = _find(database, release)
         accepted = accepted_releases(database) | {found.entry.release}
         with _required(seals).writing(f"accept {found.number}"):
             database.set_fact(ACCEPTED, json.dumps(sorted(accepted)))
@@ -250,6 +251,7 @@ def accept_state(path: Path, policy: Policy | None) -> None:
         InputError: it cannot be read or written.
     """
     with opened(path, policy) as (database, seals):
+        read_releases(database), accepted_releases(database)  # what cannot be read is not taken
         known, output = known_targets(database), None if policy is None else policy.output
         if output is not None:
             there = output.kind == "file" and Path(output.target).exists()

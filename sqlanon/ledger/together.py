@@ -135,6 +135,12 @@ def _refuse_strangers(ledger: ReleaseLedger, opened: Source, earlier: Sequence[E
                 hint="take the column that identifies persons as before. If they are other persons indeed, say so: "
                 f"sqlanon ledger check POLICY --accept {release.number}.",
             )
+        if 2 * known <= release.entry.persons:
+            ledger.note(
+                f"At most half of the {release.entry.persons} persons of release {release.number} are in the source "
+                f"by the column {ledger.person_column!r}. The others count as gone: if their keys changed, nobody judges "
+                "what the two releases show of them. Compare the keys with those of that release."
+            )
 
 
 def _as_by_chance(ledger: ReleaseLedger, opened: Source, release: EarlierRelease, persons: exp.Select) -> bool:

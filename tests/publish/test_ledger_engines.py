@@ -71,6 +71,11 @@ def known_again(ledger: Path, write: Callable[[pa.Table], None], **changes: Any)
         publish_with([f"new{key}" for key in keys], "ministry", "cases")
     with pytest.raises(sqlanon.InputError, match="no more to do with its classes than by chance"):
         publish_with([*keys[150:], *keys[:150]], "ministry", "cases")
+    halved = [f"new{key}" if number % 2 else key for number, key in enumerate(keys)]
+    write(data.set_column(0, "case_id", [halved]))
+    own = {"file": str(ledger), "record": "case_id", "source": "cases", "recipient": "ministry", "colludes": "none"}
+    with sqlanon.plan(None, worlds.document(folder, ledger=own, **changes)) as plan:
+        assert any("At most half of the" in warning for warning in plan.warnings)
     publish_with([f"new{key}" for key in keys], "press", "cases")
     policy = sqlanon.Policy.from_dict(worlds.document(folder))
     for number in ("1", "2"):
@@ -109,6 +114,13 @@ def test_a_source_whose_keys_differ_in_capitals_alone_keeps_them_apart(tmp_path:
         with sqlanon.anonymize(None, worlds.document(tmp_path / "other")) as release:
             assert any("persons of their own" in warning for warning in release.warnings) == (number == 1)
     assert len(worlds.members_of(other, 1)) == len(release.to_arrow())
+    blanks = [f"\ufe0f{key} " for key in twins.column("case_id").to_pylist()]
+    worlds.write_source(tmp_path / "other", twins.set_column(0, "case_id", [blanks]))  # capitals alone mean something
+    assert publish(tmp_path / "other")[1] == 2
+    assert worlds.members_of(other, 3).keys() == worlds.members_of(other, 1).keys()
+    worlds.write_source(tmp_path / "other", twins.set_column(0, "case_id", [[f"{keys[2]} ", *keys[1:]]]))
+    with pytest.raises(sqlanon.InputError, match="only in blanks or the width"):
+        publish(tmp_path / "other")
 
 
 @pytest.mark.slow
