@@ -134,8 +134,8 @@ class Seals:
             self.keep_head()
             if unknown and not self.notes:
                 self.notes.append(
-                    "No head of the ledger was kept on this machine before, so that a copy of an earlier day in its place "
-                    "would not have been found. If this is not its first run here, compare it with the newest copy."
+                    "No head of the ledger was kept on this machine before, so that a copy of an earlier day in its "
+                    "place would not have been found. If this is not its first run here, look for a newer copy."
                 )
 
     def facts(self) -> dict[str, str]:

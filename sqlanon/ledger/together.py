@@ -138,8 +138,8 @@ def _refuse_strangers(ledger: ReleaseLedger, opened: Source, earlier: Sequence[E
         if 2 * known <= release.entry.persons:
             ledger.note(
                 f"At most half of the {release.entry.persons} persons of release {release.number} are in the source "
-                f"by the column {ledger.person_column!r}. The others count as gone: if their keys changed, nobody judges "
-                "what the two releases show of them. Compare the keys with those of that release."
+                f"by the column {ledger.person_column!r}. The others count as gone: if their keys changed, nobody "
+                "judges what the two releases show of them. Compare the keys with those of that release."
             )
 
 
