@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +114,18 @@ def told_apart(ledger: Path, write: Callable[[pa.Table], None], **changes: Any) 
     write(data.set_column(0, "case_id", [[f"{keys[1]} ", *keys[1:]]]))
     with pytest.raises(sqlanon.InputError, match="only in blanks or the width"):
         publish(folder, **changes)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ages", [range(300), [0] * 294 + [90] * 6], ids=["all differ", "nearly all agree"])
+def test_values_that_tell_nothing_of_persons_accuse_no_keys(ages: Sequence[int], tmp_path: Path) -> None:
+    data = worlds.records(1, 300)
+    worlds.prepare(tmp_path, data.set_column(3, "age", [ages]))
+    columns = worlds.document(tmp_path)["columns"]
+    hierarchy = {"intervals": {"width": 30, "lower": 0, "upper": 300}}
+    columns |= {"age": {"role": "quasi_identifier", "hierarchy": hierarchy}, "ill": {"role": "drop"}}
+    columns |= {name: {**columns[name], "min_level": 1} for name in ("sex", "place")}
+    assert [publish(tmp_path, columns=columns)[1] for _ in range(2)] == [0, 1]
 
 
 @pytest.mark.slow
