@@ -15,7 +15,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from sqlglot import exp
@@ -25,6 +25,7 @@ from sqlanon.compiler.keyed import MEMBER, MEMBER_VALUE, persons_by_key, pseudon
 from sqlanon.engines.base import Engine
 from sqlanon.errors import InputError
 from sqlanon.ledger.database import LedgerDatabase
+from sqlanon.ledger.entries import accepted_releases, known_targets, read_releases, target_of
 from sqlanon.ledger.facts import PENDING, PUBLISHED, EarlierRelease, ReleaseEntry, in_one_hand, same_name
 from sqlanon.ledger.identity import TEXT_KEYS, kind_of_key
 from sqlanon.ledger.settling import NEVER_STOOD, STANDS, fates
@@ -66,14 +67,8 @@ RESPELLED = names.PREFIX + "respelled"
 """Table of the ledger's own engine: the digests of keys as they stand (``exact``) and in normal form (``person``)."""
 KNOWN_AGAIN = 0.1
 """The least share of an earlier release's persons to be met again; with fewer, their keys may have changed."""
-ACCEPTED = "accepted"
-"""The fact of a ledger that holds the ids of releases whose persons are others now, as JSON."""
-KNOWN = "known targets"
-"""The fact of a ledger that holds ``known_targets``, as JSON."""
 DIGESTS, HELD = ("person", "value"), "held"
 """Columns of a ledger that hold digests, and the alias of a table of it."""
-UNREADABLE = (ValueError, KeyError, TypeError, AttributeError)
-"""What reading an entry raises that was edited."""
 LOADED = names.PREFIX + "loaded_"
 """Tables of the ledger's own engine from which rows are written: this, and what the ledger calls them."""
 
@@ -453,51 +448,6 @@ def open_sealed(path: Path, key: Key) -> tuple[LedgerDatabase, Seals, ReleaseKey
     except BaseException:
         database.close()
         raise
-
-
-def known_targets(database: LedgerDatabase) -> dict[str, str]:
-    """Return the digests of files that stood at targets when a person accepted the state of the ledger; of a table or a
-    view it is empty."""
-    return {str(target): str(digest) for target, digest in dict(_fact(database, KNOWN, "{}")).items()}
-
-
-def target_of(output: Output) -> str:
-    """Return by what a target is known again."""
-    return str(Path(output.target).resolve()) if output.kind == "file" else f"{output.kind} {output.target}"
-
-
-def accepted_releases(database: LedgerDatabase) -> frozenset[str]:
-    """Return the ids of releases whose persons are others now, as a person said."""
-    return frozenset(_fact(database, ACCEPTED, "[]"))
-
-
-def _fact(database: LedgerDatabase, name: str, missing: str) -> Any:
-    with database.reading(*UNREADABLE):
-        return json.loads(database.facts().get(name, missing) if database.attached else missing)
-
-
-def read_releases(database: LedgerDatabase) -> tuple[EarlierRelease, ...]:
-    """Return all releases of a ledger, in the order in which they were recorded."""
-    if not database.attached:
-        return ()
-    query = exp.select(*map(column, ("number", "state", "facts"))).from_(database.table("releases"))
-    with database.reading(*UNREADABLE):
-        rows = database.engine.run("read ledger", query.order_by(column("number")))
-        return tuple(EarlierRelease(int(own), str(state), _entry(json.loads(facts))) for own, state, facts in rows)
-
-
-def _entry(facts: dict[str, Any]) -> ReleaseEntry:
-    colludes = facts["colludes"]
-    return ReleaseEntry(
-        **{
-            **facts,
-            "colludes": colludes if isinstance(colludes, str) else tuple(colludes),
-            "levels": {name: tuple(levels) for name, levels in facts["levels"].items()},
-            "models": tuple(facts["models"]),
-            "columns": tuple(facts["columns"]),
-            **{name: int(facts[name]) for name in ("k", "classes", "persons")},
-        }
-    )
 
 
 def _of(number: int) -> exp.EQ:

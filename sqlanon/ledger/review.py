@@ -15,18 +15,10 @@ from sqlglot import exp
 from sqlanon.disk.digests import digest_of
 from sqlanon.errors import InputError
 from sqlanon.ledger.database import LedgerDatabase
+from sqlanon.ledger.entries import ACCEPTED, KNOWN, accepted_releases, known_targets, read_releases, target_of
 from sqlanon.ledger.facts import EarlierRelease, collude, same_name
 from sqlanon.ledger.joint import JointCounts, count_joint
-from sqlanon.ledger.releases import (
-    ACCEPTED,
-    KNOWN,
-    KNOWN_AGAIN,
-    accepted_releases,
-    known_targets,
-    open_sealed,
-    read_releases,
-    target_of,
-)
+from sqlanon.ledger.releases import KNOWN_AGAIN, open_sealed
 from sqlanon.ledger.seals import Seals, miscounted, refuse_missing
 from sqlanon.policy import Policy
 from sqlanon.sqltrees.trees import column, count_distinct, equal, named
