@@ -130,7 +130,13 @@ class Seals:
                 hint=f"restore the newest copy of it. If there is none, look at it (sqlanon ledger show); {ACCEPT}.",
             )
         if self.sealed:
+            unknown = read_head(self._database.path) is None
             self.keep_head()
+            if unknown and not self.notes:
+                self.notes.append(
+                    "No head of the ledger was kept on this machine before, so that a copy of an earlier day in its "
+                    "place would not have been found. If this is not its first run here, look for a newer copy."
+                )
 
     def facts(self) -> dict[str, str]:
         """Return the facts of a new ledger."""

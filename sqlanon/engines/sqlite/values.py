@@ -22,7 +22,7 @@ from sqlanon.engines.rendering import INSTEAD
 from sqlanon.engines.sqlite import dialect
 from sqlanon.engines.sqlite.dialect import LARGEST, OVERFLOW
 from sqlanon.errors import UnsupportedError
-from sqlanon.sqltrees.trees import HEX_NUMBER, HMAC, NORMAL, SHIFTED, normal_text
+from sqlanon.sqltrees.trees import CASED, HEX_NUMBER, HMAC, NORMAL, SHIFTED, normal_text
 
 WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*", re.ASCII)
 TRUE = ("true", "t", "yes", "y", "1")
@@ -74,6 +74,7 @@ class Functions:
             (dialect.MATCHES, 2, _matches),
             (HMAC, 3, _hmac),
             (NORMAL, 1, lambda text: None if text is None else normal_text(text)),
+            (CASED, 1, lambda text: None if text is None else normal_text(text, cased=True)),
             (HEX_NUMBER, 1, lambda digits: None if digits is None else int(digits[:15], 16)),
             (SHIFTED, 2, _shifted),
         ):
