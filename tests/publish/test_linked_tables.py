@@ -128,7 +128,8 @@ def test_a_column_of_another_table_that_gives_a_value_away_is_refused(clinic: Pa
 
 
 @pytest.mark.parametrize("kind, value", [
-    ("VARCHAR", "'no ' || patient"), ("VARCHAR[]", "['no ' || patient]"), ("STRUCT(n VARCHAR)", "{n: 'no ' || patient}"),
+    ("VARCHAR", "'no ' || patient"), ("VARCHAR[]", "['no ' || patient]"),
+    ("STRUCT(n VARCHAR)", "{n: 'no ' || patient}"),
 ])  # fmt: skip
 def test_a_column_that_names_persons_is_refused_however_often_each_stands(clinic: Path, kind: str, value: str) -> None:
     change(clinic, f"ALTER TABLE visits ADD COLUMN phone {kind}")
