@@ -142,13 +142,25 @@ def _dropped_last(columns: Sequence[DraftedColumn]) -> list[DraftedColumn]:
 
 
 def _entity(profile: Profile) -> ColumnProfile | None:
-    """Return the column that names persons who have several records: the one of most values; None without one."""
+    """Return the column that names persons who have several records; None without one.
+
+    Most quasi-identifiers follow from it. Of several such columns it is the one of fewest values: a person has several
+    accounts. Where there is none, it is the one of most values.
+    """
     named = [
         item
         for item in profile.columns
-        if item.looks_like in PERSONS and not item.nulls and 0 < item.distinct * SEVERAL <= item.filled
+        if (item.looks_like in PERSONS or item.names_persons > 0)
+        and item.policy_role == "drop"
+        and not item.nulls
+        and 0 < item.distinct * SEVERAL <= item.filled
     ]
-    return max(named, key=lambda item: item.distinct, default=None)
+
+    def likely(item: ColumnProfile) -> tuple[int, bool, int]:
+        few_first = -item.distinct if item.names_persons > 0 else item.distinct
+        return item.names_persons, item.looks_like in PERSONS, few_first
+
+    return max(named, key=likely, default=None)
 
 
 def _decisions(columns: Sequence[DraftedColumn], profile: Profile, k: int) -> list[Decision]:

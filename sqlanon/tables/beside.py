@@ -15,7 +15,6 @@ from sqlanon.audit.beside import JudgedColumn, SourceColumn
 from sqlanon.engines.base import Engine
 from sqlanon.errors import IdentifyingColumnError
 from sqlanon.source.beside import compared, kind_of
-from sqlanon.source.columns import is_scalar
 from sqlanon.source.known import in_words, judge_published
 from sqlanon.sqltrees import names
 from sqlanon.sqltrees.trees import column, equal, named, table
@@ -75,7 +74,7 @@ def _judge(
                 quasi.append(
                     SourceColumn(name, wanted.role, value=compared(name, kind), generalized=wanted.max_level != 0)
                 )
-            elif wanted.role == "keep" and is_scalar(kind):
+            elif wanted.role == "keep":
                 kept.append(SourceColumn(name, "keep", kind_of(kind), compared(name, kind)))
             else:
                 continue
