@@ -22,7 +22,11 @@ def find_belonging(release: str, manifest: str) -> Belonging:
     """
     path = Path(release).absolute()
     if (done := settle_left_behind(path)) is not None:
-        what = "The new release got its papers." if done == COMPLETED else "The old release stands, with its papers."
+        what = (
+            "The new release got its accompanying files."
+            if done == COMPLETED
+            else "The old release stays, with its accompanying files."
+        )
         print(f"A publication to {path.name!r} was interrupted. {what}", file=sys.stderr)
     return check_papers(path, None if manifest == BESIDE else Path(manifest))
 

@@ -18,8 +18,10 @@ WITH_ONE = {
     "frontier": "no point of the grid can be met",
     "check": "it does not hold",
     "verify": "it does not hold",
+    "convert": "the policy lacks a privacy model of the project",
     **dict.fromkeys(
-        ("profile", "nulls", "risk", "convert", "clean", "show", "forget", "mcp", "completion", "versions"), NO_VERDICT
+        ("profile", "nulls", "risk", "clean", "show", "forget", "mcp", "completion", "versions", "help", "schema"),
+        NO_VERDICT,
     ),
 }
 """What the exit code 1 of a command means; commands that judge nothing have none."""

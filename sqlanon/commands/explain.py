@@ -99,7 +99,7 @@ def _head(planned: Planned) -> str:
     name = planned.engine.capabilities.name
     place = f" that has {planned.source_name} open" if planned.source.target_catalog is not None else ""
     lines = [
-        f"Each statement runs by itself in {name}{place}: what it reads of the hierarchies stands in it, a line each.",
+        f"Each statement runs by itself in {name}{place}: it holds the rows of hierarchies that it reads, a line each.",
         "For the operator: it holds the texts of hierarchies.",
     ]
     return "\n".join(f"-- {line}" for line in lines)

@@ -45,7 +45,7 @@ def check(ledger: str, accept: str | None, as_json: bool) -> int:
     path, policy = ledger_file(ledger, missing=accept == STATE)
     if accept == STATE:
         accept_state(path, policy)
-        warn("the ledger is taken as it is, and so is what stands at the target of the policy.")
+        warn("the ledger is taken as it is, and so is the release at the target of the policy.")
     elif accept is not None:
         accepted = accept_release(path, policy, accept)
         warn(f"release {accepted.number}: it is accepted that its persons are other ones than those of later releases.")
@@ -65,7 +65,7 @@ def check(ledger: str, accept: str | None, as_json: bool) -> int:
             warn(f"the file of release {item.release.number} is not what was published.")
     for one, other in (pair for group in found.groups for pair in group.strangers):
         warn(
-            f"hardly anybody of release {one} is in release {other}: if keys were given anew between them, the two "
+            f"hardly any person of release {one} is in release {other}: if keys were given anew between them, the two "
             f"show more together than is counted here. If they are other persons, say --accept {one}."
         )
     return 0 if found.holds else 1
@@ -85,7 +85,7 @@ def forget(ledger: str, release: str, yes: bool, as_json: bool) -> int:
     else:
         print(f"Release {found.number} ({found.entry.release}) was forgotten. {FORGOTTEN}")
     if (file := found.entry.output.get("file")) is not None and Path(file).exists():
-        warn(f"a file stands at its target still ({file}): remove it, or the next run to there is refused.")
+        warn(f"its target still holds a file ({file}): remove it, or the next run to there is refused.")
     return 0
 
 
@@ -101,7 +101,7 @@ def _lines(found: LedgerReview) -> Iterator[str]:
 def _release(item: ReviewedRelease) -> Iterator[str]:
     entry = item.release.entry
     to = f", to {entry.recipient}" if entry.recipient is not None else ""
-    pending = ", pending: it may not be out, and counts as published" if item.release.state == PENDING else ""
+    pending = ", pending: perhaps not published, but counted as published" if item.release.state == PENDING else ""
     yield f"{item.release.number}  {entry.time}{to}{pending}"
     yield f"   of {entry.source}, persons by {entry.person_column!r}"
     levels = ", ".join(f"{name} {'/'.join(map(str, levels))}" for name, levels in entry.levels.items())
@@ -112,6 +112,6 @@ def _release(item: ReviewedRelease) -> Iterator[str]:
 
 def _group(group: ReviewedGroup) -> str:
     counts, numbers = group.counts, ", ".join(map(str, group.releases))
-    smallest = f"the smallest holds {counts.smallest}" if counts.smallest is not None else "nobody is in them"
+    smallest = f"the smallest holds {counts.smallest}" if counts.smallest is not None else "none holds a person"
     verdict = f"FAILS: {counts.small_persons} persons are in {counts.small} smaller cells" if counts.small else "holds"
     return f"together {numbers}: {counts.cells} joint cells, {smallest}; k {group.k} {verdict}"

@@ -22,7 +22,7 @@ def execute(folder: str, k: int, log: str | None, headers: bool, entity: str | N
     if log is not None:
         require_directory(Path(log))
         if Path(log).resolve().is_relative_to(place.resolve()):
-            raise InputError("The log would stand among the files that agents ask about.", hint="keep it elsewhere.")
+            raise InputError("The log would be among the files that agents ask about.", hint="keep it elsewhere.")
     tools = Tools(Places(place.resolve()), Sieve(k), SOURCES + TEXTS if headers else SOURCES, entity, allow_elsewhere)
     with nullcontext(sys.stderr) if log is None else Path(log).open("a", encoding="utf-8") as written:
         serve(tools, written)

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from sqlanon.assess.risk.words import counted
 from sqlanon.commands.guarded import concealed, concealing, pick
 from sqlanon.commands.verbosity import say
 from sqlanon.core.hierarchies.readers import check_rows, read_hierarchy
@@ -36,7 +37,7 @@ def execute(files: tuple[str, ...], as_json: bool) -> int:
         else:
             documents.append({"file": file, "valid": True, "hierarchies": hierarchies})
             if not as_json:
-                files_of = f", and {hierarchies} hierarchy files" if hierarchies else ""
+                files_of = f", nor in {counted(hierarchies, 'hierarchy file')}" if hierarchies else ""
                 say(f"{visible(file)}: no fault in the policy{files_of}; its source was not read.")
     if as_json:
         print(json.dumps({"valid": not worst, "policies": documents}))

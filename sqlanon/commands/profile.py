@@ -48,7 +48,7 @@ def execute(
         print(f"\nThe draft of a policy is in {target}. Decisions that it leaves to you:")
         for decision in decisions:
             print(f"  {'' if decision.column is None else decision.column + ': '}{decision.sentence}")
-        print(f"It runs as it stands: sqlanon run {target}")
+        print(f"Run it as it is: sqlanon run {target}")
     else:
         print("\nA draft of a policy from this: add --write policy.yaml")
     return 0
@@ -63,7 +63,7 @@ def _check_target(target: Path, replace_it: bool) -> None:
     """
     if target.suffix.lower() not in WRITTEN:
         raise InputError(
-            f"The draft {target.name!r} would not be YAML, in whose comments the reasons stand.",
+            f"The draft {target.name!r} would not be YAML, whose comments hold the reasons.",
             hint="end its name with .yaml.",
         )
     if target.exists() and not replace_it:

@@ -178,7 +178,7 @@ def _compared(
                 notes.append(f"The release has no column {weights!r}, so that the risk by its weights is not known.")
         if options.population is not None or options.population_table is not None:
             notes.append(
-                "The population stands beside the source. To compare the release with it, measure the release alone, "
+                "The population belongs to the source. To compare the release with it, measure the release alone, "
                 "with a table of the population that is generalized in the same way."
             )
         suppressed = source.count() - sample.count()
@@ -222,8 +222,8 @@ def _released_sample(opened: Source, source: Sample, setting: Setting) -> tuple[
             f"no column {lacking[0]!r}" if len(lacking) == 1 else f"none of the columns {', '.join(map(repr, lacking))}"
         )
         notes.append(
-            f"The release has {what}: all of its records agree in {'it' if len(lacking) == 1 else 'them'}, and nobody "
-            "is singled out by what an attacker knows of that."
+            f"The release has {what}: all of its records agree in {'it' if len(lacking) == 1 else 'them'}, so that "
+            "knowing that singles out no record."
         )
     entity = None if source.entity is None else _column_of(opened, source.entity)
     if source.entity is not None and entity is None:

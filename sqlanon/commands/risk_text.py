@@ -19,7 +19,7 @@ VALUE = 20
 """The width of a value."""
 BAR = 30
 """The cells of the longest bar."""
-JUDGED = {True: "within", False: "beyond", None: "cannot tell"}
+JUDGED = {True: "within", False: "beyond", None: "not judged"}
 NO_COMPLIANCE = "Commonly cited thresholds (no proof of compliance)"
 
 

@@ -111,7 +111,7 @@ def to_standard_output(policy: Policy, form: str, *, as_json: bool, dry_run: boo
         raise InputError("With --dry-run there is no release to print.", hint="leave out --to -, or --dry-run.")
     if policy.ledger is not None:
         raise InputError(
-            "A ledger writes down where a release is, and one on standard output is nowhere.",
+            "A ledger records where a release is, and standard output is no place.",
             hint="name a file, --to release.csv, or leave out ledger.",
         )
     if form != "csv" and sys.stdout.isatty():

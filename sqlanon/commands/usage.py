@@ -83,8 +83,10 @@ optional_qi_option = _qi_option()
 
 @click.command(cls=GuardedCommand)
 @click.argument("directory", type=click.Path(), default="sqlanon-demo")
-@click.option("--records", type=click.IntRange(min=1_000), default=50_000, show_default=True)
-@click.option("--json", "as_json", is_flag=True)
+@click.option(
+    "--records", type=click.IntRange(min=1_000), default=50_000, show_default=True, help="How many records to invent."
+)
+@json_option
 def demo() -> Work:
     """Make a hospital-discharge database with hierarchies and a policy in DIRECTORY, and run it."""
     from sqlanon.commands.demo import execute
@@ -188,14 +190,14 @@ def refresh() -> Work:
     type=click.Choice(AUDIENCES),
     default="recipient",
     show_default=True,
-    help="recipient: counts below k are coarsened; operator: exact, for you only.",
+    help="recipient: counts below k are coarsened; operator: exact counts, internal.",
 )
 @json_option
 def evidence() -> Work:
-    """Run POLICY and write an evidence pack of its release: papers, hashes, proof, attacks, limits, and annexes for
+    """Run POLICY and write an evidence pack of its release: manifest, hashes, proof, attacks, limits, and annexes for
     those who review it. A file release that is there already is not published again, but must belong to POLICY.
 
-    It supports a qualified review; it is no determination and no legal advice.
+    It supports a qualified review; it is neither a determination nor legal advice.
     """
     from sqlanon.commands.evidence import execute
 
@@ -237,7 +239,13 @@ def explain() -> Work:
 )
 @click.option("--node", help="Levels in the order of the policy, e.g. 0,3,0; the optimum when left out.")
 @click.option("--dialect", type=click.Choice(ADAPTERS), help="Whose SQL to write; by default the source's.")
-@click.option("--materialized", type=click.Choice(["table", "view"]), default="table", show_default=True)
+@click.option(
+    "--materialized",
+    type=click.Choice(["table", "view"]),
+    default="table",
+    show_default=True,
+    help="What dbt makes of the model.",
+)
 @click.option("--with-values", is_flag=True, help="List the values that occur in seeds, where a hierarchy is computed.")
 @click.option("--force", is_flag=True, help="Replace files that this command did not write.")
 def dbt() -> Work:
@@ -265,7 +273,7 @@ def dbt() -> Work:
 @click.option(
     "--bounded-knowledge",
     metavar="k=…,at_most=…",
-    help="At least k records agree with whoever knows at most so many of the --qi, whichever they are.",
+    help="At least k records agree in every set of at most so many of the --qi.",
 )
 @click.option(
     "--model",
@@ -287,7 +295,7 @@ def dbt() -> Work:
     metavar="FILE|-",
     help="Add the outcome to this file as Markdown; -: print it instead.",
 )
-@click.option("--json", "as_json", is_flag=True)
+@json_option
 def check() -> Work:
     """Test whether a relation, as it stands, meets privacy models on --qi: exit 0 holds, 1 does not, 2 cannot say.
 

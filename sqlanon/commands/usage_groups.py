@@ -60,11 +60,11 @@ def hierarchy() -> None:
     """Work with hierarchy files."""
 
 
-@hierarchy.command("check", cls=GuardedCommand)
+@hierarchy.command("check", cls=GuardedCommand, short_help="Check that a hierarchy file holds a tree.")
 @click.argument("file", type=click.Path())
-@click.option("--delimiter", default=";", show_default=True)
+@click.option("--delimiter", default=";", show_default=True, help="The character between two fields.")
 @click.option("--null", "null_text", default=None, help="The text that stands for NULL.")
-@click.option("--json", "as_json", is_flag=True)
+@json_option
 def hierarchy_check() -> Work:
     """Check an ARX-style hierarchy FILE: a tree, no missing levels, no contradictions."""
     from sqlanon.commands.hierarchy import execute
@@ -77,7 +77,7 @@ def policy() -> None:
     """Work with policies."""
 
 
-@policy.command("check", cls=GuardedCommand)
+@policy.command("check", cls=GuardedCommand, short_help="Find the faults of policies and their hierarchy files.")
 @click.argument("files", type=click.Path(), nargs=-1, required=True, metavar="POLICY…")
 @json_option
 def policy_check() -> Work:
@@ -99,7 +99,7 @@ def ledger() -> None:
     """Show and check a ledger of releases, or forget a release."""
 
 
-@ledger.command("show", cls=GuardedCommand)
+@ledger.command("show", cls=GuardedCommand, short_help="List what was released to whom.")
 @ledger_argument
 @json_option
 def ledger_show() -> Work:
@@ -109,7 +109,7 @@ def ledger_show() -> Work:
     return show
 
 
-@ledger.command("check", cls=GuardedCommand)
+@ledger.command("check", cls=GuardedCommand, short_help="Check that the releases are safe together.")
 @ledger_argument
 @click.option(
     "--accept",
@@ -125,7 +125,7 @@ def ledger_check() -> Work:
     return check
 
 
-@ledger.command("forget", cls=GuardedCommand)
+@ledger.command("forget", cls=GuardedCommand, short_help="Forget a release for good.")
 @ledger_argument
 @click.argument("release")
 @click.option("--yes", is_flag=True, help="It was never handed on, or every copy of it is destroyed.")

@@ -169,6 +169,23 @@ class LedgerDatabase:
             "releases.",
         )
 
+    @contextmanager
+    def reading(self, *faults: type[Exception]) -> Iterator[None]:
+        """Raise InputError where the file cannot be read as a ledger; no message of the database is kept.
+
+        Args:
+            faults: what reading an entry raises that another hand wrote.
+        """
+        failure = ""
+        try:
+            yield
+        except EngineError as error:
+            failure = f"DuckDB does not read it: {error.kind}"
+        except faults:
+            failure = "an entry in it cannot be read"
+        if failure:
+            raise self._foreign(failure)
+
     def create(self, facts: Mapping[str, str]) -> None:
         """Create the file with its tables, which hold these ``facts`` of the ledger alone, and attach it.
 

@@ -33,8 +33,9 @@ class ReleaseEntry:
         k: the least size of a class that its models allow.
         classes, persons: how many were published.
         person_type: of the values of ``person_column`` (``identity.kind_of_key``); empty: not known.
-        person_form: ``normal`` where the normal forms of these values were digested (``trees.normal_text``), ``exact``
-            where they were as they stood; empty in entries that are older than normal forms: as they stood.
+        person_form: ``normal`` where the normal forms of these values were digested (``trees.normal_text``), ``cased``
+            where they kept their capitals, ``exact`` where they were as they stood; empty in entries that are older
+            than normal forms: as they stood.
     """
 
     release: str

@@ -180,10 +180,10 @@ def refuse_unrecorded(session: Session, ledger: ReleaseLedger, output: Output) -
         return
     if not ledger.holds_target(output, digest):
         raise InputError(
-            f"A {output.kind} stands at the target {path.name!r} that is no release of the ledger "
+            f"The {output.kind} at the target {path.name!r} is no release of the ledger "
             f"{ledger.database.path.name!r}: it was published without it or changed since, or the ledger is missing or "
             "a copy of an earlier day.",
-            hint="restore the newest copy of the ledger. If nobody has what stands there, move it away; if it does not "
+            hint="restore the newest copy of the ledger. If nobody has that release, move it away; if it does not "
             "matter, `sqlanon ledger check POLICY --accept state` says so.",
         )
 

@@ -1,8 +1,8 @@
 """The ledger of releases of a run: who had which class in earlier releases, and what is written down of a new one.
 
 A person is known by the first 32 digits of HMAC-SHA-256 of the canonical text of the entity or of the record key, by
-a key of the ledger's own purpose, computed in the database of the source. Of texts it is of the normal form, unless
-two persons of a source have one. A class has a number, and no value.
+a key of the ledger's own purpose, computed in the database of the source. Of texts it is of a normal form (``FORMS``),
+unless two persons of a source have one. A class has a number, and no value.
 
 A release is written down before it takes its place, as ``pending``, and confirmed after. So a release that is out is
 in the ledger, wherever its run was killed. One that is in the ledger may not be out: it counts all the same, until it
@@ -15,7 +15,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from sqlglot import exp
@@ -28,6 +28,7 @@ from sqlanon.core.policy.key import Key
 from sqlanon.core.source.release_key import ReleaseKey
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import (
+    CASED,
     NORMAL,
     aliased,
     canonical,
@@ -42,6 +43,7 @@ from sqlanon.core.sqltrees.trees import (
 )
 from sqlanon.errors import InputError
 from sqlanon.ledger.database import LedgerDatabase
+from sqlanon.ledger.entries import accepted_releases, known_targets, read_releases, target_of
 from sqlanon.ledger.facts import PENDING, PUBLISHED, EarlierRelease, ReleaseEntry, in_one_hand, same_name
 from sqlanon.ledger.identity import TEXT_KEYS, kind_of_key
 from sqlanon.ledger.settling import NEVER_STOOD, STANDS, fates
@@ -53,16 +55,18 @@ CONTEXT = "sqlanon ledger of releases"
 """The keys of a ledger are derived with it, so that they are the same for every release, and those of no pseudonym."""
 CHECK = "ledger check"
 """The purpose of the key whose digits a ledger holds, to know its key again."""
-IN_NORMAL_FORM, AS_IT_STANDS = "normal", "exact"
+IN_NORMAL_FORM, WITH_CAPITALS, AS_IT_STANDS = "normal", "cased", "exact"
 """What of a key is digested (``ReleaseEntry.person_form``)."""
+FORMS = {
+    IN_NORMAL_FORM: (NORMAL, "blanks, capitals or the width of letters"),
+    WITH_CAPITALS: (CASED, "blanks or the width of letters"),
+}
+"""The functions that return these forms of texts, and what they take for the same; the first that merges no two persons
+of a source is taken."""
 RESPELLED = names.PREFIX + "respelled"
 """Table of the ledger's own engine: the digests of keys as they stand (``exact``) and in normal form (``person``)."""
 KNOWN_AGAIN = 0.1
 """The least share of an earlier release's persons to be met again; with fewer, their keys may have changed."""
-ACCEPTED = "accepted"
-"""The fact of a ledger that holds the ids of releases whose persons are others now, as JSON."""
-KNOWN = "known targets"
-"""The fact of a ledger that holds ``known_targets``, as JSON."""
 DIGESTS, HELD = ("person", "value"), "held"
 """Columns of a ledger that hold digests, and the alias of a table of it."""
 LOADED = names.PREFIX + "loaded_"
@@ -116,8 +120,9 @@ class ReleaseLedger:
         try:
             found = cls(database, source, person_column, recipient, colludes, own, seals)
             if database.attached:
-                seals.check()
-                found._check_counts()
+                with database.reading():
+                    seals.check()
+                    found._check_counts()
                 found._check_column()
                 found._settle()
             else:
@@ -155,7 +160,7 @@ class ReleaseLedger:
         if others := {item.entry.person_type for item in self.of_source()} - {kind, ""}:
             raise InputError(
                 f"The column {self.person_column!r} is of type {kind}, and was of type {min(others)} in an earlier "
-                "release: equal keys would read differently, and nobody would be known again.",
+                "release: equal keys would read differently, and no person would be known again.",
                 hint="cast it to the type that it had, in a view of the source; or begin another ledger.",
             )
 
@@ -166,6 +171,10 @@ class ReleaseLedger:
                 self.confirm(number)
             elif fate == NEVER_STOOD:
                 self.withdraw(number)
+
+    def note(self, noticed: str) -> None:
+        """Add to what was noticed of its keys."""
+        self._notes.append(noticed)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -179,7 +188,7 @@ class ReleaseLedger:
         found = [*self.notes]
         if self.database.attached and not self._seals.sealed:
             found.append(
-                "The ledger was written by a build without seals, so that nobody would notice if it was edited. The "
+                "The ledger was written by a build without seals, so that an edit would not be noticed. The "
                 "next release seals it."
             )
         if pending := [item for item in earlier if item.state == PENDING]:
@@ -258,8 +267,8 @@ class ReleaseLedger:
         """
         entity = EntityColumn(self.person_column, type_name)
         self.person_form = self._form_of_keys(engine, relation, entity)
-        normal = self.person_form == IN_NORMAL_FORM
-        query = persons_by_key(relation, entity, MEMBER, normal=normal)
+        normal = self.person_form in FORMS
+        query = persons_by_key(relation, entity, MEMBER, form=FORMS[self.person_form][0] if normal else "")
         shown = exp.select(column("value"), named(column("pseudonym"), "person"))
         shown = (shown.select(column("exact")) if normal else shown).from_(query.subquery("keyed"))
         with self._key.loaded(engine, [MEMBER]):
@@ -274,7 +283,7 @@ class ReleaseLedger:
         return table(names.LEDGER_PERSONS)
 
     def _form_of_keys(self, engine: Engine, relation: exp.Expr, entity: EntityColumn) -> str:
-        """Return what of the keys of a source is digested: of texts the normal form, unless it is that of two persons.
+        """Return what of the keys of a source is digested: of texts the first of ``FORMS`` that no two persons share.
 
         Raises:
             InputError: it is, and earlier releases know persons by it.
@@ -282,23 +291,29 @@ class ReleaseLedger:
         forms = {item.entry.person_form for item in self.of_source()}
         if kind_of_key(entity.type) != TEXT_KEYS or AS_IT_STANDS in forms:
             return AS_IT_STANDS
-        normal = exp.Anonymous(this=NORMAL, expressions=[canonical(entity.name, entity.type)])
-        counts = [named(count_distinct(text), name) for name, text in (("own", entity.text()), ("normal", normal))]
-        different, forms_of_keys = engine.run("forms of keys", exp.select(*counts).from_(relation.copy()))[0]
-        if different <= forms_of_keys:
-            return IN_NORMAL_FORM
-        merged = f"{different - forms_of_keys} values of the column {entity.name!r} differ from others only in blanks, "
-        merged += "capitals or the width of letters"
-        if IN_NORMAL_FORM in forms:
-            raise InputError(
-                f"{merged}, and in earlier releases of the ledger these are one person.",
-                hint="correct these keys in a view of the source, or leave such records out; if they are persons of "
-                "their own, begin another ledger.",
-            )
-        self._notes.append(
-            f"{merged}: the ledger takes them for persons of their own, and knows a person again by the same text "
-            "only. If they are the same persons, correct their keys in a view of the source."
-        )
+        own = canonical(entity.name, entity.type)
+        texts = [
+            entity.text(),
+            *(exp.Anonymous(this=function, expressions=[own.copy()]) for function, _ in FORMS.values()),
+        ]
+        counts = [named(count_distinct(text), f"count_{i}") for i, text in enumerate(texts)]
+        different, *persons = engine.run("forms of keys", exp.select(*counts).from_(relation.copy()))[0]
+        for (form, (_, only)), left in zip(FORMS.items(), persons, strict=True):
+            if (forms & FORMS.keys()) - {form}:
+                continue
+            if different <= left:
+                return form
+            merged = f"{different - left} values of the column {entity.name!r} differ from others only in {only}"
+            if form in forms:
+                raise InputError(
+                    f"{merged}, and in earlier releases of the ledger these are one person.",
+                    hint="correct these keys in a view of the source, or leave such records out; if they are persons "
+                    "of their own, begin another ledger.",
+                )
+            self._notes = [
+                f"{merged}: the ledger takes them for persons of their own, and tells all keys apart by that. If they "
+                "are the same persons, correct their keys in a view of the source."
+            ]
         return AS_IT_STANDS
 
     def load_members(self, engine: Engine, release: EarlierRelease) -> exp.Expr:
@@ -433,45 +448,6 @@ def open_sealed(path: Path, key: Key) -> tuple[LedgerDatabase, Seals, ReleaseKey
     except BaseException:
         database.close()
         raise
-
-
-def known_targets(database: LedgerDatabase) -> dict[str, str]:
-    """Return the digests of files that stood at targets when a person accepted the state of the ledger; of a table or a
-    view it is empty."""
-    found: dict[str, str] = json.loads(database.facts().get(KNOWN, "{}")) if database.attached else {}
-    return found
-
-
-def target_of(output: Output) -> str:
-    """Return by what a target is known again."""
-    return str(Path(output.target).resolve()) if output.kind == "file" else f"{output.kind} {output.target}"
-
-
-def accepted_releases(database: LedgerDatabase) -> frozenset[str]:
-    """Return the ids of releases whose persons are others now, as a person said."""
-    return frozenset(json.loads(database.facts().get(ACCEPTED, "[]"))) if database.attached else frozenset()
-
-
-def read_releases(database: LedgerDatabase) -> tuple[EarlierRelease, ...]:
-    """Return all releases of a ledger, in the order in which they were recorded."""
-    if not database.attached:
-        return ()
-    query = exp.select(*map(column, ("number", "state", "facts"))).from_(database.table("releases"))
-    rows = database.engine.run("read ledger", query.order_by(column("number")))
-    return tuple(EarlierRelease(int(number), str(state), _entry(json.loads(facts))) for number, state, facts in rows)
-
-
-def _entry(facts: dict[str, Any]) -> ReleaseEntry:
-    colludes = facts["colludes"]
-    return ReleaseEntry(
-        **{
-            **facts,
-            "colludes": colludes if isinstance(colludes, str) else tuple(colludes),
-            "levels": {name: tuple(levels) for name, levels in facts["levels"].items()},
-            "models": tuple(facts["models"]),
-            "columns": tuple(facts["columns"]),
-        }
-    )
 
 
 def _of(number: int) -> exp.EQ:

@@ -17,18 +17,10 @@ from sqlanon.core.policy import Policy
 from sqlanon.core.sqltrees.trees import column, count_distinct, equal, named
 from sqlanon.errors import InputError
 from sqlanon.ledger.database import LedgerDatabase
+from sqlanon.ledger.entries import ACCEPTED, KNOWN, accepted_releases, known_targets, read_releases, target_of
 from sqlanon.ledger.facts import EarlierRelease, collude, same_name
 from sqlanon.ledger.joint import JointCounts, count_joint
-from sqlanon.ledger.releases import (
-    ACCEPTED,
-    KNOWN,
-    KNOWN_AGAIN,
-    accepted_releases,
-    known_targets,
-    open_sealed,
-    read_releases,
-    target_of,
-)
+from sqlanon.ledger.releases import KNOWN_AGAIN, open_sealed
 from sqlanon.ledger.seals import Seals, miscounted, refuse_missing
 
 SAME, CHANGED, MISSING, REPLACED, UNKNOWN = "same", "changed", "missing", "replaced", "unknown"
@@ -165,7 +157,8 @@ def opened(path: Path, policy: Policy | None = None) -> Iterator[tuple[LedgerDat
     try:
         if not database.attached and database.exists:
             database.attach()
-        yield database, seals
+        with database.reading():
+            yield database, seals
     finally:
         database.close()
 
@@ -214,8 +207,8 @@ def forget_release(path: Path, policy: Policy | None, release: str) -> EarlierRe
         InputError: the ledger does not hold it, is not what was written, or cannot be written.
     """
     with opened(path, policy) as (database, seals):
-        found = _find(database, release)
         _required(seals).check()
+        found = _find(database, release)
         accepted = sorted(accepted_releases(database) - {found.entry.release})
         facts = database.facts() | ({ACCEPTED: json.dumps(accepted)} if ACCEPTED in database.facts() else {})
         _required(seals).rewrite(f"forget {found.number}", found.number, facts)
@@ -233,8 +226,8 @@ def accept_release(path: Path, policy: Policy | None, release: str) -> EarlierRe
         InputError: the ledger does not hold it, is not what was written, or cannot be written.
     """
     with opened(path, policy) as (database, seals):
-        found = _find(database, release)
         _required(seals).check()
+        found = _find(database, release)
         accepted = accepted_releases(database) | {found.entry.release}
         with _required(seals).writing(f"accept {found.number}"):
             database.set_fact(ACCEPTED, json.dumps(sorted(accepted)))
@@ -250,6 +243,7 @@ def accept_state(path: Path, policy: Policy | None) -> None:
         InputError: it cannot be read or written.
     """
     with opened(path, policy) as (database, seals):
+        read_releases(database), accepted_releases(database)  # what cannot be read is not taken
         known, output = known_targets(database), None if policy is None else policy.output
         if output is not None:
             there = output.kind == "file" and Path(output.target).exists()

@@ -113,7 +113,7 @@ class Seals:
             return ""
         write, of_ledger = head.get("write"), head.get(ID)
         if of_ledger != self._database.facts().get(ID) or not isinstance(write, int):
-            return "is another one than stood at its place before"
+            return "is not the one that was there before"
         if not 1 <= write <= len(writes):
             return f"is a copy of an earlier day: it was written to {write} times, and this copy {len(writes)} times"
         return "" if writes[write - 1][0] == head.get("seal") else "is a copy of an earlier day that was continued"
@@ -130,7 +130,13 @@ class Seals:
                 hint=f"restore the newest copy of it. If there is none, look at it (sqlanon ledger show); {ACCEPT}.",
             )
         if self.sealed:
+            unknown = read_head(self._database.path) is None
             self.keep_head()
+            if unknown and not self.notes:
+                self.notes.append(
+                    "No head of the ledger was kept on this machine before, so that a copy of an earlier day in its "
+                    "place would not have been found. If this is not its first run here, look for a newer copy."
+                )
 
     def facts(self) -> dict[str, str]:
         """Return the facts of a new ledger."""

@@ -34,9 +34,10 @@ from sqlanon.ledger.facts import EarlierRelease, in_one_hand
 from sqlanon.ledger.joint import OF_EQUAL_VALUES, FormerValues, former_policy, label_source
 from sqlanon.ledger.releases import KNOWN_AGAIN, ReleaseLedger
 
-ENOUGH_PERSONS, LIKE_CHANCE, DEVIATIONS = 200, 1.05, 4
-"""From how many persons on their classes are compared with their records; how much more often than by chance persons of
-one class have to agree, and by how many standard deviations of independent pairs."""
+ENOUGH_PERSONS, ENOUGH_PAIRS, LIKE_CHANCE, DEVIATIONS = 200, 20, 1.05, 4
+"""From how many persons on their classes are compared with their records, and from how many ordered pairs on who agree
+in a column; how much more often than by chance persons of one class have to agree, and by how many standard deviations
+of independent pairs."""
 OF_CLASSES = ("k_anonymity", *OF_EQUAL_VALUES, "t_closeness", "beta_likeness")
 """Models that a class meets if it is a union of classes that do: what is published is a union of joint cells."""
 
@@ -118,15 +119,24 @@ def _refuse_strangers(ledger: ReleaseLedger, opened: Source, earlier: Sequence[E
                 hint="take the column that identifies persons as before. If they are other persons indeed, say so: "
                 f"sqlanon ledger check POLICY --accept {release.number}.",
             )
+        if 2 * known <= release.entry.persons:
+            ledger.note(
+                f"At most half of the {release.entry.persons} persons of release {release.number} are in the source "
+                f"by the column {ledger.person_column!r}. The others count as gone: if their keys changed, nobody "
+                "judges what the two releases show of them. Compare the keys with those of that release."
+            )
 
 
 def _as_by_chance(ledger: ReleaseLedger, opened: Source, release: EarlierRelease, persons: exp.Select) -> bool:
     """Return whether persons of one class of a release agree in no quasi-identifier of it more often than any persons.
 
+    A column in which hardly any persons agree, or in which not even all who agree being of one class would be more than
+    chance, tells nothing; nor does one that is not there any more. The classes may be made by it alone.
+
     Args:
         persons: ``value`` and ``class`` of those who are in the source.
     """
-    shown = [name for name in release.entry.levels if name in opened.types]
+    shown = [*release.entry.levels] if {*release.entry.levels} <= {*opened.types} else []
     key = EntityColumn(ledger.person_column, opened.types[ledger.person_column]).text("records")
     for name in shown:
         own = exp.select(named(canonical(name, opened.types[name], "records"), "text"), column("class", "known"))
@@ -138,12 +148,15 @@ def _as_by_chance(ledger: ReleaseLedger, opened: Source, release: EarlierRelease
             int(part): float(count or 0) for part, count in opened.engine.run("pairs of persons", union_all(pairs))
         }
         both_agree, of_classes, of_texts, every = (found[part] for part in range(len(parts)))
-        if of_classes == every:
-            return False  # one class says nothing
         chance = of_classes * of_texts / every
-        if both_agree > LIKE_CHANCE * chance and both_agree - chance > DEVIATIONS * (2 * chance) ** 0.5:
+        if of_texts < ENOUGH_PAIRS or not _beyond(of_texts, chance) or _beyond(both_agree, chance):
             return False
     return bool(shown)
+
+
+def _beyond(pairs: float, chance: float) -> bool:
+    """Return whether so many pairs are more than chance gives."""
+    return pairs > LIKE_CHANCE * chance and pairs - chance > DEVIATIONS * (2 * chance) ** 0.5
 
 
 def _pairs(rows: exp.Select, part: int, columns: Sequence[str]) -> exp.Select:

@@ -21,7 +21,7 @@ from sqlanon.live.lookups import freeze
 from sqlanon.live.view import LiveDraft, check_live, frozen_view, heights_of, publish_live, refuse_policy
 
 WARNING = (
-    "A live view shows the present state of its source. Whoever reads it twice sees what changed between: a record "
+    "A live view shows the present state of its source. Anyone who reads it twice sees what changed between: a record "
     "that came or went alone is singled out by the difference, whatever k is. Where that matters, publish snapshots "
     "instead (docs/live-views.md)."
 )

@@ -62,7 +62,7 @@ def refuse_policy(policy: Policy) -> None:
     elif policy.suppressed == "redact":
         limit, instead = "leaves suppressed records out and cannot redact them", "say suppressed: drop"
     elif any(column.role in KEYED_ROLES for column in policy.columns):
-        limit = "is read by whoever may, and would need the key of its pseudonyms and shifted dates in the database"
+        limit = "is read by anyone who may, and would need the key of its pseudonyms and shifted dates in the database"
         instead = "give these columns the role drop"
     elif policy.ledger is not None:
         limit = "shows other records on every read, so that no ledger can say whom it has shown in which class"

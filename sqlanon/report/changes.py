@@ -242,7 +242,7 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
             what = f"version of {name}" if part == "versions" else name
             absent = WITHHELD if part == "counts" or name == "loss" else NOTHING
             if pair == HIDDEN:
-                yield f"{what}: changed; how, would tell of a few"
+                yield f"{what}: changed; the difference would reveal a few"
             else:
                 yield f"{what}: {_shown(pair['before'], absent)} -> {_shown(pair['after'], absent)}"
 

@@ -31,7 +31,7 @@ from sqlanon.report.wording import count, figure
 
 WITHHELD = (
     "This report holds what the release and its manifest show, and no more. Risk and distributions of the source, "
-    "exact numbers of suppressed records where they are small, and times are in the report of whoever published it."
+    "exact numbers of suppressed records where they are small, and times are in the report of its publisher."
 )
 
 

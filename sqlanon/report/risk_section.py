@@ -39,7 +39,7 @@ LEFT_OUT = ("prosecutor_lowest", "sample_pairs")
 PAIRS = "\N{WHITE CIRCLE} before, \N{BLACK CIRCLE} after; a line goes from 0 to 100 %."
 BEFORE_AFTER = (
     "Before: the records of the source as they are{}. After: the published records. An attacker is taken to know all "
-    "quasi-identifiers of a target; whoever does not even know that the target is in the table succeeds no more often."
+    "quasi-identifiers of a target; one who does not know that the target is in the table succeeds no more often."
 )
 WITHOUT_SOME = ", without those with a NULL in a quasi-identifier"
 ENTITIES = (

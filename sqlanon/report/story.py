@@ -90,7 +90,7 @@ def _not_promised(policy: Policy) -> Iterator[str]:
         about = f" of {_some(kept)}" if kept else ""
         yield (
             f"Inference is not excluded: k-anonymity hides which record is whose, but where all records of a class "
-            f"share a value{about}, whoever finds the class learns it."
+            f"share a value{about}, anyone who finds the class learns it."
         )
     if any(kind in watching for kind in DIVERSITY):
         yield (
@@ -116,27 +116,27 @@ def _not_promised(policy: Policy) -> Iterator[str]:
         )
     known = f", such as {_some(kept)}" if kept else ""
     yield (
-        "Singling out by other knowledge is not excluded: whoever knows more of a person than the quasi-identifiers"
+        "Singling out by other knowledge is not excluded: anyone who knows more of a person than the quasi-identifiers"
         f"{known}, may find fewer records than a class holds, or a single one."
     )
     for model in policy.privacy:
         if model.type == "profile_k" and "at_most" in model.parameters:
             yield (
-                f"Singling out by more records is not excluded: whoever knows more than "
+                f"Singling out by more records is not excluded: anyone who knows more than "
                 f"{counted(int(model.parameters['at_most']), 'record')} of a person, or how many records the person "
                 "has, may find a single person where records are linked."
             )
         if model.type == "bounded_knowledge":
             most = int(model.parameters["at_most"])
             yield (
-                f"Singling out by more knowledge is not excluded: whoever knows more than {counted(most, 'value')} of "
-                "a person's quasi-identifiers may find fewer records that agree with them, or a single one."
+                f"Singling out by more knowledge is not excluded: anyone who knows more than {counted(most, 'value')} "
+                "of a person's quasi-identifiers may find fewer records that agree with them, or a single one."
             )
     if "delta_presence" not in types:
         yield "That somebody is in the table is not hidden, if that can be known otherwise or is likely."
     yield (
-        "Other releases of the same persons are not considered: whoever lays two of them side by side may learn more "
-        "than each of them says."
+        "Other releases of the same persons are not considered: anyone who lays two of them side by side may learn "
+        "more than each of them says."
     )
     if means := [item.name for item in policy.publish if MEAN in item.columns.values()]:
         yield (
@@ -146,7 +146,7 @@ def _not_promised(policy: Policy) -> Iterator[str]:
     yield from _not_promised_by_key(policy)
     yield from _not_promised_of_rules(policy.transformation)
     if policy.suppressed == "redact":
-        yield "How many records were suppressed is not hidden: each of them stands in the release as a redacted row."
+        yield "How many records were suppressed is not hidden: each of them is in the release as a redacted row."
 
 
 def _not_promised_of_rules(asked: Transformation | None) -> Iterator[str]:
@@ -168,13 +168,13 @@ def _not_promised_by_key(policy: Policy) -> Iterator[str]:
     if any(column.role == "pseudonym" for column in policy.columns):
         shared = policy.key is not None and policy.key.context is not None
         by_key = (
-            ", in all releases of one context, and whoever has the key finds the person behind each" if shared else ""
+            ", in all releases of one context, and anyone with the key finds the person behind each" if shared else ""
         )
         yield f"Pseudonyms do not make anonymous: they link the records of a person{by_key}."
     if moved := [column.name for column in policy.columns if column.role == "shift"]:
         yield (
             f"Shifted dates ({_some(moved)}) hide when something was, not how long it took: days between a person's "
-            "dates are exact, and whoever knows them, or one of the dates, may find the person and all other dates."
+            "dates are exact, and anyone who knows them, or one of the dates, may find the person and all other dates."
         )
 
 
@@ -237,9 +237,9 @@ _Promise = Callable[[Model, str | None, str], str]
 def _k_anonymity(model: Model, column: str | None, who: str) -> str:
     k = int(model.parameters["k"])
     return (
-        f"Whoever knows the quasi-identifiers of a person, and nothing else, finds at least {k:,} {who} in the release "
-        f"that agree with them, or none (k-anonymity): the guess which of them is the person is right in 1 of {k:,} "
-        "cases at most."
+        f"Anyone who knows the quasi-identifiers of a person, and nothing else, finds at least {k:,} {who} in the "
+        f"release that agree with them, or none (k-anonymity): the guess which of them is the person is right in 1 of "
+        f"{k:,} cases at most."
     )
 
 
@@ -247,12 +247,12 @@ def _profile_k(model: Model, column: str | None, who: str) -> str:
     k = int(model.parameters["k"])
     if (known := model.parameters.get("at_most")) is not None:
         return (
-            f"Whoever knows the quasi-identifiers of at most {counted(int(known), 'record')} of a person, and nothing "
-            f"else, finds at least {k:,} persons with these among their records in the release, or none (profile k, "
-            f"bounded): the guess which of them is the person is right in 1 of {k:,} cases at most."
+            f"Anyone who knows the quasi-identifiers of at most {counted(int(known), 'record')} of a person, and "
+            f"nothing else, finds at least {k:,} persons with these among their records in the release, or none "
+            f"(profile k, bounded): the guess which of them is the person is right in 1 of {k:,} cases at most."
         )
     return (
-        f"Whoever knows the quasi-identifiers of all records of a person, and nothing else, finds at least {k:,} "
+        f"Anyone who knows the quasi-identifiers of all records of a person, and nothing else, finds at least {k:,} "
         "persons with the very same records in the release, or none (profile k), also where records are linked: "
         f"the guess which of them is the person is right in 1 of {k:,} cases at most."
     )
@@ -306,7 +306,7 @@ def _likeness(model: Model, column: str | None, who: str) -> str:
 def _presence(model: Model, column: str | None, who: str) -> str:
     low, high = (figure(100 * float(model.parameters[name])) for name in ("min", "max"))
     return (
-        f"Whoever knows the quasi-identifiers of a person of the population takes it with a probability of {low} to "
+        f"Anyone who knows the quasi-identifiers of a person of the population takes it with a probability of {low} to "
         f"{high} % that this person is in the data (δ-presence)."
     )
 
@@ -315,9 +315,9 @@ def _k_map(model: Model, column: str | None, who: str) -> str:
     k = int(model.parameters["k"])
     if not isinstance(model.parameters.get("population"), int):
         return (
-            f"Whoever knows the quasi-identifiers of a person of the population, and not whether this person is in the "
-            f"data, finds at least {k:,} persons of the population that agree with a record of the release (k-map): "
-            f"the link is right in 1 of {k:,} cases at most (journalist's risk)."
+            f"Anyone who knows the quasi-identifiers of a person of the population, and not whether this person is in "
+            f"the data, finds at least {k:,} persons of the population that agree with a record of the release "
+            f"(k-map): the link is right in 1 of {k:,} cases at most (journalist's risk)."
         )
     return (
         f"By estimate, at least {k:,} persons of the population of {model.parameters['population']:,} agree with each "
@@ -330,7 +330,7 @@ def _k_map(model: Model, column: str | None, who: str) -> str:
 def _bounded(model: Model, column: str | None, who: str) -> str:
     k, most = int(model.parameters["k"]), int(model.parameters["at_most"])
     return (
-        f"Whoever knows {counted(most, 'value')} of a person's quasi-identifiers at most, whichever they are, and "
+        f"Anyone who knows {counted(most, 'value')} of a person's quasi-identifiers at most, whichever they are, and "
         f"nothing else, finds at least {k:,} {who} in the release that agree with them, or none (bounded knowledge): "
         f"the guess which of them is the person is right in 1 of {k:,} cases at most."
     )
@@ -339,8 +339,8 @@ def _bounded(model: Model, column: str | None, who: str) -> str:
 def _average_risk(model: Model, column: str | None, who: str) -> str:
     share = figure(100 * float(model.parameters["threshold"]))
     return (
-        "Whoever knows the quasi-identifiers of all persons of the release, and nothing else, takes the right record "
-        f"for {share} % of them at most, on average (average risk): single records may be easier to find."
+        "Anyone who knows the quasi-identifiers of all persons of the release, and nothing else, takes the right "
+        f"record for {share} % of them at most, on average (average risk): single records may be easier to find."
     )
 
 
@@ -408,7 +408,7 @@ def meaning_of_nulls(policy: Policy) -> tuple[str, ...]:
     else:
         hidden = "A value that was taken away reads as the top of its hierarchy (mostly “*”), not NULL."
     if policy.suppressed == "redact":
-        records = "A suppressed record stands in the release as a row that reads “[suppressed]” in every column."
+        records = "A suppressed record is in the release as a row that reads “[suppressed]” in every column."
     else:
         records = "A suppressed record is not in the release at all."
     columns = [c for c in policy.columns if c.role in ("keep", "sensitive") and c.travels is None]

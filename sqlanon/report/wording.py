@@ -68,7 +68,7 @@ BESIDE = (
 """What the figures of columns that are published as they are mean."""
 BESIDE_FOR_RECIPIENTS = (
     "Unique with it: published records that share the quasi-identifiers and this column with no other. Rare with it: "
-    "those in such groups of fewer than k. Whoever knows this column of a person finds these records by it."
+    "those in such groups of fewer than k. Anyone who knows this column of a person finds these records by it."
 )
 """The same for recipients, of the release alone."""
 RULE = {"patterns": "pattern", "local_recoding": "node"}
@@ -95,7 +95,7 @@ NO_PARTS = "Records may differ in their levels, so that there is no loss by attr
 ROLES = {
     "drop": "left out",
     "keep": "published as it is",
-    "sensitive": "published as it is, watched by models",
+    "sensitive": "published as it is, protected by models",
     "pseudonym": "published as a keyed pseudonym of the person",
     "shift": "published with its dates shifted by one number of days a person",
 }

@@ -14,7 +14,6 @@ from sqlglot import exp
 from sqlanon.core.audit.beside import JudgedColumn, SourceColumn
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.source.beside import compared, kind_of
-from sqlanon.core.source.columns import is_scalar
 from sqlanon.core.source.known import in_words, judge_published
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import column, equal, named, table
@@ -50,7 +49,7 @@ def judge_beside(engine: Engine, policy: TablesPolicy, types: Sequence[Mapping[s
     if kept and any(policy.published_keys):
         warnings.append(
             f"The rows of a person are linked by pseudonyms, so that {', '.join(map(repr, kept))} add up over them: "
-            "whoever knows some of these values of a person may find all of their rows, however many persons have "
+            "anyone who knows some of these values of a person may find all of their rows, however many persons have "
             "the same tree of rows. Drop them, or declare them as quasi-identifiers."
         )
     return list(dict.fromkeys(warnings))
@@ -75,7 +74,7 @@ def _judge(
                 quasi.append(
                     SourceColumn(name, wanted.role, value=compared(name, kind), generalized=wanted.max_level != 0)
                 )
-            elif wanted.role == "keep" and is_scalar(kind):
+            elif wanted.role == "keep":
                 kept.append(SourceColumn(name, "keep", kind_of(kind), compared(name, kind)))
             else:
                 continue

@@ -116,11 +116,11 @@ class TestFaults:
     @pytest.mark.parametrize(
         ("lines", "message", "cure"),
         [
-            (["a,b", "1,2", '"x', 'y",3', "4"], "Line 5 .* has 1 fields, line 1 has 2", "quotes"),
+            (["a,b", "1,2", '"x', 'y",3', "4"], "Line 5 .* has 1 field, line 1 has 2", "quotes"),
             (["a,b", "1,2", '"x"y,3'], "record in line 3 .* is not closed", "double a quote"),
             (["a;b", "1;2", "3;4"], "one column, but the same number of ';'", "delimiter: ';'"),
             (["a;b;c", "1,5;2;3", "3;4;5"], "one column, but the same number of ';'", "delimiter: ';'"),
-            (["a,b;c", "1;2", "3;4"], "Line 2 .* has 1 fields, line 1 has 2", "delimiter: ';'"),
+            (["a,b;c", "1;2", "3;4"], "Line 2 .* has 1 field, line 1 has 2", "delimiter: ';'"),
             (["a,b"], "holds no records", "header: false"),
             ([], "is empty", "check the path"),
         ],

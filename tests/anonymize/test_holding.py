@@ -324,7 +324,7 @@ def test_what_is_held_back_is_reported_and_nothing_means_a_warning() -> None:
             assert plan.full_domain is not None and without < plan.certificate.loss <= plan.full_domain.loss
             assert "by a factor of" in " ".join(plan.warnings) and "refinement" not in " ".join(plan.warnings)
             assert plan.ledger.suppressed <= plan.catalog.allowed
-            assert "whoever guesses it" in " ".join(plan.warnings)
+            assert "anyone who guesses it" in " ".join(plan.warnings)
         with planned(connection) as plan, planned(connection, seed=1 << 64) as long:
             assert plan.seed is not None and plan.seed >> 64  # else 1 of 2^64 runs fails
             assert not any("guesses it" in warning for each in (plan, long) for warning in each.warnings)

@@ -426,7 +426,7 @@ def test_pseudonyms_are_warned_of_and_the_report_says_what_is_promised(
     keys = regions(privacy=KNOWN, key={"file": str(tmp_path / "secret.key")}, output=target)
     keys |= {"columns": keys["columns"] | {"person": {"role": "pseudonym"}}}
     with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(keys)) as release:
-        assert any("whoever knows more" in warning for warning in release.plan.all_warnings)
+        assert any("anyone who knows more" in warning for warning in release.plan.all_warnings)
         found = sqlanon.summarize(release)
     assert any("at most 2 records of a person" in sentence for sentence in found.promised)
     assert any("more than 2 records" in sentence for sentence in found.not_promised)

@@ -168,3 +168,23 @@ def test_the_help_lists_every_command_by_task_with_a_whole_sentence(monkeypatch:
     assert sorted(name for name, _ in rows) == sorted(main.commands)
     for name, sentence in rows:
         assert len(sentence) <= 60 and sentence.endswith(".") and "..." not in sentence, name
+
+
+def test_the_help_of_a_group_lists_its_commands_with_whole_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for group in ("ledger", "policy", "hierarchy"):
+        _, printed, _ = sqlanon(group, "--help")
+        rows = [line.split(maxsplit=1) for line in printed.split("Commands:\n")[1].splitlines()]
+        assert rows and all(len(row[1]) <= 60 and row[1].endswith(".") and "..." not in row[1] for row in rows), group
+
+
+def test_every_option_says_what_it_does() -> None:
+    commands = [*main.commands.values()]
+    commands += [item for command in commands if isinstance(command, click.Group) for item in command.commands.values()]
+    options = [(c.name, o.opts[0], o.help) for c in commands for o in c.params if isinstance(o, click.Option)]
+    assert len(options) > 90 and [option for option in options if not option[2]] == []
+
+
+def test_the_help_lists_the_exit_codes_of_the_command() -> None:
+    assert "  1    the policy lacks a privacy model of the project\n" in sqlanon("convert", "--help")[1]
+    assert all("\n  1 " not in sqlanon(name, "--help")[1] for name in ("help", "schema"))

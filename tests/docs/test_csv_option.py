@@ -54,7 +54,7 @@ def test_fields_with_other_delimiters_hide_no_delimiter(folder: Path, command: S
 def test_a_line_with_a_fault_is_named_by_the_delimiter_of_the_others(folder: Path) -> None:
     (folder / "t.csv").write_text("id;age\n" + "1,2;3\n" * 30 + "4\n")
     done = sqlanon("risk", "t.csv", "--qi", "age")
-    assert done.returncode == 2 and "Line 32 of the file 't.csv' has 1 fields, line 1 has 2" in done.stderr
+    assert done.returncode == 2 and "Line 32 of the file 't.csv' has 1 field, line 1 has 2" in done.stderr
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)

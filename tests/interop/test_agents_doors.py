@@ -15,7 +15,7 @@ from sqlanon.commands.agents.places import SOURCES, TEXTS, Places
 from sqlanon.commands.agents.sieve import Sieve
 from sqlanon.commands.agents.tools import Tools
 from sqlanon.core.source.opening import open_source
-from sqlanon.errors import EngineError, SourceChangedError, SqlanonError, UnsupportedError
+from sqlanon.errors import EngineError, SourceChangedError, SourceError, SqlanonError, UnsupportedError
 
 SECRET = "geheimnis"
 QI = ["a"]
@@ -105,6 +105,16 @@ def test_a_table_is_a_listed_relation(served: Path, table: str) -> None:
         assert "no table or view" in str(caught.value) or "no name of a relation" in str(caught.value)
 
 
+def test_a_name_is_compared_as_the_database_compares_it(served: Path) -> None:
+    """The sign of Kelvin in small letters is a k: such a table is no reason to look for a file of the other name."""
+    with duckdb.connect(str(served / "d.duckdb")) as database:
+        database.execute('CREATE TABLE "\N{KELVIN SIGN}.csv" AS FROM t')
+    with pytest.raises(SourceError, match="lists no table"):
+        open_source(served / "d.duckdb", '"k.csv"')
+    with open_source(served / "d.duckdb", '"\N{KELVIN SIGN}.CSV"') as opened:
+        assert opened.types == {"a": "BIGINT", "b": "BIGINT"}
+
+
 def test_an_engine_that_is_confined_cannot_be_opened_again(served: Path) -> None:
     places = Places(served)
     with places.opened([served / "d.duckdb"]), open_source(served / "d.duckdb", "t") as opened:
@@ -123,13 +133,15 @@ def test_an_engine_that_is_confined_cannot_be_opened_again(served: Path) -> None
 
 
 def policy(served: Path, name: str = "p.yaml", **changes: Any) -> str:
+    """Write a policy; a key that is None is left out."""
     document = {
         "source": "d.duckdb",
         "table": "t",
         "columns": {"a": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}, "b": {"role": "drop"}},
         "privacy": [{"type": "k_anonymity", "k": 5}],
     }
-    (served / name).write_text(json.dumps({**document, **changes}))
+    written = {key: value for key, value in {**document, **changes}.items() if value is not None}
+    (served / name).write_text(json.dumps(written))
     return name
 
 
@@ -166,8 +178,6 @@ def elsewhere(served: Path) -> dict[str, dict[str, Any]]:
 def test_a_policy_reads_the_folder_alone(served: Path, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SQLANON_TEST_PLACE", str(served.parent / "secret.parquet"))
     name = policy(served, **elsewhere(served)[way])
-    document = {key: value for key, value in json.loads((served / name).read_text()).items() if value is not None}
-    (served / name).write_text(json.dumps(document))
     tools = tools_of(served)
     for ask in (tools.plan, tools.explain):
         with pytest.raises(UnsupportedError, match="outside the folder"):
@@ -191,6 +201,18 @@ def test_a_policy_may_read_what_lies_in_the_folder(served: Path) -> None:
     )
     with pytest.raises(SqlanonError):
         tools_of(served).plan(macro)
+
+
+def test_patterns_name_files_of_the_folder_alone(served: Path) -> None:
+    with duckdb.connect(str(served / "d.duckdb")) as database:
+        for number in (1, 2):
+            database.execute(f"COPY t TO '{served}/part{number}.parquet'")
+    flat = {"source": None, "table": None}
+    assert tools_of(served).plan(policy(served, **flat, files="part*.parquet"))["all"] == 80
+    (served / "link").symlink_to(served.parent)
+    for files in ("lin?/secret.parquet", "lin?/none.parquet", "**/none.parquet", "lin?/serv?d/none.parquet"):
+        with pytest.raises(UnsupportedError, match="outside the folder"):
+            tools_of(served).plan(policy(served, **flat, files=files))
 
 
 def test_a_log_that_is_a_link_is_not_read(served: Path) -> None:

@@ -23,7 +23,7 @@ from postgres_server import Server, binaries
 import sqlanon
 from sqlanon.cli import main
 from sqlanon.interop.scripts import listed_rows
-from sqlanon.interop.scripts.dialect_script import RELEASE, dialect_script
+from sqlanon.interop.scripts.dialect_script import RELEASE, dialect_script, of_run
 from sqlanon.interop.scripts.dialects import DIALECTS, dialect_named
 from sqlanon.interop.scripts.warehouse import script_in, script_parts
 
@@ -64,7 +64,7 @@ def few() -> Iterator[sqlanon.Plan]:
 def written(plan: sqlanon.Plan, dialect: str, folder: Path) -> Path:
     """The script of a plan, with its files in the folder ``lookups`` beside it."""
     script = folder / "script.sql"
-    script.write_text(script_in(plan, dialect, lookups=str(folder / "lookups")), encoding="utf-8")
+    script.write_text(script_in(plan, dialect, lookups=str(folder / "lookups"), run=RUN), encoding="utf-8")
     assert LISTS not in script.read_text(encoding="utf-8")
     return script
 
@@ -76,7 +76,9 @@ def released(plan: sqlanon.Plan) -> Counter[tuple[str | None, ...]]:
 
 
 LISTS = "'v600'"
-AS_JSON = f"SELECT json_array(a, CAST(b AS TEXT)) FROM {RELEASE}"
+RUN = "0a1b2c3d"
+RELEASED = of_run(RELEASE, RUN)
+AS_JSON = f"SELECT json_array(a, CAST(b AS TEXT)) FROM {RELEASED}"
 
 
 def test_duckdb_loads_the_files(few: sqlanon.Plan, tmp_path: Path) -> None:
@@ -84,7 +86,7 @@ def test_duckdb_loads_the_files(few: sqlanon.Plan, tmp_path: Path) -> None:
     script = written(few, "duckdb", tmp_path).read_text(encoding="utf-8")
     for _ in range(2):  # a script can be run again
         connection.execute(script)
-        assert multiset(connection.execute(f"SELECT a, b FROM {RELEASE}").fetchall()) == released(few)
+        assert multiset(connection.execute(f"SELECT a, b FROM {RELEASED}").fetchall()) == released(few)
 
 
 def test_the_shell_of_sqlite_loads_the_files(few: sqlanon.Plan, tmp_path: Path) -> None:
@@ -117,7 +119,7 @@ def test_psql_loads_the_files(few: sqlanon.Plan, tmp_path: Path, postgres: Serve
     rows = AS_JSON.replace("json_array", "json_build_array")
     shell = subprocess.run(
         [str(programs / "psql"), "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", postgres.uri()],
-        input=f"{setup}{script}\n\\echo rows\n{rows};\nDROP TABLE {RELEASE};\n".encode(),
+        input=f"{setup}{script}\n\\echo rows\n{rows};\nDROP TABLE {RELEASED};\n".encode(),
         capture_output=True,
         check=True,
     )
@@ -131,7 +133,7 @@ def test_the_files_are_named_and_loaded_in_every_dialect(few: sqlanon.Plan, tmp_
     script = written(few, dialect, tmp_path).read_text(encoding="utf-8")
     [file] = (tmp_path / "lookups").iterdir()
     assert file.stat().st_mode & 0o777 == 0o600
-    assert script.count(file.name) >= 2 and "It loads sqlanon_listed.csv" in script
+    assert script.count(file.name) >= 2 and f"It loads sqlanon_{RUN}_listed.csv" in script
     assert not re.search(r"\$[a-z]", script)
     text = file.read_text(encoding="utf-8")
     assert text.startswith('"attribute","level_0","level_1","level_2","place"\n"=0","=","=u","=*","=0"\n')
@@ -188,5 +190,6 @@ def test_the_command_writes_the_files(tmp_path: Path) -> None:
     assert alone.exit_code == 2 and "add --dialect" in alone.output
     result = CliRunner().invoke(main, [*asked, "--dialect", "snowflake", "--source-table", "people"])
     assert result.exit_code == 0, result.output
-    assert f"PUT 'file://{lookups}/sqlanon_listed.csv'" in result.output
-    assert len((lookups / "sqlanon_listed.csv").read_text().splitlines()) == 601
+    [file] = lookups.iterdir()
+    assert f"PUT 'file://{file}'" in result.output
+    assert len(file.read_text().splitlines()) == 601

@@ -370,6 +370,21 @@ def test_what_follows_from_a_sensitive_column_is_not_generalized_beside_it(tmp_p
         assert release.ledger.published
 
 
+def test_the_entity_of_a_draft_is_the_column_that_persons_follow_from(tmp_path: Path) -> None:
+    """And not a reading of the blood pressure, which looks like a code and has more values."""
+    draw = random.Random(9)
+    persons = [(f"P{draw.randrange(10**9)}", draw.randrange(18, 90), draw.choice("mf")) for _ in range(150)]
+    rows = [person for person in persons for _ in range(draw.randrange(2, 9))]
+    data = {
+        "x1": [f"{draw.randrange(100, 160)}/{draw.randrange(60, 99)}" for _ in rows],
+        "x2": [row[0] for row in rows],
+        "age": [row[1] for row in rows],
+        "sex": [row[2] for row in rows],
+    }
+    pq.write_table(_arrow(data), tmp_path / "t.parquet")
+    assert draft(profile(str(tmp_path / "t.parquet")), folder=tmp_path).policy.entity == "x2"
+
+
 def test_rare_values_names_and_persons_are_looked_after(tmp_path: Path) -> None:
     """A value of one record is not published as it is, nor are names; persons with several records are counted."""
     draw = random.Random(6)

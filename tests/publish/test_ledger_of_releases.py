@@ -21,7 +21,7 @@ from sqlanon.core.disk.folders import PrivateFolder
 from sqlanon.core.disk.writing import workplace_of
 from sqlanon.core.source.opening import Source
 from sqlanon.ledger import database as files
-from sqlanon.ledger.review import accept_state, check_ledger_file
+from sqlanon.ledger.review import accept_state, check_ledger_file, show_ledger
 from sqlanon.ledger.seals import head_file
 
 
@@ -431,6 +431,13 @@ EDITS = {
     "unsealed": "DROP TABLE seals; DROP TABLE contents; UPDATE ledger SET value = 'sqlanon ledger 1' "
     "WHERE name = 'format'; DELETE FROM members WHERE class = 1",
 }
+DAMAGES = {
+    "no entry": "UPDATE releases SET facts = 'x'",
+    "an entry of others": 'UPDATE releases SET facts = \'{"k": "a"}\'',
+    "a count in words": """UPDATE releases SET facts = replace(facts, '"persons": ', '"persons": "a", "p": ')""",
+    "no members": "DROP TABLE members",
+    "accepted": "INSERT INTO ledger VALUES ('accepted', '{')",
+}
 WORDS = "changed or deleted|other persons|earlier day|older than its seals"
 
 
@@ -455,6 +462,23 @@ def test_an_edited_ledger_is_refused_until_somebody_accepts_it(edit: str, tmp_pa
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("edit", DAMAGES)
+def test_a_damaged_ledger_is_said_to_be_damaged(edit: str, tmp_path: Path) -> None:
+    ledger = worlds.prepare(tmp_path)
+    publish(tmp_path)
+    with duckdb.connect(str(ledger)) as connection:
+        connection.execute(DAMAGES[edit])
+    policy = sqlanon.Policy.from_dict(worlds.document(tmp_path))
+    refused(tmp_path, "damaged|changed or deleted")
+    with pytest.raises(sqlanon.InputError, match=r"or damaged|cannot be written"):
+        accept_state(ledger, policy)
+    looks: list[Callable[[], object]] = [lambda: check_ledger_file(ledger, policy), lambda: show_ledger(ledger)]
+    for look in looks[: {"accepted": 0, "no members": 1}.get(edit)]:  # what does not read it does not notice
+        with pytest.raises(sqlanon.InputError, match="or damaged"):
+            look()
+
+
+@pytest.mark.slow
 def test_a_ledger_that_is_rolled_back_or_missing_is_refused_until_somebody_accepts_it(tmp_path: Path) -> None:
     ledger, copy = worlds.prepare(tmp_path), tmp_path / "copy.duckdb"
     policy = sqlanon.Policy.from_dict(worlds.document(tmp_path))
@@ -470,6 +494,9 @@ def test_a_ledger_that_is_rolled_back_or_missing_is_refused_until_somebody_accep
     accept_state(ledger, policy)
     publish(tmp_path)
     assert worlds.states(ledger) == ["published"]
+    head_file(ledger).unlink()
+    with sqlanon.anonymize(None, worlds.document(tmp_path)) as release:
+        assert any("No head of the ledger was kept on this" in warning for warning in release.warnings)
     (tmp_path / "out" / "released.parquet").write_bytes(b"other")
     head_file(ledger).unlink()
     refused(tmp_path, "no release of the ledger")

@@ -127,9 +127,13 @@ def test_a_column_of_another_table_that_gives_a_value_away_is_refused(clinic: Pa
     assert any("'diagnoses.code'" in warning for warning in anonymize(clinic, tables=tables).warnings)
 
 
-def test_a_column_that_names_persons_is_refused_however_often_each_stands(clinic: Path) -> None:
-    change(clinic, "ALTER TABLE visits ADD COLUMN phone VARCHAR")
-    change(clinic, "UPDATE visits SET phone = 'no ' || patient")
+@pytest.mark.parametrize("kind, value", [
+    ("VARCHAR", "'no ' || patient"), ("VARCHAR[]", "['no ' || patient]"),
+    ("STRUCT(n VARCHAR)", "{n: 'no ' || patient}"),
+])  # fmt: skip
+def test_a_column_that_names_persons_is_refused_however_often_each_stands(clinic: Path, kind: str, value: str) -> None:
+    change(clinic, f"ALTER TABLE visits ADD COLUMN phone {kind}")
+    change(clinic, f"UPDATE visits SET phone = {value}")
     tables = document()["tables"]
     tables["visits"]["columns"]["phone"] = {"role": "keep"}
     with pytest.raises(IdentifyingColumnError, match=r"'visits\.phone'"):

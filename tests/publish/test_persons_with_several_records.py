@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import random
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -86,6 +87,48 @@ def test_what_names_persons_is_found_where_they_have_many_records(rows: int) -> 
     found = judged(data, [*named, *HARMLESS], ["month"])
     assert [name for name in named if not found[name].identifies] == []
     assert [name for name in HARMLESS if found[name].identifies] == []
+
+
+@pytest.mark.parametrize("placeholder", [0.0, 0.2])
+def test_a_key_of_persons_is_found_whatever_the_number_of_their_records(placeholder: float) -> None:
+    """A few persons have many records, most have few; a fifth of the records may hold a placeholder."""
+    draw = random.Random(4)
+    data = [{**row} for row in registered_visits(1).to_pylist() for _ in range(1 + int(draw.expovariate(1 / 9)))]
+    visits = registered_visits(1, people=len(data), seed=2).to_pylist()
+    for row, visit in zip(data, visits, strict=True):
+        own = "unknown" if draw.random() < placeholder else row["hashed"][:7]
+        row |= {name: visit[name] for name in (*HARMLESS, "month")} | {"x": own}
+    found = judged(pa.Table.from_pylist(data), ["x", *HARMLESS], ["month"])
+    assert [name for name, item in found.items() if item.identifies] == ["x"]
+
+
+@pytest.mark.parametrize("names", [
+    ("birth_day", "birth_month", "birth_year"), ("Geburtstag", "Geburtsmonat", "Geburtsjahr"),
+    ("jour_naissance", "mois_naissance", "année_naissance"), ("DiaNacimiento", "MesNacimiento", "AñoNacimiento"),
+], ids=str)  # fmt: skip
+def test_day_month_and_year_of_birth_are_judged_as_one_column(names: tuple[str, str, str]) -> None:
+    data = registered_visits(12)
+    births = [day.timetuple()[2::-1] for day in data["birth"].to_pylist()]
+    for name, values in zip(names, zip(*births, strict=True), strict=True):
+        data = data.append_column(name, pa.array(values))
+        assert not judged(data, [name], ["month"])[name].identifies
+    found = [item for item in judged(data, [*names, "ward"], ["month"]).values() if item.identifies]
+    assert [item.names for item in found] == [names]
+
+
+@pytest.mark.parametrize("name, identifies", [
+    ("customer_no", True), ("numéro_de_client", True), ("PatientID", True), ("patientid", True), ("person", True),
+    ("num_lab_procedures", False), ("no_of_visits", False), ("patient_weight", False),
+])  # fmt: skip
+def test_what_a_column_of_numbers_is_called_says_that_they_are_those_of_persons(name: str, identifies: bool) -> None:
+    data = registered_visits(12).rename_columns({"patient_id": name})
+    assert judged(data, [name], ["month"])[name].identifies is identifies
+
+
+def test_a_place_of_birth_is_a_place() -> None:
+    data = registered_visits(2)
+    data = data.append_column("birthplace", pa.array([f"Town {row % 40}" for row in range(data.num_rows)]))
+    assert not judged(data, ["birthplace"], ["month"])["birthplace"].identifies
 
 
 def test_names_of_persons_and_dates_of_birth_are_refused_alone() -> None:

@@ -203,7 +203,7 @@ def test_nanoseconds_are_kept(folder: Path) -> None:
 def test_who_cannot_shift_says_so_early(folder: Path) -> None:
     visits(folder)
     live = document(output={"live_view": "safe"})
-    with pytest.raises(sqlanon.UnsupportedError, match="live view is read by whoever may, and would need the key"):
+    with pytest.raises(sqlanon.UnsupportedError, match="live view is read by anyone who may, and would need the key"):
         run(folder, live)
     (folder / "policy.json").write_text(json.dumps(document(source="nowhere.duckdb")))
     policy = str(folder / "policy.json")

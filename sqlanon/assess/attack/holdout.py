@@ -44,7 +44,7 @@ def check_share(share: object) -> float | None:
         InputError: it is no share.
     """
     if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 0.9:
-        raise InputError("This is not a share of records to hold out.", hint="give 0.5, say; 0 holds nobody out.")
+        raise InputError("This is not a share of records to hold out.", hint="give 0.5, say; 0 holds none out.")
     return float(share) or None
 
 

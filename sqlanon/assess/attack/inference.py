@@ -69,17 +69,17 @@ def described(
 
 def _meaning(secret: str, found: Guessed, known: str, naive: str) -> str:
     if not found.attempts:
-        return "No class covers anybody of the source."
+        return "No class covers a record of the source."
     rate, baseline = found.successes / found.attempts, found.baseline / found.attempts
     said = (
-        f"Whoever knows {known} of a person guesses {secret!r} right in {rate:.1%} of the cases; who knows only "
-        f"{naive}, in {baseline:.1%}."
+        f"Anyone who knows {known} of a person guesses {secret!r} right in {rate:.1%} of the cases; anyone who knows "
+        f"only {naive}, in {baseline:.1%}."
     )
     if found.successes <= found.baseline:
         said += " The attack adds nothing to that."
     if found.certain:
         said += (
-            f" For {found.certain:,} records the release leaves one value possible; it is the true one of "
+            f" For {found.certain:,} records the release leaves one value possible; it is the true one for "
             f"{found.certain_right:,}."
         )
     return said

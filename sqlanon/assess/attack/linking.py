@@ -32,11 +32,11 @@ def by_register(world: AttackWorld) -> Outcome:
     counts = _by_part(world, _claims(known))
     (attempts, claims, sure), (tried, false_claims, _) = counts
     what = "quasi-identifiers and kept columns" if known else "quasi-identifiers"
-    said = f"No row of the release is the only one that fits somebody's {what}."
+    said = f"No row of the release is the only one that fits a person's {what}."
     if claims:
         said = (
             f"For {claims:,} of {attempts:,} people of the source exactly one row of the release fits their {what}; "
-            f"of {sure:,} of them it is the row of nobody else."
+            f"for {sure:,} of them it fits no other person."
         )
     if false_claims:
         said += f" A row is claimed for {false_claims:,} of {tried:,} people who are not in the release, wrongly."

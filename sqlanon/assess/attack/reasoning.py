@@ -95,8 +95,8 @@ def by_refinement(world: AttackWorld) -> Outcome:
 def _meaning_of(certain: first_fit.Refined, believed: first_fit.Refined, held: float) -> str:
     if held:
         return (
-            f"Nothing is certain, because chance held {held:.0%} of the records back. Whoever believes otherwise takes "
-            f"a column of {believed.finer:,} of {believed.records:,} records for finer than it was published."
+            f"Nothing is certain, because chance held {held:.0%} of the records back. Anyone who believes otherwise "
+            f"takes a column of {believed.finer:,} of {believed.records:,} records for finer than it was published."
         )
     if not certain.narrowed:
         return "The rules exclude no value that a published text stands for."
@@ -182,7 +182,7 @@ def _few(certain: left_behind.Inferred, believed: left_behind.Inferred, by_size:
     if by_size:
         return (
             "Nothing is certain: rules take classes by their size, and sensitive values have no part in it. "
-            f"Whoever believes otherwise is right about the value of {believed.certain_right:,} of "
+            f"Anyone who believes otherwise is right about the value of {believed.certain_right:,} of "
             f"{believed.certain:,} persons."
         )
     if not certain.few:

@@ -75,7 +75,7 @@ def _meaning(rows: int, found: int, what: str) -> str:
         return f"No row of the release singles a record of the source out by its {what}."
     return (
         f"{found:,} of {rows:,} rows of the release ({found / rows:.1%}) are about one record of the source, which "
-        f"whoever knows these {what} finds and can distinguish from all others."
+        f"anyone who knows these {what} finds and can distinguish from all others."
     )
 
 

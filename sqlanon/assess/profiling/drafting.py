@@ -142,13 +142,25 @@ def _dropped_last(columns: Sequence[DraftedColumn]) -> list[DraftedColumn]:
 
 
 def _entity(profile: Profile) -> ColumnProfile | None:
-    """Return the column that names persons who have several records: the one of most values; None without one."""
+    """Return the column that names persons who have several records; None without one.
+
+    Most quasi-identifiers follow from it. Of several such columns it is the one of fewest values: a person has several
+    accounts. Where there is none, it is the one of most values.
+    """
     named = [
         item
         for item in profile.columns
-        if item.looks_like in PERSONS and not item.nulls and 0 < item.distinct * SEVERAL <= item.filled
+        if (item.looks_like in PERSONS or item.names_persons > 0)
+        and item.policy_role == "drop"
+        and not item.nulls
+        and 0 < item.distinct * SEVERAL <= item.filled
     ]
-    return max(named, key=lambda item: item.distinct, default=None)
+
+    def likely(item: ColumnProfile) -> tuple[int, bool, int]:
+        few_first = -item.distinct if item.names_persons > 0 else item.distinct
+        return item.names_persons, item.looks_like in PERSONS, few_first
+
+    return max(named, key=likely, default=None)
 
 
 def _decisions(columns: Sequence[DraftedColumn], profile: Profile, k: int) -> list[Decision]:
@@ -179,7 +191,7 @@ def _decisions(columns: Sequence[DraftedColumn], profile: Profile, k: int) -> li
 
 TITLES = {
     "quasi_identifier": "Others may know these of a person: they are generalized until each class has k records.",
-    "sensitive": "Others must not learn these: they are published as they are, and watched by their models.",
+    "sensitive": "Others must not learn these: they are published as they are, and protected by their models.",
     "keep": "These are published as they are. A run refuses them if they identify persons by themselves.",
     "drop": "These are not published.",
 }
@@ -197,7 +209,7 @@ def _text(
     """Return the text of the policy file."""
     lines = [
         schema_line(base),
-        "# Drafted by `sqlanon profile`: a place to start that runs as it stands. No value of the table is in it.",
+        "# Drafted by `sqlanon profile`: a starting point that runs as it is. No value of the table is in it.",
         *_comment(f"A person must decide {len(decisions)} things, each marked {DECIDE} {_listed(decisions)}", 0),
         "version: 1",
         *_source_lines(profile, base),
@@ -222,7 +234,7 @@ def _text(
             lines += _comment(f"{DECIDE} {decision.sentence}", 0)
     lines += [
         f"privacy: [{{type: k_anonymity, k: {k}}}]",
-        f"suppression_limit: {LIMIT}   # the share of records that may be left out, so that few do not coarsen all",
+        f"suppression_limit: {LIMIT}   # the share of records that may be left out, so that a few do not coarsen all",
         "uncovered: top   # a value that a hierarchy cannot read (a text among numbers) is published as *",
     ]
     nodes = 1
@@ -233,7 +245,7 @@ def _text(
             lines += [*_comment(f"{DECIDE} {decision.sentence}", 0), f"entity: {_scalar(decision.column or '')}"]
     if nodes > LARGE:
         lines.append(
-            f"search: {{time_limit: 60, gap: 0.02}}   # some {nodes:,} combinations of levels: near enough will do"
+            f"search: {{time_limit: 60, gap: 0.02}}   # {nodes:,} combinations of levels: near the optimum is enough"
         )
     lines.append(f"output: {{file: {_scalar(output)}}}")
     return "\n".join(lines) + "\n"

@@ -120,6 +120,7 @@ class ColumnProfile:
         role: one of ``ROLES``; ``reason`` is a sentence, and ``question`` what a person must decide.
         otherwise: the role that it would have if a person answered the question otherwise; None without such a one.
         follows_from: of a column with the role ``keep``: those published as they are whose values give its value away.
+        names_persons: the quasi-identifiers that follow from it as from the key of persons; -1 where it is no such key.
         shapes: share of the values that have a shape (``assess/profiling/shapes.py``), where it is not 0.
         examined: values that shapes, lengths and spread were taken from.
         separation: the share of pairs of records that differ in the column; None with fewer than two records.
@@ -148,6 +149,7 @@ class ColumnProfile:
     question: str | None = None
     otherwise: str | None = None
     follows_from: tuple[str, ...] = ()
+    names_persons: int = -1
     spread: Spread | None = None
     lengths: Lengths | None = None
     frequent: tuple[Frequent, ...] = ()

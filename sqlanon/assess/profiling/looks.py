@@ -235,7 +235,7 @@ def _by_counts(found: ColumnProfile) -> Look:
         if found.distinct <= FEW_NUMBERS:
             return Look("category", f"it has {found.distinct} whole numbers, as codes have")
         if found.distinction >= NEARLY_ALL and found.uniqueness >= NEARLY_ALL and found.filled >= 20:
-            return Look("identifier", f"{_percent(found.uniqueness)} of its whole numbers are nobody else's")
+            return Look("identifier", f"{_percent(found.uniqueness)} of its whole numbers are unique")
         return Look("number", "its values are whole numbers")
     if found.reads_as == "number":
         return Look("number", "its values are numbers")

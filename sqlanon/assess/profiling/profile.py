@@ -12,7 +12,7 @@ from typing import Any
 from sqlglot import exp
 
 from sqlanon.assess.profiling.dates import ISO
-from sqlanon.assess.profiling.facts import TAIL, ColumnProfile, Lengths, Profile, RankedSet, Spread
+from sqlanon.assess.profiling.facts import DROPPED, TAIL, ColumnProfile, Lengths, Profile, RankedSet, Spread
 from sqlanon.assess.profiling.looks import NEARLY_ALL, is_ambiguous, look_of, reading_of
 from sqlanon.assess.profiling.measuring import Counted, Examined, Measures
 from sqlanon.assess.profiling.roles import K, refused, settle_roles, suggest
@@ -287,7 +287,11 @@ def _publishable(
     published = [of(item) for item in columns if item.role in ("sensitive", "keep")]
     alike = [replace(item, role="quasi_identifier") for item in published if item.role == "keep"]
     judged = {item.name: item for item in judge_published(engine, relation, published, alike, k=K)} if alike else {}
-    return [replace(item, follows_from=_givers(item.name, judged)) if item.role == "keep" else item for item in columns]
+    columns = [replace(c, follows_from=_givers(c.name, judged)) if c.role == "keep" else c for c in columns]
+    quasi = [of(item) for item in columns if item.role == "quasi_identifier"]
+    dropped = [of(item) for item in columns if item.role in DROPPED and is_scalar(item.type) and not item.nulls]
+    keys = {item.name: item for item in judge_published(engine, relation, dropped, quasi, k=K) if item.entity_like}
+    return [replace(c, names_persons=len(keys[c.name].determines)) if c.name in keys else c for c in columns]
 
 
 def _givers(name: str, judged: Mapping[str, JudgedColumn]) -> tuple[str, ...]:

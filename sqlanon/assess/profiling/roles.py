@@ -53,11 +53,11 @@ ASK_SENSITIVE = (
     "May others learn this of a person? If not, leave it sensitive and choose a model (distinct_l_diversity, say), or "
     "drop it; if so, keep it."
 )
-ASK_KEPT = "Can anybody outside know this of a person? Then make it a quasi_identifier with a hierarchy."
-ASK_DROPPED = "Does anybody need it? Do any record linkage before anonymizing."
-ASK_UNCLEAR = "Is it what its name says? Mend its values where they are written in several ways; fewer are then lost."
+ASK_KEPT = "Can others know this of a person? Then make it a quasi_identifier with a hierarchy."
+ASK_DROPPED = "Is it needed? Do any record linkage before anonymizing."
+ASK_UNCLEAR = "Is it what its name says? Correct values that are written in several ways; fewer are then lost."
 ASK_FOLLOWING = "May it be published as it is too?"
-ASK_FEW_KEPT = "Can nobody outside know it? Then publish it as it is (role: keep)."
+ASK_FEW_KEPT = "Can others surely not know it? Then publish it as it is (role: keep)."
 ASK_BEYOND = (
     f"Left out, because classes of more than {MOST_QUASI_IDENTIFIERS} quasi-identifiers say little of each. Is it "
     "needed more than another? Then give that one the role drop, and this one the role quasi_identifier."
@@ -79,7 +79,7 @@ def suggest(found: ColumnProfile) -> Suggestion:
     """Return the role that is suggested for a column, by what it looks like, its topic and its counts."""
     look = found.looks_like
     if look in ("empty", "constant"):
-        return Suggestion("keep", "It distinguishes nobody.")
+        return Suggestion("keep", "It distinguishes no records.")
     if look in DIRECT:
         return Suggestion("identifier", f"{_sentence(DIRECT[look])} ({found.because}).", _ask_dropped(look))
     if found.topic in SENSITIVE or look in ("icd10", "atc"):
@@ -99,7 +99,7 @@ def suggest(found: ColumnProfile) -> Suggestion:
     if found.reads_as == "text" and (named := [kind for kind in kinds_of(found.name) if _may_be(found, kind)]):
         reason = f"{_sentence(KNOWABLE[named[0]])} (its name says so, but not all of its values)."
         return Suggestion("quasi_identifier", reason, ASK_UNCLEAR)
-    return Suggestion("keep", f"Nothing says that others know it ({found.because}).", ASK_KEPT)
+    return Suggestion("keep", f"There is no sign that others know it ({found.because}).", ASK_KEPT)
 
 
 def _may_be(found: ColumnProfile, kind: str) -> bool:
@@ -150,7 +150,7 @@ def refused(found: ColumnProfile, judged: JudgedColumn) -> ColumnProfile:
     """
     if judged.gives_away:
         known = max(judged.gives_away, key=lambda name: judged.gives_away[name])
-        reason = f"Whoever knows it knows {known!r} too ({percent(judged.gives_away[known])}), which is generalized."
+        reason = f"Anyone who knows it knows {known!r} too ({percent(judged.gives_away[known])}), which is generalized."
         return replace(found, role="identifier", reason=reason, question=ASK_DROPPED)
     if judged.known or judged.repeats_like_a_key:
         return replace(found, role="identifier", reason=_sentence(f"{judged.explained}."), question=ASK_DROPPED)

@@ -104,7 +104,7 @@ def _sets(found: Profile) -> Iterator[str]:
         yield from ("", "What is kept as it is:")
         yield from _wrapped(
             f"The {len(kept.columns)} columns that would be published as they are single out {percent(kept.share)} of "
-            f"the records together ({kept.uniques:,} of {kept.records:,}): whoever knows them all finds these."
+            f"the records together ({kept.uniques:,} of {kept.records:,}): anyone who knows them all finds these."
         )
 
 

@@ -138,7 +138,7 @@ class NullBias:
     def lines(self) -> list[str]:
         """Return the report as text, a row per column, without its NULLs."""
         lines = [
-            f"Basic match keeps {self.kept} of {self.records} records and excludes {self.excluded} "
+            f"Basic match keeps {self.kept:,} of {self.records:,} records and excludes {self.excluded:,} "
             f"({self.share_excluded:.1%}).",
         ]
         width = max((len(printable(column.column)) for column in self.columns), default=0)
@@ -162,7 +162,7 @@ class NullBias:
                 moments and moments.standardized_difference_by_chance,
             ]
             cells = ["-" if figure is None else f"{figure:.4f}" for figure in figures]
-            lines.append(name + "".join(f"{cell:>11}" for cell in [*cells, str(column.values - column.kept_values)]))
+            lines.append(name + "".join(f"{cell:>11}" for cell in [*cells, f"{column.values - column.kept_values:,}"]))
         return lines + [f"  {line}" for line in LEGEND]
 
 

@@ -102,10 +102,10 @@ class NullAudit:
         """Return the audit as text, with a short table."""
         share = self.records_with_null / self.records
         lines = [
-            f"{self.records} records in {self.classes} classes; {self.records_with_null} ({share:.1%}) hold a NULL, "
-            f"in {self.patterns} patterns."
+            f"{self.records:,} records in {self.classes:,} classes; {self.records_with_null:,} ({share:.1%}) hold a "
+            f"NULL, in {self.patterns:,} patterns."
         ]
-        lines += [f"  {printable(name)}: {count} NULL" for name, count in self.nulls.items() if count]
+        lines += [f"  {printable(name)}: {count:,} NULL" for name, count in self.nulls.items() if count]
         rows = [("smallest class", self.smallest)]
         if self.below_k is not None:
             rows.append((f"records below k = {self.k}", self.below_k))
@@ -113,11 +113,11 @@ class NullAudit:
             (f"records in classes of {_range(bucket.low, bucket.high)}", bucket.records) for bucket in self.distribution
         ]
         lines.append(f"  {'':<36}{'extended':>14}{'right maybe':>14}{'maybe':>14}")
-        lines += [f"  {label:<36}{m.extended:>14}{m.right_maybe:>14}{m.maybe:>14}" for label, m in rows]
+        lines += [f"  {label:<36}{m.extended:>14,}{m.right_maybe:>14,}{m.maybe:>14,}" for label, m in rows]
         if self.only_wildcards is not None:
             lines.append(
-                f"  Safe at k = {self.k} only if NULLs are wildcards: {self.only_wildcards.right_maybe} records (right "
-                f"maybe match), {self.only_wildcards.maybe} (maybe match)."
+                f"  Safe at k = {self.k} only if NULLs are wildcards: {self.only_wildcards.right_maybe:,} records "
+                f"(right maybe match), {self.only_wildcards.maybe:,} (maybe match)."
             )
         return [*lines, f"  {REMARK}"]
 

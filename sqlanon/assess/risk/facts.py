@@ -88,7 +88,7 @@ class Figure:
         if self.value is None:
             return "–"
         text = {"probability": probability, "share": share, "count": expected}[self.kind](self.value)
-        return f"≤ {text}" if self.bound else text
+        return f"≤ {'100 %' if text.startswith('>') else text}" if self.bound else text
 
     @property
     def text_of_all(self) -> str:

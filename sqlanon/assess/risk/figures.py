@@ -169,7 +169,7 @@ def _left_out(records: int) -> str:
     verb, them = ("takes", "it") if records == 1 else ("take", "them")
     return (
         f"{counted(records, 'record')} with a NULL in a quasi-identifier {verb} no part (NULL match basic). These "
-        f"figures say nothing of {them}: whoever sees {them} may single {them} out."
+        f"figures say nothing of {them}: anyone who sees {them} may single {them} out."
     )
 
 
@@ -279,9 +279,11 @@ def _journalist(sizes: SizeHistogram, setting: Setting, population: PopulationCl
     assert sizes.smallest is not None
     if population is None:
         highest, average = 1 / sizes.smallest, sizes.classes / sizes.records
-        unknown = "Without a table of the population this is not known; it is at most what the prosecutor finds, "
+        unknown = (
+            "Without a table of the population this is not known; it is at most the risk of a target in the table, "
+        )
         texts = (
-            unknown + f"{probability(highest)}, since whoever is in the table is in the population.",
+            unknown + f"{probability(highest)}, since all persons of the table are in the population.",
             unknown + f"{probability(average)} on average.",
         )
         marketer = "who links a register of the very people of the table with it"
@@ -314,7 +316,7 @@ def _sample(sizes: SizeHistogram, setting: Setting) -> Iterator[Figure]:
     unit, of = setting.unit, sizes.records
     rest = f"no other {unit} shares {setting.these}" if alone else f"each shares {setting.these} with another"
     yield _share("sample_uniques", "sample", alone, sizes, f"{_those(alone, of, setting)} alone: {rest}.")
-    rest = ": whoever knows one of the two finds the other" if pairs else ""
+    rest = ": anyone who knows one of the two finds the other" if pairs else ""
     yield _share("sample_pairs", "sample", pairs, sizes, f"{_those(pairs, of, setting)} in a class of two{rest}.")
     rest = f"in a class of fewer than {spelled(setting.k)} {setting.plural} (k = {setting.k})"
     yield _share("sample_below_k", "sample", small, sizes, f"{_those(small, of, setting)} {rest}.")

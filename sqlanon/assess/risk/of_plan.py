@@ -32,12 +32,12 @@ NOT_COUNTED = (
     "journalist's risk may be lower."
 )
 OF_ROWS = (
-    "The figures are of single rows. Whoever sees which rows are of one person finds fewer persons with all of them: "
-    "at least k (profile_k)."
+    "The figures are of single rows. Anyone who sees which rows are of one person finds fewer persons with all of "
+    "them: at least k (profile_k)."
 )
 OF_FEW_ROWS = (
-    "The figures are of single rows. Whoever knows more rows of one person finds fewer persons with them: at least k "
-    "as long as no more are known than at_most says (profile_k), and perhaps one beyond that."
+    "The figures are of single rows. Anyone who knows more rows of one person finds fewer persons with them: at least "
+    "k as long as no more are known than at_most says (profile_k), and perhaps one beyond that."
 )
 
 

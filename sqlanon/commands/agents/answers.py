@@ -8,7 +8,7 @@ from typing import Any
 from sqlanon.assess.profiling.facts import Profile
 from sqlanon.assess.risk.facts import AT_RISK_OVER, Risk
 from sqlanon.assess.risk.figures import AT_RISK
-from sqlanon.commands.agents.looks import looks_of
+from sqlanon.commands.agents.looks import looks_of, values_of
 from sqlanon.commands.agents.sieve import Sieve, shown
 from sqlanon.core.audit.check import CheckResult
 from sqlanon.core.plan.planned import Planned
@@ -35,8 +35,7 @@ def profile_answer(found: Profile, sieve: Sieve) -> dict[str, Any]:
                 **looks_of(item, sieve),
                 "topic": item.topic,
                 "records_without_a_value": sieve.share(item.nulls, n),
-                "distinct_values": sieve.count(item.distinct, n),
-                "records_whose_value_nobody_else_has": sieve.share(item.alone, n),
+                "distinct_values": values_of(item, sieve),
             }
             for item in found.columns
         ],
@@ -71,20 +70,21 @@ def risk_answer(found: Risk, sieve: Sieve) -> dict[str, Any]:
 
 
 def check_answer(found: CheckResult, sieve: Sieve) -> dict[str, Any]:
-    """Return whether the models hold, and how many records fail each; of persons whether they hold alone.
+    """Return whether the models hold, and how many records fail k-anonymity; of persons whether they hold alone.
 
     Where a class is smaller than k, only k-anonymity is judged: two values of a column that differ in all records, for
-    example, would tell a class of one record from one of two.
+    example, would tell a class of one record from one of two. The records of classes with one sensitive value would
+    tell how many classes have another one, and so how many records have it.
     """
     models: list[dict[str, Any]] = []
-    small = found.smallest_class is not None and found.smallest_class < sieve.k
+    small = _has_small(found.smallest_class, sieve)
     for place, item in enumerate(found.models):  # k-anonymity is the first
         told: dict[str, Any] = {"model": shown(item.model)}
         if small and place > 0:
             told["holds"] = None
         else:
             told["holds"] = item.holds
-            if found.entities is None:
+            if found.entities is None and place == 0:
                 told["failing_records"] = sieve.share(item.failing_records, found.records)
         models.append(told)
     return {"holds": all(told["holds"] for told in models), **_extent(found, sieve), "models": models}
@@ -102,13 +102,13 @@ def _extent(found: Risk | CheckResult, sieve: Sieve) -> dict[str, Any]:
 
 
 def _classes(found: Risk | CheckResult, sieve: Sieve) -> int | str | None:
-    """Return the number of classes; of few, where some are smaller than k, only that they are few.
+    """Return the number of classes, of all records or persons."""
+    n = found.records if found.entities is None else found.entities
+    return sieve.kinds(found.classes, n, small=_has_small(found.smallest_class, sieve))
 
-    Whoever knows how many combinations are common would learn how many are not.
-    """
-    few, n = sieve.k**2, found.records if found.entities is None else found.entities
-    small = found.smallest_class is not None and found.smallest_class < sieve.k
-    return f"<{few}" if small and found.classes < few else sieve.count(found.classes, n)
+
+def _has_small(smallest_class: int | None, sieve: Sieve) -> bool:
+    return smallest_class is not None and smallest_class < sieve.k
 
 
 def plan_answer(found: Planned, sieve: Sieve) -> dict[str, Any]:
@@ -132,6 +132,6 @@ def plan_answer(found: Planned, sieve: Sieve) -> dict[str, Any]:
         "all": sieve.count(n),
         "published": sieve.share(account.published, n),
         "suppressed": sieve.share(account.suppressed, n),
-        "classes": sieve.count(found.ledger.classes, n),
+        "classes": sieve.kinds(found.ledger.classes, n, small=_has_small(account.smallest_class, sieve)),
         "smallest_class": sieve.size(account.smallest_class),
     }

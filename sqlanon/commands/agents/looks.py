@@ -15,7 +15,7 @@ from sqlanon.core.source.columns import is_scalar
 FEW_VALUES = "few_values"
 """Fewer than k records have a value, or none has."""
 FEW = 3
-"""Stands for all numbers of distinct values below k; one would be a constant, and two a flag."""
+"""Stands for all numbers of distinct values that are not told; one would be a constant, and two a flag."""
 
 
 def looks_of(found: ColumnProfile, sieve: Sieve) -> dict[str, Any]:
@@ -28,9 +28,20 @@ def looks_of(found: ColumnProfile, sieve: Sieve) -> dict[str, Any]:
     return {"looks_like": FEW_VALUES if look.kind == "empty" else look.kind, "suggested_role": suggested.role}
 
 
+def values_of(found: ColumnProfile, sieve: Sieve) -> int | str | None:
+    """Return the number of distinct values: where few records have one, or where it is small, as that of small classes.
+
+    A value may be rare unless it has as many records as a threshold of the profile from k on.
+    """
+    known = next((item.values for item in found.frequent if item.at_least >= sieve.k), 0)
+    return sieve.kinds(found.distinct, found.records, small=known < found.distinct or found.distinct < sieve.k)
+
+
 def _rounded(found: ColumnProfile, sieve: Sieve) -> ColumnProfile:
     """Return a column with the counts that an agent may know in the place of its own."""
     records = int(_part(found.records, None, sieve))
+
+    is_told = not str(values_of(found, sieve)).startswith("<")
 
     def part(count: float) -> int:
         return min(records, int(_part(count, found.records, sieve)))
@@ -47,7 +58,7 @@ def _rounded(found: ColumnProfile, sieve: Sieve) -> ColumnProfile:
         records=records,
         nulls=part(found.nulls),
         empty=part(found.empty),
-        distinct=max(FEW, part(found.distinct)),
+        distinct=part(found.distinct) if is_told else FEW,
         alone=part(found.alone),
         most=part(found.most),
         shapes=shapes,

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from glob import glob
 from pathlib import Path
 
+from sqlanon.commands.agents.sieve import shown
 from sqlanon.core.engines.confined import confined
 from sqlanon.core.policy.documents import read_document
 from sqlanon.core.policy.paths import is_url
@@ -65,7 +67,15 @@ class Places:
 
         if isinstance(document, Mapping):
             map_places(expand(document)[0], noted)
-        return all(is_url(name) or self.holds(policy.parent / name) for name in named)
+        return all(is_url(name) or self._holds_pattern(policy.parent / name) for name in named)
+
+    def _holds_pattern(self, path: Path) -> bool:
+        """Return whether a path leads into the folder, and as a pattern too, whatever it finds.
+
+        So must the folders on the way: a link would tell what there is where it leads to.
+        """
+        way = [str(part) for part in (path, *path.parents) if part.is_relative_to(self.folder)]
+        return all(map(self.holds, (path, *(Path(found) for part in way for found in glob(part, recursive=True)))))
 
     @contextmanager
     def opened(self, files: Sequence[Path]) -> Iterator[None]:
@@ -83,5 +93,7 @@ class Places:
                 raise SourceChangedError("A file changed while it was asked about.", hint="ask again.") from None
 
     def _inside(self, path: Path) -> bool:
-        hidden = any(part.startswith(".") for part in path.relative_to(self.folder).parts)
-        return not hidden and path.is_file() and self.holds(path)
+        """Return whether a file is served: neither hidden nor elsewhere, and by a name that can be shown."""
+        parts = path.relative_to(self.folder).parts
+        named = all(shown(part) == part and not part.startswith(".") for part in parts)
+        return named and path.is_file() and self.holds(path)

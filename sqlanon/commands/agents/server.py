@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 from sqlanon.commands.agents.sieve import names_apart, without_numbers
 from sqlanon.commands.agents.tools import Tools
-from sqlanon.errors import SqlanonError, UnsupportedError
+from sqlanon.errors import IdentifyingColumnError, PolicyError, SqlanonError, UnsupportedError
 from sqlanon.version import VERSION
 
 INSTRUCTIONS = (
@@ -67,7 +67,8 @@ def _guarded(tool: Callable[..., dict[str, Any]], log: TextIO, lock: Lock) -> Ca
             try:
                 answer = tool(*given, **named)
             except SqlanonError as error:
-                message, names = names_apart(without_numbers(str(error)), _texts([given, named]))
+                others = [without_numbers(text) for text in _texts([given, named, _keys(error)])]
+                message, names = names_apart(without_numbers(_told(error)), others)
                 answer = {"error": type(error).__name__, "message": message, "names": names}
             except Exception as error:  # whatever a library says may quote a value: its kind goes to the log alone
                 fault = type(error).__name__
@@ -76,6 +77,21 @@ def _guarded(tool: Callable[..., dict[str, Any]], log: TextIO, lock: Lock) -> Ca
             return {**answer, "notice": NOTICE}
 
     return call
+
+
+def _told(error: SqlanonError) -> str:
+    """Return what an agent is told of an error: which columns identify persons, and not whether nobody else, or few,
+    have their values, which would tell classes of one record from those of two."""
+    if not isinstance(error, IdentifyingColumnError):
+        return str(error)
+    named = ", ".join(map(repr, error.columns))
+    cure = "give each the role drop, or make it a quasi-identifier with a hierarchy. A person may accept it."
+    return f"The policy publishes what identifies persons: {named}. Hint: {cure}"
+
+
+def _keys(error: SqlanonError) -> list[str]:
+    """Return the keys at which a policy has faults: its author writes them."""
+    return [fault.key for fault in error.faults] if isinstance(error, PolicyError) else []
 
 
 def _texts(given: Any) -> list[str]:

@@ -58,6 +58,18 @@ class Sieve:
         """
         return None if n is None else self.rounded_down(n) or f"<{self.k}"
 
+    def kinds(self, n: int, whole: float | None = None, *, small: bool) -> int | str | None:
+        """Return a number of classes, or of values; of few, where some are ``small``, only that they are few.
+
+        Whoever knows how many combinations are common would learn how many are not.
+
+        Args:
+            whole: the records.
+            small: fewer than k records have one of them.
+        """
+        few = self.k**2
+        return f"<{few}" if small and n < few else self.count(n, whole)
+
     def rounded_down(self, n: int) -> int:
         """Return the largest multiple of k that is at most n."""
         return n // self.k * self.k
@@ -118,19 +130,33 @@ def names_apart(message: str, given: Iterable[str]) -> tuple[str, list[str]]:
 
 
 def without_values(sql: str) -> str:
-    """Return a statement of DuckDB with ``'…'`` in place of each text and ``?`` in place of each number but 0 and 1.
+    """Return a statement of DuckDB with ``'…'`` in place of each text, and ``?`` of each number that is measured.
 
-    A text may be a value, and so may a number; other numbers are exact counts of distinct values. Rows of VALUES that
-    read alike then are left out.
+    A text may be a value, and so may a number; other numbers are exact counts of distinct values. 0 and 1 are shown
+    where the statement has them whatever is measured: neither in VALUES nor for an attribute. What reads alike then
+    stands once: rows, and branches of a CASE, which takes the attributes of one number together.
     """
     tree = sqlglot.parse_one(sql, read="duckdb")
+    branches = [item for item in tree.find_all(exp.If) if _is_of_attributes(item)]
+    measured = {
+        id(literal) for item in (*branches, *tree.find_all(exp.Values)) for literal in item.find_all(exp.Literal)
+    }
     for literal in list(tree.find_all(exp.Literal)):
         if literal.is_string:
             literal.replace(exp.Literal.string("…"))
-        elif literal.this not in ("0", "1") and literal.find_ancestor(exp.DataType) is None:
+        elif (literal.this not in ("0", "1") or id(literal) in measured) and not literal.find_ancestor(exp.DataType):
             literal.replace(exp.Placeholder())
+    for branch in branches:
+        branch.set("this", exp.EQ(this=exp.column("attribute", quoted=True), expression=exp.Placeholder()))
+    for choice in tree.find_all(exp.Case):
+        choice.set("ifs", list(dict.fromkeys(choice.args["ifs"])))
     for identifier in tree.find_all(exp.Identifier):
         identifier.set("this", shown(identifier.name))
     for rows in tree.find_all(exp.Values):
         rows.set("expressions", list(dict.fromkeys(rows.expressions)))
     return tree.sql(dialect="duckdb", pretty=True, comments=False)
+
+
+def _is_of_attributes(branch: exp.If) -> bool:
+    """Return whether a branch of a CASE is taken by the number of an attribute alone."""
+    return {found.name for found in branch.this.find_all(exp.Column)} == {"attribute"}

@@ -53,8 +53,9 @@ MANY_TEXTS = 100
 """Texts that repeat evenly, at least, to look like keys."""
 OF_A_PERSON = 20
 """Records that a value which names a person has on average, at most."""
-EVEN = 5
-"""No value of a key has more than so many times the mean's records, while categories have a head."""
+EVEN = 3
+"""The value of a record of a key has at most so many times the mean's records, on average: 2 where the records of
+persons are geometrically distributed. Categories have a head."""
 AT_ONCE = 20
 """Columns whose distinct values one statement counts."""
 LIKELY = 20
@@ -101,6 +102,7 @@ class JudgedColumn:
         scarce: records whose value at most ``OF_A_PERSON`` records (or entities) have.
         whole: its values are whole numbers.
         most: records with the most frequent value.
+        squares: the sum of the squares of the records of each value.
         determines: quasi-identifier -> the share of errors in guessing its value that the column spares, where that is
             at least ``NEARLY``.
         entity_like: it looks like the entity of the records: several records a value, and most quasi-identifiers
@@ -121,6 +123,7 @@ class JudgedColumn:
     scarce: int = 0
     whole: bool = False
     most: int = 0
+    squares: int = 0
     determines: dict[str, float] = field(default_factory=dict)
     entity_like: bool = False
     known: str = ""
@@ -141,8 +144,18 @@ class JudgedColumn:
     @property
     def telling(self) -> int:
         """The records with a value that is no placeholder."""
-        heaped = self.most > 1 and self.most >= HEAP * self.records
-        return self.records - self.most if heaped else self.records
+        return self.records - self.most if self._heaped else self.records
+
+    @property
+    def _heaped(self) -> bool:
+        """Whether its most frequent value counts as a placeholder."""
+        return self.most > 1 and self.most >= HEAP * self.records
+
+    @property
+    def _is_even(self) -> bool:
+        """Whether it has many values, a placeholder left out, and none of them most of the records."""
+        values, squares = self.values - self._heaped, self.squares - self.most**2 * self._heaped
+        return values >= MANY_TEXTS and squares * values <= EVEN * self.telling**2
 
     @property
     def singles_out(self) -> bool:
@@ -162,14 +175,14 @@ class JudgedColumn:
         """Whether it repeats like the key of a person: few records a value, which agree in most quasi-identifiers, or
         a hundred texts of which nearly none has many records, as that of a category would."""
         texts = self.kind in ("text", "bytes") and self.values >= MANY_TEXTS and self.unit == "records"
-        evenly = texts and _repeats(self.values, self.telling) and self.scarce >= DETERMINES * self.telling
+        rare = self._is_even or self.scarce >= DETERMINES * self.telling
+        evenly = texts and rare and _repeats(self.values, self.telling)
         return evenly or (self.entity_like and self.may_name)
 
     @property
     def may_name(self) -> bool:
         """Whether it may name persons: a value has few records on average, or many values have about as many."""
-        even = self.values >= MANY_TEXTS and self.most * self.values <= EVEN * self.records
-        return even or self.values * OF_A_PERSON >= self.records
+        return self._is_even or self.values * OF_A_PERSON >= self.telling
 
     @property
     def gives_away(self) -> dict[str, float]:
@@ -185,7 +198,7 @@ class JudgedColumn:
     def explained(self) -> str:
         """How it identifies persons by itself, with figures; empty if it does not."""
         if self.singles_out and self.few == self.alone:
-            return f"{self.alone} of {self.telling} values are nobody else's"
+            return f"{self.alone} of {self.telling} values are unique"
         if self.singles_out:
             return f"in {self.few} of {self.telling} records it has a value of fewer than {self.k} {self.unit}"
         why = self.known or ("it repeats like the key of a person" if self.repeats_like_a_key else "")
@@ -246,10 +259,10 @@ def judge_columns(
     facts = [
         JudgedColumn(
             item.name, item.role, item.kind, values, held, alone, few, few_values, scarce, 0 < WHOLE * held <= whole,
-            most, parts=item.parts, k=k, unit=unit,
+            most, squares, parts=item.parts, k=k, unit=unit,
         )
         for item, row in zip(every, rows, strict=True)
-        for _, values, held, alone, few, few_values, scarce, most, whole in [map(int, row)]
+        for _, values, held, alone, few, few_values, scarce, most, squares, whole in [map(int, row)]
     ]  # fmt: skip
     judged = facts[: len(columns)]
     varying = [

@@ -208,7 +208,7 @@ def _values_together(
     sets = exp.GroupingSets(expressions=[exp.paren(column(texts[i])) for i in shared])
     query.set("group", exp.Group(expressions=[sets]))
     sensitive = [i for i in shared if columns[i].sensitive]
-    if sensitive and counts["takes_part"]:  # of these n is the same: whoever takes part is of the population
+    if sensitive and counts["takes_part"]:  # of these n is the same: anyone who takes part is of the population
         is_sensitive = exp.or_(*[is_of[i].copy() for i in sensitive])
         counted = exp.Case(
             ifs=[exp.If(this=is_sensitive, true=_records_if(counts["takes_part"]))],

@@ -17,7 +17,6 @@ from sqlanon.core.sqltrees.data_types import data_type
 from sqlanon.core.sqltrees.trees import (
     HEX_NUMBER,
     HMAC,
-    NORMAL,
     SHIFTED,
     aliased,
     bigint,
@@ -78,22 +77,22 @@ def shift_days(text: exp.Expr, keys: str, *, days: int, keep_weekday: bool) -> e
     return exp.Mul(this=moved, expression=number(step)) if step > 1 else moved
 
 
-def persons_by_key(relation: exp.Expr, entity: EntityColumn, purpose: str, *, normal: bool = False) -> exp.Select:
+def persons_by_key(relation: exp.Expr, entity: EntityColumn, purpose: str, *, form: str = "") -> exp.Select:
     """Return the persons of a relation: ``value``, as the column compares it, and ``pseudonym``, of a key's purpose.
 
     Whom the database takes for one person has one row: what is hashed is the first of the texts that are equal to the
     value, byte by byte.
 
     Args:
-        normal: hash the normal form of this text; ``exact`` is the pseudonym of the text as it stands.
+        form: ``NORMAL`` or ``CASED``: hash this form of the text; ``exact`` is the pseudonym of the text as it stands.
     """
     own, text = entity.text(), canonical(entity.name, entity.type)
     texts = exp.select(named(own, "value"), named(exp.Min(this=text), "text")).from_(relation.copy())
     texts = texts.group_by(own.copy())
     as_it_stands = column("text", "texts")
-    known = exp.Anonymous(this=NORMAL, expressions=[as_it_stands]) if normal else as_it_stands
+    known = exp.Anonymous(this=form, expressions=[as_it_stands]) if form else as_it_stands
     found = exp.select(column("value", "texts"), named(pseudonym(known, "own"), "pseudonym"))
-    if normal:
+    if form:
         found = found.select(named(pseudonym(as_it_stands.copy(), "own"), "exact"))
     return found.from_(texts.subquery("texts")).join(release_key(purpose, "own"), join_type="cross")
 

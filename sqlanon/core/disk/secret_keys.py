@@ -44,7 +44,7 @@ def key_of_file(path: Path) -> bytes:
     if sys.platform != "win32" and mode & OTHERS:
         raise InputError(
             f"{where} may be read or written by everybody on this machine (its permissions are "
-            f"{stat.S_IMODE(mode):04o}): a key that others know hides nobody.",
+            f"{stat.S_IMODE(mode):04o}): a key that others know protects nobody.",
             hint="let its owner alone read it: chmod 600.",
         )
     return _checked(content, where)

@@ -49,7 +49,7 @@ class FileHierarchy:
     example: ClassVar[str] = "age.csv"
     options: ClassVar[tuple[Parameter, ...]] = (
         Parameter("file", text(), about="The path of the file, relative to the policy file.", example="age.csv"),
-        option("delimiter", character(), about="What stands between two fields.", example='","'),
+        option("delimiter", character(), about="The character between two fields.", example='","'),
         option(
             "null", or_nothing(text(empty=True)), about="The text that stands for NULL.", example="NA", default="none"
         ),

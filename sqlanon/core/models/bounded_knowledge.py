@@ -55,7 +55,7 @@ class BoundedKnowledge(PrivacyModel):
     of_release = True
     of_sets = True
     parameters = (
-        Parameter("k", whole(1), about="Records that agree with whoever knows so many columns, at least.", example="5"),
+        Parameter("k", whole(1), about="Least records that agree in any at_most columns.", example="5"),
         Parameter("at_most", whole(1), about="Quasi-identifiers that an attacker knows at most.", example="3"),
     )
     size = 1

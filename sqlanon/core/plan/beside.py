@@ -29,7 +29,7 @@ LEVELS_ALONE = ("precision", "height", "weighted_information_loss")
 """Measures that look at levels, and so not at values that stand at the root below the last one."""
 NOTHING_VARIES = (
     "Each quasi-identifier holds one value in all records: they are one class, and the privacy models protect nobody "
-    "against whoever knows a column that is published."
+    "against anyone who knows a column that is published."
 )
 Rows = Callable[[Mapping[str, str]], tuple[exp.Query, bool]]
 """Returns the published records with these columns of the source (name -> type), and with their entities, if any; and
@@ -95,8 +95,8 @@ def warnings_of(found: BesideRelease, session: Session, catalog: Catalog) -> tup
         ranked = sorted(kept, key=lambda item: (-len(item[0]), -item[1], -item[2]))[:MOST_LISTED]
         listed = [f"by {_listed(names)}: {_in_words(alone, few, k)}" for names, alone, few in ranked if few]
         warnings.append(
-            f"Among {found.records:,} published records, these columns make some unique or rare for whoever knows them "
-            f"besides the quasi-identifiers: {'; '.join(listed)}."
+            f"Among {found.records:,} published records, these columns make some unique or rare for anyone who knows "
+            f"them besides the quasi-identifiers: {'; '.join(listed)}."
         )
     for (name, *_), alone, few in found.alone:
         if name in unique:
@@ -112,22 +112,22 @@ def warnings_of(found: BesideRelease, session: Session, catalog: Catalog) -> tup
     if linking and beside:
         warnings.append(
             f"The records of a person are linked by {linking[0]!r}, so that {_listed(beside)} add up over them: "
-            "whoever knows some of these values of a person may find all of the person's records, however many persons "
-            "have the same rows. Drop them, or declare them as quasi-identifiers."
+            "anyone who knows some of these values of a person may find all of the person's records, however many "
+            "persons have the same rows. Drop them, or declare them as quasi-identifiers."
         )
     for model in session.policy.privacy if linking else ():
         if model.type == "profile_k" and (most := model.parameters.get("at_most")) is not None:
             warnings.append(
-                f"The records of a person are linked by {linking[0]!r}, and profile_k has at_most {most}: whoever "
+                f"The records of a person are linked by {linking[0]!r}, and profile_k has at_most {most}: anyone who "
                 f"knows up to {most} of a person's records finds at least {model.parameters['k']} persons with them, "
-                "but whoever knows more, or how many there are, may find the person alone, and then reads all of the "
-                "person's records. Leave at_most out to protect persons by all of their records."
+                "but anyone who knows more, or how many there are, may find the person alone, and then reads all of "
+                "the person's records. Leave at_most out to protect persons by all of their records."
             )
     if found.apart:
         warnings.append(
             f"The records of a person are linked by {_listed(found.linking)}, the same in all of them: "
             f"{found.apart:,} of {found.linked:,} persons stand in a set of classes that fewer than {k} share, and "
-            "whoever knows of some of their records finds all. Drop the column, or publish one record per person."
+            "anyone who knows of some of their records finds all. Drop the column, or publish one record per person."
         )
     return tuple(warnings)
 
@@ -165,8 +165,8 @@ def _nearly_unique(session: Session) -> list[JudgedColumn]:
 def _of_sensitive(column: JudgedColumn, records: int, counts: str) -> str:
     return (
         f"The sensitive column {column.name!r} has nearly as many values as records: "
-        f"{column.unique:.0%} of the records hold one that nobody else has. So nearly any class is "
-        "diverse in it, and whoever knows the value finds the record: by it and the quasi-identifiers, of "
+        f"{column.unique:.0%} of the records hold one that no other record has. So nearly any class is "
+        "diverse in it, and anyone who knows the value finds the record: by it and the quasi-identifiers, of "
         f"{records:,} published records {counts}. Round it in the source, or drop it."
     )
 

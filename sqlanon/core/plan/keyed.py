@@ -20,9 +20,9 @@ from sqlanon.core.sqltrees import names
 from sqlanon.errors import EngineError, UnsupportedError
 
 CONTEXT = (
-    "Pseudonyms and shifts of dates are those of every release under this key and context: whoever has several of them "
-    "puts the records of a person together, and no privacy model has judged them together. Leave context out where "
-    "releases need not be linked."
+    "Pseudonyms and shifts of dates are those of every release under this key and context: anyone who has several of "
+    "them puts the records of a person together, and no privacy model has judged them together. Leave context out "
+    "where releases need not be linked."
 )
 
 

@@ -158,9 +158,9 @@ def mean_warnings(policy: Policy) -> tuple[str, ...]:
         return ()
     return (
         f"The means of classes ({', '.join(names)}) are computed from the records themselves, not from the hierarchy: "
-        "a mean times the size of its class is the sum of their values, but for rounding. Whoever knows all but one of "
-        "them learns the last; where all are alike the mean is their value; and two releases that differ by a record "
-        "show it. Ask for midpoint where that matters.",
+        "a mean times the size of its class is the sum of their values, but for rounding. Anyone who knows all but one "
+        "of them learns the last; where all are alike the mean is their value; and two releases that differ by a "
+        "record show it. Ask for midpoint where that matters.",
     )
 
 

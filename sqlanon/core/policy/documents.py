@@ -23,7 +23,7 @@ LARGEST = 100_000_000
 """Bytes of a file at most."""
 MOST = 5_000_000
 """Values of a document at most; aliases of YAML make many values of few characters."""
-TWICE = "a key stands twice in one mapping"
+TWICE = "a key is given twice in one mapping"
 LONG_KEY = re.compile(rf"""(?:(?:"[^"\n]*+"|'[^'\n]*+'|[\w-]++)[ \t]*+\.[ \t]*+){{{DEEPEST}}}""")
 """A key of TOML with so many parts that reading it would take memory beyond measure."""
 
@@ -91,7 +91,7 @@ def parse_document(content: bytes, title: str) -> Any:
 
 
 def _parsed(parse: Callable[[], Any], title: str, place: str) -> Any:
-    failure, hint = "", f"mend {place}, in UTF-8."
+    failure, hint = "", f"correct {place}, in UTF-8."
     try:
         return parse()
     except (OSError, ValueError) as error:

@@ -71,7 +71,7 @@ def check_key(faults: Faults, key: Key) -> None:
     given = [name for name in ("file", "env") if getattr(key, name) is not None]
     if len(given) != 1:
         hint = "write {file: secret.key}, or {env: STUDY_KEY}."
-        faults.add("key", "A key stands in one place: a file, or the environment.", hint)
+        faults.add("key", "A key has one place: a file, or the environment.", hint)
     for name in (*given, *(["context"] if key.context is not None else [])):
         faults.text(f"key.{name}", getattr(key, name))
 

@@ -42,8 +42,8 @@ def _check_pseudonym(faults: Faults, policy: PolicyFacts, column: Column) -> Non
         faults.add(key, message, f"say entity: {column.name} too, or give the column another role.")
     if not any(model.type in PROTECTING for model in policy.privacy):
         message = (
-            "Pseudonyms link the records of a person: whoever knows of several finds the others, however many persons "
-            "share each record's class."
+            "Pseudonyms link the records of a person: anyone who knows of several finds the others, however many "
+            "persons share each record's class."
         )
         faults.add(key, message, f"ask for {PROTECTING[0]} under privacy, say {{type: {PROTECTING[0]}, k: 5}}.")
 

@@ -49,7 +49,7 @@ KEYS = (
         or_nothing(text()),
         about="Who receives the release.",
         example="ledger: {file: private/ledger.duckdb, record: id, recipient: ministry, key: {env: KEY}}",
-        default="somebody who may collude with everybody",
+        default="a recipient who may share with all others",
     ),
     option(
         "colludes",
@@ -148,7 +148,7 @@ def _check_place(faults: Faults, spec: LedgerSpec) -> None:
     given = [name for name in ("file", "schema") if getattr(spec, name) is not None]
     if len(given) != 1:
         hint = "write ledger: ledger/anon_ledger.duckdb, or ledger: {schema: anon_ledger}."
-        faults.add("ledger", "A ledger stands in one place: a file, or a schema of the source's server.", hint)
+        faults.add("ledger", "A ledger has one place: a file, or a schema of the source's server.", hint)
     for name in given:
         faults.text(f"ledger.{name}", getattr(spec, name))
     if isinstance(spec.file, str) and Path(spec.file).suffix.lower() != ENDING:
@@ -204,7 +204,7 @@ def _check_recipients(faults: Faults, spec: LedgerSpec) -> None:
         for number, name in enumerate(spec.colludes):
             faults.text(f"ledger.colludes[{number}]", name)
     if spec.colludes != ALL and spec.recipient is None:
-        message = "Who shares with nobody, or with some, has a name."
+        message = "A recipient who shares with none, or with some, has a name."
         faults.add("ledger.colludes", message, "add recipient: NAME, or say colludes: all.")
 
 

@@ -15,7 +15,9 @@ def check_persons(faults: Faults, policy: PolicyFacts) -> None:
         return
     number, model = profiles[0]
     if len(profiles) > 1:
-        faults.add(f"privacy[{profiles[1][0]}]", "Another model of persons stands before it.", "keep the stricter one.")
+        faults.add(
+            f"privacy[{profiles[1][0]}]", "Another model of persons is listed before it.", "keep the stricter one."
+        )
     if policy.entity is None:
         message = f"{model.type} is about persons, and the policy does not say whose a record is."
         faults.add(f"privacy[{number}]", message, "add entity: COLUMN.")
@@ -38,7 +40,7 @@ def _check_others(faults: Faults, policy: PolicyFacts, model: Model) -> None:
         if _is_of_persons(policy, other):
             continue
         if bounded:
-            message = f"{model.type} with at_most stands alone under privacy; k_anonymity up to its k is implied."
+            message = f"{model.type} with at_most is the only model under privacy; k_anonymity up to its k is implied."
             faults.add(key, message, f"leave {other.type} out, or at_most of {model.type}.")
             continue
         if other.type != "k_anonymity":

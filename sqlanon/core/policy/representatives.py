@@ -126,7 +126,7 @@ def check_publish(faults: Faults, policy: Any) -> None:
             faults.add(f"publish.{asked.name}.as", "These are not values that can be published.", hint)
             continue
         if asked.name in seen:
-            faults.add(f"publish.{asked.name}", "This column stands twice.", "name all its values at once.")
+            faults.add(f"publish.{asked.name}", "This column is listed twice.", "name all its values at once.")
             continue
         seen.add(asked.name)
         _check_column(faults, policy, asked, columns.get(asked.name))

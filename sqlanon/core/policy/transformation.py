@@ -306,7 +306,7 @@ def _check_groups(faults: Faults, key: str, groups: Any, columns: Sequence[str])
             if name not in columns:
                 _unknown(faults, place, columns)
         if len(set(group)) < len(group):
-            faults.add(place, "A column stands twice.", "name each once.")
+            faults.add(place, "A column is listed twice.", "name each once.")
 
 
 def _unknown(faults: Faults, key: str, columns: Sequence[str]) -> None:

@@ -23,24 +23,24 @@ from sqlanon.errors import SqlanonError
 
 CLOSE = (
     "The release replaces one that almost agrees with it: {} classes differ by fewer than {} records, {} records in "
-    "all. If both are of the same persons, whoever has both subtracts one from the other and sees these records alone "
-    "or among few."
+    "all. If both are of the same persons, anyone who has both subtracts one from the other and sees these records "
+    "alone or among few."
 )
 OF_PERSONS = (
     "A release does not show its persons, so that records are counted: where it differs from the one that it replaces, "
     "all records that came to a class, or went from it, may be of one person."
 )
 LEVELS = (
-    "The release that it replaces has other levels ({}). Whoever has both knows two classes of a person, and fewer "
+    "The release that it replaces has other levels ({}). Anyone who has both knows two classes of a person, and fewer "
     "than {} may share them: without a ledger this is not counted."
 )
 APART = (
-    "The release that it replaces was generalized differently: no class is in both. Whoever has both knows two classes "
-    "of a person, and fewer than {} may share them: without a ledger this is not counted."
+    "The release that it replaces was generalized differently: no class is in both. Anyone who has both knows two "
+    "classes of a person, and fewer than {} may share them: without a ledger this is not counted."
 )
 CURE = (
-    "Have releases judged together (ledger: {file, record, recipient}, docs/ledger.md), or let nobody have both. The "
-    "counts are for the operator alone."
+    "Have releases judged together (ledger: {file, record, recipient}, docs/ledger.md), or let no recipient have both. "
+    "The counts are for the operator alone."
 )
 
 

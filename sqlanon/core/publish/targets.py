@@ -252,7 +252,9 @@ def _check_file(engine: Engine, target: Target) -> None:
     check_directory(path)
     for paper in (path.with_name(path.name + ending) for ending in PAPERS):
         if paper.is_dir():
-            raise TargetError(f"{paper.name!r} is a folder, where a paper of the release goes.", hint="remove it.")
+            raise TargetError(
+                f"{paper.name!r} is a folder, where an accompanying file of the release goes.", hint="remove it."
+            )
     if engine.writes_folders or target.output.partition_by:
         read = [*target.read_files, *([target.source_path] if target.source_path else []), *held]
         if any(path.resolve() in file.resolve().parents for file in read):

@@ -29,11 +29,11 @@ NUMBERS = (
 MOMENTS = ("DATE", "TIME", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE")
 BYTES = ("BLOB", "BYTEA", "BINARY")
 NO_QUASI_IDENTIFIER = (
-    "No column is a quasi-identifier: all records are one class, and the privacy models protect nobody against whoever "
-    "knows a column that is published."
+    "No column is a quasi-identifier: all records are one class, and the privacy models protect nobody against anyone "
+    "who knows a column that is published."
 )
 CLASSES_OF_ONE = (
-    "A class may hold a single record (k is 1, or no model asks for more): whoever knows the quasi-identifiers of a "
+    "A class may hold a single record (k is 1, or no model asks for more): anyone who knows the quasi-identifiers of a "
     "person finds the record."
 )
 

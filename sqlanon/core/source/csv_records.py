@@ -238,7 +238,8 @@ def find_fault(path: Path, form: CsvForm, held: CsvRecords) -> tuple[str, str] |
                 found = len(fields) - (len(fields) == width + 1 and not fields[-1][0])
                 if found != width:
                     return (
-                        f"Line {line} of the file {path.name!r} has {found} fields, line {held.skip + 1} has {width}.",
+                        f"Line {line} of the file {path.name!r} has {found} field{'s' * (found != 1)}, "
+                        f"line {held.skip + 1} has {width}.",
                         _cure(path, form, block, int(number), width),
                     )
     return None
@@ -260,7 +261,10 @@ def _cure(path: Path, form: CsvForm, block: _Block, number: int, width: int) -> 
             f"nothing is skipped unaided: if the header stands in line {line}, where {usual} fields begin, say "
             f"csv: {{skip: {line - 1}}}."
         )
-    return "correct the line: a delimiter inside a field needs quotes."
+    return (
+        "correct the line: a delimiter inside a field needs quotes; or name another delimiter and the lines above the "
+        "header, such as csv: {delimiter: ';', skip: 2}."
+    )
 
 
 def _refuse_other_delimiter(path: Path, form: CsvForm) -> None:

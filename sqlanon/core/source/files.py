@@ -17,7 +17,7 @@ from sqlanon.core.engines.duckdb.engine import DuckDBEngine
 from sqlanon.core.engines.duckdb.files import CsvForm, csv_relation, parquet_relation
 from sqlanon.core.formats.base import FileFormat
 from sqlanon.core.policy.extensions import NOTHING, Extensions
-from sqlanon.core.policy.paths import TEXT_ENDINGS, flat_ending, is_connection_text, is_file, is_url
+from sqlanon.core.policy.paths import TEXT_ENDINGS, FilePatterns, flat_ending, is_connection_text, is_file, is_url
 from sqlanon.core.source.csv_records import CsvRecords, count_records, csv_form, find_delimiter, find_fault, line_of
 from sqlanon.core.source.csv_types import Misfit, Wanted, find_conversions
 from sqlanon.core.source.lake_folders import is_lake_path, refuse_files_of_lakes
@@ -249,6 +249,8 @@ def read_file(file_format: FileFormat, path: Path, options: Mapping[str, Any]) -
 def refuse_beyond_files(source: object, on_cluster: bool) -> None:
     """Raise UnsupportedError for what is no file, where databases may open named files alone (``confined``)."""
     if allowed_files() is None:
+        return
+    if isinstance(source, FilePatterns):  # it names files of this machine
         return
     named = isinstance(source, str | Path)  # the text of a relation would be its records
     if on_cluster or not named or is_url(str(source)) or is_lake_path(Path(str(source))):

@@ -16,7 +16,7 @@ from sqlglot import exp
 from sqlanon.core.audit.beside import FEWEST, JudgedColumn, SourceColumn, judge_columns
 from sqlanon.core.audit.trees import rows_of_all
 from sqlanon.core.engines.base import Engine
-from sqlanon.core.source.words import PERSONAL, kinds_of, parts_of
+from sqlanon.core.source.words import PERSONAL, kinds_of, parts_of, speaks_of_persons
 from sqlanon.core.sqltrees.binding import bind
 from sqlanon.core.sqltrees.trees import column, named, number, sum_if
 
@@ -70,6 +70,11 @@ OF_ONE = (
     "userid", "medicalrecord", "kundennummer", "patientennummer",
 )  # fmt: skip
 """Words of identifiers that only persons have, however many records they have."""
+PERIODS = (
+    "day", "month", "year", "tag", "monat", "jahr", "jour", "mois", "annee", "dia", "mes", "ano", "anio", "giorno",
+    "anno",
+)  # fmt: skip
+"""Words of the parts of a date."""
 OF_NUMBERS = ("identifier", "phone", "latitude", "longitude")
 """What the name of a column of numbers may say."""
 
@@ -85,7 +90,7 @@ def judge_published(
 ) -> tuple[JudgedColumn, ...]:
     """Judge columns by their counts, by their names and by the shapes of their values (``core/audit/beside.py``).
 
-    Parts of a name, and coordinates that stand in two columns, are judged as one column too.
+    Parts of a name, coordinates in two columns, and day, month and year of birth are judged as one column too.
     """
     found = judge_columns(
         engine, relation, [*columns, *_joined(columns)], quasi_identifiers, entity=entity, k=max(2, k)
@@ -96,12 +101,13 @@ def judge_published(
 
 
 def _joined(columns: Sequence[SourceColumn]) -> list[SourceColumn]:
-    """Return columns that join those which name a person, or a place, only together."""
+    """Return columns that join those which name a person, a place or a day of birth only together."""
     published = [item for item in columns if item.role != "drop"]
     of_names = [item for item in published if item.kind == "text" and _names_persons(item.name)]
     places = [item for item in published if {"latitude", "longitude"} & set(kinds_of(_own_name(item.name)))]
+    births = [item for item in published if _is_a_part_of_birth(_own_name(item.name))]
     joined = []
-    for parts in (of_names, places):
+    for parts in (of_names, places, births):
         if len(parts) < 2:
             continue
         value: exp.Expr = exp.cast(parts[0].compared, "VARCHAR")
@@ -176,7 +182,7 @@ def _by_name(found: JudgedColumn) -> str:
     if found.role == "drop" or found.values < FEWEST:
         return ""
     if found.parts:
-        return "together they name persons or places" if found.values > MANY and found.may_name else ""
+        return "together they name persons, places or days of birth" if found.values > MANY and found.may_name else ""
     kinds = kinds_of(_own_name(found.name))
     if found.kind == "moment":
         return "its name speaks of birth, and it holds dates" if "birth_date" in kinds else ""
@@ -187,6 +193,8 @@ def _by_name(found: JudgedColumn) -> str:
         return ""
     if found.kind == "number":
         kinds = tuple(kind for kind in kinds if kind in OF_NUMBERS)
+    elif {"place", "country"} & {*kinds}:  # of birth
+        kinds = tuple(kind for kind in kinds if kind != "birth_date")
     for kind in kinds:
         if kind in NAMED and (kind != "name" or _names_persons(found.name)):
             return f"its name speaks of {NAMED[kind]}"
@@ -195,13 +203,20 @@ def _by_name(found: JudgedColumn) -> str:
 
 def _speaks_of_one(name: str) -> bool:
     """Return whether the name of a column has a word that is about one person."""
-    return not {*PERSONAL, *OF_ONE}.isdisjoint(parts_of(_own_name(name)))
+    own = _own_name(name)
+    return speaks_of_persons(own) or not {*PERSONAL, *OF_ONE}.isdisjoint(parts_of(own))
 
 
 def _names_persons(name: str) -> bool:
     """Return whether a column is called a name, and not that of a product or a place."""
     parts = parts_of(_own_name(name))
     return "name" in kinds_of(_own_name(name)) and (len(parts) == 1 or bool(set(parts) & set(PERSONAL)))
+
+
+def _is_a_part_of_birth(name: str) -> bool:
+    """Return whether a column is called the day, month or year of birth."""
+    own = "".join(parts_of(name))
+    return "birth_date" in kinds_of(name) and any(word in own for word in PERIODS)
 
 
 def _own_name(name: str) -> str:

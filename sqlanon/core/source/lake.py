@@ -99,7 +99,7 @@ def refuse_unread_objects(url: str) -> None:
     parts = urlsplit(url)
     if parts.query or "@" in parts.netloc:
         raise InputError(
-            "The URL of the source holds a query or a user, and so perhaps a secret, which would stand in policies and "
+            "The URL of the source holds a query or a user, and so perhaps a secret, which would be in policies and "
             "scripts.",
             hint="let DuckDB keep the secret (CREATE PERSISTENT SECRET), or pass a relation of your own connection.",
         )
@@ -218,7 +218,7 @@ def _kind_of(place: StoredPlace) -> tuple[str | None, str | None]:
         found = [name for name in found if _number(name) == last]
     if len(found) != 1 or _number(found[0]) < last:  # the hint may be late, and deleted records would come back
         raise SourceError(
-            f"The Iceberg table {place.name!r} does not tell which of its files of metadata is the current one.",
+            f"The Iceberg table {place.name!r} does not say which of its files of metadata is the current one.",
             hint=f"name it, as the catalog of the table does: source: …/{METADATA}/00003-….metadata.json.",
         )
     return ICEBERG, f"{place.written.rstrip('/')}/{METADATA}/{found[0]}"

@@ -191,7 +191,7 @@ def refuse_header(engine: Engine, position: int, spec: Column, height: int) -> N
     if engine.run("check header", hierarchies.header_rows(position, height))[0][0]:
         raise HierarchyError(
             f"The first line of the hierarchy file {hierarchy.path.name!r} of column {spec.name!r} reads like a "
-            "header: its texts stand nowhere else in the file, and the column has no such value.",
+            "header: its texts are nowhere else in the file, and the column has no such value.",
             hint="say header: true beside the file, or remove the line; header: false says that it is a row.",
         )
 

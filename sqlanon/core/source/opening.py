@@ -263,7 +263,7 @@ def _open_server(url: str, table_name: str | None, may_hold_password: bool) -> S
     holds_password = parts.password is not None or any("password" in key.lower() for key in parse_qs(parts.query))
     if holds_password and not may_hold_password:
         raise InputError(
-            "The URL of the source holds a password, which would stand in policies, histories and process lists.",
+            "The URL of the source holds a password, which would be in policies, histories and process lists.",
             hint="leave it out; it is taken from PGPASSWORD, a password file (~/.pgpass) or a service (PGSERVICE); or "
             "take the whole URL from the environment: source: ${DATABASE_URL}.",
         )

@@ -49,7 +49,7 @@ def check_shifted(engine: Engine, relation: exp.Expr, policy: Policy, types: Map
         if unread:
             raise InputError(
                 f"{unread} values of the column {name!r} do not read as days of the years 1 to 9999 (2024-01-31).",
-                hint="mend them, or make them NULL, in a view of the source.",
+                hint="correct them, or make them NULL, in a view of the source.",
             )
         if near:
             raise InputError(

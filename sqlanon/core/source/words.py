@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from functools import cache
+from itertools import pairwise
 
 LONG = 5
 """Letters of a word that is looked for within others."""
@@ -29,7 +30,8 @@ KINDS: Mapping[str, str] = {
     "nationalitaet nationalite nacionalidad",
     "place": "city town place ort wohnort stadt gemeinde municipality ville commune ciudad citta comune county kreis "
     "landkreis district bezirk region state province provinz bundesland kanton canton birthplace geburtsort location",
-    "address": "address adresse street strasse rue calle via indirizzo direccion hausnummer",
+    "address": "address addr adresse anschrift street strasse rue calle via indirizzo direccion "
+    "domicilio domicile hausnummer",
     "ip": "ip ipaddress ipv4 ipv6",
     "url": "url website homepage uri link webseite",
     "icd10": "icd icd10",
@@ -37,11 +39,11 @@ KINDS: Mapping[str, str] = {
     "age": "age alter lebensalter edad eta leeftijd",
     "year": "year yr jahr annee anio jaar baujahr",
     "name": "name firstname lastname surname forename fullname vorname nachname familienname nom prenom nombre "
-    "apellido apellidos cognome nome achternaam voornaam",
+    "apellido apellidos cognome nome achternaam voornaam fname lname",
     "identifier": "id ids uuid guid ssn nhs mrn nino iban bic dni cpr bsn pesel pid sozialversicherungsnummer svnr "
     "nr nummer identifier kennung passport reisepass ausweis personalnummer matrikel matrikelnummer matriculation "
-    "steuernummer steuerid kennzeichen aktenzeichen fallnummer account kontonummer konto login username userid "
-    "benutzer medicalrecord licence license plate serial token hash pseudonym accountnumber key",
+    "steuernummer steuerid kennzeichen aktenzeichen fallnummer dossier expediente account kontonummer konto login "
+    "username userid benutzer medicalrecord licence license plate serial token hash pseudonym accountnumber key",
     "date": "date datum fecha data tag day timestamp time zeit zeitpunkt datetime admission discharge aufnahme "
     "entlassung visit besuch when wann quand cuando quando",
     "amount": "amount salary income price cost costs betrag gehalt einkommen lohn wage wages balance bal amt bill "
@@ -51,11 +53,24 @@ KINDS: Mapping[str, str] = {
     "description beschreibung befund anamnesis anamnese narrative message nachricht memo observation observations",
 }  # fmt: skip
 """What a column looks like -> the words of its name that say so; the first kind that fits counts."""
+PERSONS = (
+    "patient", "patiente", "patienten", "paciente", "person", "personne", "persona", "customer", "kunde", "kunden",
+    "client", "cliente", "employee", "mitarbeiter", "empleado", "salarie", "member", "mitglied", "adherent", "student",
+    "schueler", "etudiant", "eleve", "alumno", "participant", "proband", "teilnehmer", "user", "utilisateur", "usuario",
+    "versicherte", "versicherter", "versicherten", "assure", "asegurado", "holder",
+)  # fmt: skip
+"""Words of persons whom records are about."""
+NUMBERED = frozenset(
+    word
+    for person in PERSONS
+    for number in ("id", "no", "nr", "num", "number", "nummer", "numero")
+    for word in (person + number, number + person)
+)
+"""What a column of their numbers is called: ``customer_no``, ``numero_de_client``, ``patientid``."""
 PERSONAL = (
     "firstname", "lastname", "surname", "forename", "fullname", "vorname", "nachname", "familienname", "prenom",
-    "apellido", "apellidos", "cognome", "achternaam", "voornaam", "first", "last", "full", "given", "family", "middle",
-    "maiden", "patient", "patienten", "person", "customer", "kunde", "kunden", "client", "employee", "mitarbeiter",
-    "member", "student", "contact", "holder", "user",
+    "apellido", "apellidos", "cognome", "achternaam", "voornaam", "fname", "lname", "first", "last", "full", "given",
+    "family", "famille", "usage", "pila", "middle", "maiden", "contact", *PERSONS,
 )  # fmt: skip
 """Words beside which a name is that of a person, and not of a product or a place."""
 
@@ -102,7 +117,7 @@ def parts_of(name: str) -> tuple[str, ...]:
     (('native', 'country'), ('date', 'of', 'birth'), ('geburtsdatum',), ('groesse',))
     """
     cut = re.sub(r"(?<=[a-zäöüß])(?=[A-ZÄÖÜ])", " ", name)
-    folded = "".join(_FOLDED.get(letter, letter) for letter in cut.casefold().replace("ss", "ss"))
+    folded = "".join(_FOLDED.get(letter, letter) for letter in cut.casefold())
     plain = unicodedata.normalize("NFKD", folded).encode("ascii", "ignore").decode()
     return tuple(re.findall(r"[a-z]+(?:(?<=icd)10|(?<=ipv)[46])?", plain))
 
@@ -110,7 +125,23 @@ def parts_of(name: str) -> tuple[str, ...]:
 @cache
 def kinds_of(name: str) -> tuple[str, ...]:
     """Return what a name says that its column looks like, the likeliest first."""
-    return tuple(kind for kind, words in KINDS.items() if _speaks_of(parts_of(name), words))
+    numbered = speaks_of_persons(name)
+    return tuple(
+        kind
+        for kind, words in KINDS.items()
+        if _speaks_of(parts_of(name), words) or (kind == "identifier" and numbered)
+    )
+
+
+def speaks_of_persons(name: str) -> bool:
+    """Return whether a column is called the person, or the number of one.
+
+    >>> speaks_of_persons("customer_no"), speaks_of_persons("Numéro du client"), speaks_of_persons("patient_weight")
+    (True, True, False)
+    """
+    parts = [part for part in parts_of(name) if part not in ("de", "del", "du", "des", "la", "of")]
+    words = {*parts, *map("".join, pairwise(parts))}
+    return not NUMBERED.isdisjoint(words) or (len(parts) == 1 and parts[0] in PERSONS)
 
 
 @cache

@@ -19,8 +19,9 @@ TRIMMED = "TRIM_SCALE"
 HMAC, HEX_NUMBER, SHIFTED = "SQLANON_HMAC", "SQLANON_HEX_NUMBER", "SQLANON_SHIFTED"
 """The functions of engines that have ``keyed``, which each writes in its own words: the keyed hash of a text from two
 blocks of a key (hexadecimal digits); the number of the first 15 digits of a hash; a date or time so many days later."""
-NORMAL = "SQLANON_NORMAL"
-"""The function of these engines that returns the normal form of a text (``normal_text``), as far as they know it."""
+NORMAL, CASED = "SQLANON_NORMAL", "SQLANON_CASED"
+"""The functions of these engines that return the normal form of a text (``normal_text``), as far as they know it, and
+that with its capitals."""
 
 
 def column(name: str, table: str | None = None) -> exp.Column:
@@ -305,11 +306,15 @@ def _one_of_equals(value: exp.Expr, type_name: str) -> exp.Expr:
     return exp.Anonymous(this=TRIMMED, expressions=[value]) if type_name.upper() == "DECIMAL" else value
 
 
-def normal_text(text: str) -> str:
-    """Return the normal form of a key or a name: in NFKC, in lower case, without blanks at its ends and what no font
-    shows. ``Ministry ``, ``ministry`` and fullwidth letters are one text."""
-    shown = unicodedata.normalize("NFKC", text.translate(blanks())).casefold()
-    return unicodedata.normalize("NFKC", shown).strip()
+def normal_text(text: str, *, cased: bool = False) -> str:
+    """Return the normal form of a key or a name: in NFKC, in lower case (unless ``cased``), without blanks at its ends
+    and what no font shows. ``Ministry ``, ``ministry`` and fullwidth letters are one text."""
+    shown = unicodedata.normalize("NFKC", text.translate(blanks()))
+    return unicodedata.normalize("NFKC", shown if cased else shown.casefold()).strip()
+
+
+JOINERS = (0x034F, *range(0xFE00, 0xFE10))
+"""Characters that no font shows, beside those of the category Cf: the grapheme joiner and variation selectors."""
 
 
 @cache
@@ -317,7 +322,7 @@ def blanks() -> dict[int, str | None]:
     """Return what stands for white space, a blank, and for the characters that no font shows, which is nothing."""
     every = [code for code in range(0xFFFF) if not 0xD800 <= code < 0xE000]
     shown: dict[int, str | None] = {code: " " for code in every if chr(code).isspace()}
-    return shown | {code: None for code in every if unicodedata.category(chr(code)) == "Cf"}
+    return shown | {code: None for code in every if unicodedata.category(chr(code)) == "Cf" or code in JOINERS}
 
 
 @cache

@@ -23,7 +23,7 @@ from sqlanon.interop.formats.safe_xml import NOTHING_RESOLVED
 SCHEMA = Path(__file__).with_name("anon_definition.xsd")
 MOST = 100
 """Faults that are reported; a document with more has one fault that repeats."""
-MANY = Fault("definition", "There are more faults.", "mend these first.")
+MANY = Fault("definition", "There are more faults.", "correct these first.")
 EXACT_LINES = 65534
 """Beyond them libxml2 knows only the line of a text nearby."""
 XS = "{http://www.w3.org/2001/XMLSchema}"

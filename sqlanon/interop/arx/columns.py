@@ -113,7 +113,7 @@ def _rows(file: ProjectFile, project: Project, attribute: ArxAttribute, notes: N
     except HierarchyError as error:
         fault = str(error)
     if fault is not None:
-        notes.note(f"{fault} ARX takes such a hierarchy, sqlanon does not: mend its file before you run the policy.")
+        notes.note(f"{fault} ARX takes such a hierarchy, sqlanon does not: correct its file before you run the policy.")
     return rows
 
 
@@ -160,7 +160,7 @@ def _publishes_mean(attribute: ArxAttribute, k: int, found: Columns, notes: Note
     found.publish[name] = {"as": ["class_mean"]}
     found.types[name] = TYPED[attribute.datatype]
     notes.different(
-        f"Microaggregation of {name!r}: the mean of each class stands in a column of its own ({name}_class_mean), "
+        f"Microaggregation of {name!r}: the mean of each class is in a column of its own ({name}_class_mean), "
         "and is "
         "NULL for a class in which a value is missing. The quality measure looks at its generalization, not at the "
         "error "

@@ -7,8 +7,9 @@ it contains hierarchies.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from string import Template
 
 from sqlglot import exp
@@ -44,11 +45,19 @@ NEIGHBOURS = 8
 """Most nodes that are judged beside the chosen one."""
 
 
+def of_run(name: str, run: str) -> str:
+    """Return the name that a table of ours has in the script of a run, so that no script drops or reads another's."""
+    return f"{names.PREFIX}{run}_{name.removeprefix(names.PREFIX)}" if run else name
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptParts:
     """The parts of the script of a plan, as trees in DuckDB's types.
 
     Attributes:
+        run: what the names of the script's tables hold, a word of its own for each script; empty: nothing.
+        characters: how many the values of one scan have as text, of the columns that are read.
+        records: those that were planned on.
         source: the relation that was planned on.
         source_name: the table that the policy names, as written; None for a file.
         entity: the column with the entity of a record; records without an entity (NULL) are no part of the source.
@@ -67,6 +76,9 @@ class ScriptParts:
         facts: lines about the plan for the head of the script.
     """
 
+    run: str
+    characters: int
+    records: int
     source: exp.Expr
     source_name: str | None
     entity: str | None
@@ -140,7 +152,7 @@ def dialect_script(
         f"sqlanon: the SQL of a policy for {dialect.title}.",
         "For the operator: it holds the texts of hierarchies; it does not travel with the release.",
         *(
-            [f"{STAGED} holds the entity (a person, say) of each record, and is no part of the release."]
+            [f"{of_run(STAGED, parts.run)} holds the entity (a person, say) of each record; it is not released."]
             if parts.staged is not None
             else []
         ),
@@ -148,12 +160,13 @@ def dialect_script(
         "Quasi-identifying values of the table that no hierarchy lists, or that these widths have no room for, have no "
         "row in a lookup, and the JOIN suppresses their records; a sensitive value without a row counts for no class, "
         "but for the audits it does.",
-        f"The audits at the end say whether {RELEASE} meets the policy. They decide, because the table may hold other "
+        f"The audits at the end say whether {of_run(RELEASE, parts.run)} meets the policy: the table may hold other "
         "records than those above. An audit that finds rows fails, which ends the script in most clients "
-        f"({dialect.stops}). Until then the release is nobody's to read; its name is for that time: rename it after.",
-        f"Costs: {_reading(parts)} statements read the table, each {len(parts.types)} of its columns or fewer beside "
-        "those that are kept; the others read tables of its distinct combinations. Let the warehouse estimate one such "
-        "scan.",
+        f"({dialect.stops}).",
+        "Run it in a scratch schema without default grants. When all audits have passed, rename the release and move "
+        "it to its readers.",
+        "The names of its tables belong to this script alone. To run it twice at the same time, write a second script.",
+        _costs(parts),
         *dialect.notes,
         *([f"It loads {', '.join(files)} of {lookups}. {dialect.loads}"] if files else []),
     ]
@@ -168,6 +181,17 @@ def dialect_script(
     return script
 
 
+def _costs(parts: ScriptParts) -> str:
+    """Estimate the bytes that a script reads, as a sentence."""
+    scans, record = _reading(parts), -(-parts.characters // max(parts.records, 1))
+    megabytes = math.ceil(scans * parts.characters / 100_000) / 10
+    return (
+        f"Costs: {scans} statements read the table, the others its distinct combinations. A record has about {record} "
+        f"bytes in the columns that are read (as text, uncompressed), so that a table of {parts.records} records costs "
+        f"about {megabytes} MB at most; the cost grows with the records."
+    )
+
+
 def _reading(parts: ScriptParts) -> int:
     """Return how many statements read the source."""
     queries = [tree for _, tree in (*_encoding(parts), *parts.staged_audits, *parts.audits)]
@@ -177,7 +201,7 @@ def _reading(parts: ScriptParts) -> int:
 
 def lookup_files(parts: ScriptParts) -> dict[str, str]:
     """Return the files that a script with a folder for lookups loads: their names, and their texts."""
-    listed = [ListedRows.of(tree) for _, tree in _encoding(parts)]
+    listed = [_listed(tree, parts.run) for _, tree in _encoding(parts)]
     return {item.name: item.file() for item in listed if item is not None and len(item.rows) > ROWS}
 
 
@@ -188,6 +212,7 @@ class _Writer:
     Attributes:
         source: the relation that was planned on, and ``records`` what stands in its place.
         known: the relations that a statement may read.
+        own: the names of our tables in the script.
         indexed: the indexes that were created.
     """
 
@@ -195,6 +220,7 @@ class _Writer:
     source: exp.Expr
     records: exp.Expr
     known: set[tuple[str, ...]]
+    own: Mapping[str, str]
     indexed: set[str] = field(default_factory=set)
 
     def properties(self, tree: exp.Expr) -> list[exp.Expr]:
@@ -220,10 +246,11 @@ class _Writer:
         """Yield the statements that the dialect has for one; ``properties`` are those of the table that it creates."""
         titled = " ".join(title.split())
         if _lists_rows(tree):
-            yield ScriptStatement(titled, render_rows(tree, self.dialect))
+            into = table(self.own.get(tree.this.name, tree.this.name))
+            yield ScriptStatement(titled, render_rows(exp.Insert(this=into, expression=tree.expression), self.dialect))
             return
         temporary = [exp.TemporaryProperty()] if self.dialect.temporary else []
-        for step, piece in self.dialect.steps(replace_source(tree, self.source, self.records)):
+        for step, piece in self.dialect.steps(replace_source(tree, self.source, self.records, self.own)):
             creates = isinstance(piece, exp.Create)
             if creates and isinstance(piece.this, exp.Table):
                 self.known.add((piece.this.name,))
@@ -267,13 +294,15 @@ def script_statements(
     created: list[exp.Table] = []
     known = {parts_of(wanted)}
     temporary = [exp.TemporaryProperty()] if dialect.temporary else []
-    writer = _Writer(dialect, parts.source, records, known)
+    encoding = list(_encoding(parts))
+    encoded_into = [tree.this.name for _, tree in encoding if isinstance(tree, exp.Create)]
+    own = {name: of_run(name, parts.run) for name in (*encoded_into, RELEASE, STAGED)}
+    writer = _Writer(dialect, parts.source, records, known, own)
     rendered = writer.statements
 
     for position, text in enumerate(dialect.preamble):
         yield ScriptStatement("prepare the session" if not position else "and", text)
-    encoding = list(_encoding(parts))
-    built = [relation for _, tree in encoding for relation in _built(tree, dialect, lookups)]
+    built = [relation for _, tree in encoding for relation in _built(tree, dialect, lookups, parts.run)]
     for relation in [*built, *([table(STAGED)] if parts.staged is not None else []), table(RELEASE)]:
         # what a run that failed has left
         yield from rendered(
@@ -282,9 +311,9 @@ def script_statements(
     last_write = {_relation(tree).name: position for position, (_, tree) in enumerate(encoding)}
     for position, (title, tree) in enumerate(encoding):
         if isinstance(tree, exp.Create):
-            known.add((tree.this.name,))
+            known.add((own[tree.this.name],))
             created.append(tree.this)
-        listed = ListedRows.of(tree)
+        listed = _listed(tree, parts.run)
         if listed is not None:
             yield from writer.listed(title, listed, lookups)
         else:
@@ -301,7 +330,7 @@ def script_statements(
     judged = "; ".join(f"{i}: {node}" for i, node in enumerate(parts.nodes))
     yield from rendered(f"the verdicts of some nodes ({judged})", parts.batch)
     if parts.staged is not None:
-        known.add((STAGED,))
+        known.add((own[STAGED],))
         staged = exp.Create(this=table(STAGED), kind="TABLE", expression=parts.staged.copy())
         created.append(staged.this)
         yield from rendered("the rows of the release, with their entities", staged, *temporary, *dialect.properties)
@@ -312,7 +341,7 @@ def script_statements(
     rows = shuffled_in_parts(parts.release) if dialect.shuffles_in_parts else parts.release.copy()
     release = exp.Create(this=table(RELEASE), kind="TABLE", expression=rows)
     yield from rendered("the release", release, *dialect.release_properties)
-    known.add((RELEASE,))
+    known.add((own[RELEASE],))
     if dialect.analyzes:
         yield from rendered("statistics for the planner", analysis(table(RELEASE)))
     for name, query in parts.audits:
@@ -322,9 +351,15 @@ def script_statements(
             yield from rendered("drop", exp.Drop(tables=[relation.copy()], kind="TABLE", exists=True))
 
 
-def _built(tree: exp.Expr, dialect: Dialect, lookups: str | None) -> Iterator[exp.Expr]:
-    """Yield the tables that a statement of the encoding creates in a script."""
+def _listed(tree: exp.Expr, run: str) -> ListedRows | None:
+    """Return the rows that a statement of the encoding lists, with the name of their table in the script."""
     listed = ListedRows.of(tree)
+    return listed and replace(listed, relation=table(of_run(listed.relation.name, run)))
+
+
+def _built(tree: exp.Expr, dialect: Dialect, lookups: str | None, run: str) -> Iterator[exp.Expr]:
+    """Yield the tables that a statement of the encoding creates in a script."""
+    listed = _listed(tree, run)
     if isinstance(tree, exp.Create):
         yield tree.this.copy()
     if listed is not None and as_file(listed, dialect, lookups):

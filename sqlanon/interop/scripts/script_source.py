@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sqlglot import exp
 
 from sqlanon.core.engines.relation_names import relation_parts, table_reference
@@ -51,12 +53,14 @@ def with_entity(source: exp.Table, entity: str) -> exp.Expr:
     return exp.select("*").from_(source.copy()).where(known).subquery(exp.to_identifier(WITH_ENTITY, quoted=True))
 
 
-def replace_source(tree: exp.Expr, source: exp.Expr, wanted: exp.Expr) -> exp.Expr:
-    """Return a copy of ``tree`` that reads ``wanted`` in place of ``source``."""
+def replace_source(tree: exp.Expr, source: exp.Expr, wanted: exp.Expr, own: Mapping[str, str]) -> exp.Expr:
+    """Return a copy of ``tree`` that reads ``wanted`` in place of ``source``, and ours by their names in ``own``."""
 
     def replaced(node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Table) and is_source(node, source):
             return aliased(wanted, node.alias) if node.alias else wanted.copy()
+        if isinstance(node, exp.Table) and node.name in own:
+            node.set("this", exp.to_identifier(own[node.name], quoted=True))
         return node
 
     return tree.copy().transform(replaced)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import secrets
 from pathlib import Path
 
 from sqlglot import exp
@@ -20,7 +21,7 @@ from sqlanon.core.policy.keyed import KEYED_ROLES
 from sqlanon.core.publish.references import unplaced_audits
 from sqlanon.core.publish.written_rows import release_query
 from sqlanon.core.sqltrees import names
-from sqlanon.core.sqltrees.trees import column, table
+from sqlanon.core.sqltrees.trees import column, named, or_zero, table
 from sqlanon.errors import UnsupportedError
 from sqlanon.interop.scripts.dialect_script import (
     NEIGHBOURS,
@@ -35,7 +36,9 @@ from sqlanon.interop.scripts.dialect_script import (
 from sqlanon.interop.scripts.dialects import dialect_named
 
 
-def script_in(plan: Plan, dialect: str, *, source_table: str | None = None, lookups: str | None = None) -> str:
+def script_in(
+    plan: Plan, dialect: str, *, source_table: str | None = None, lookups: str | None = None, run: str | None = None
+) -> str:
     """Return all SQL of a plan in a dialect (``dialects.DIALECTS``). It is for the operator: it contains hierarchies.
 
     These are the encoding, the verdicts of the chosen node and of its neighbours, the release, and its audits.
@@ -44,13 +47,14 @@ def script_in(plan: Plan, dialect: str, *, source_table: str | None = None, look
         source_table: the name of the source in the warehouse; None: as the policy names it.
         lookups: a folder; lists of more than 500 rows are written there as CSV files, which the script loads. The
             script names it as it is given here.
+        run: what the names of the script's tables hold; None: eight digits that no other script has.
 
     Raises:
         UnsupportedError: the dialect cannot write a statement, a type or a name.
         InputError: no table is named; or a hierarchy has more than 10,000 rows, and there is no folder.
         TargetError: the folder cannot be written.
     """
-    parts = script_parts(plan)
+    parts = script_parts(plan, secrets.token_hex(4) if run is None else run)
     script = dialect_script(parts, dialect_named(dialect), source_table=source_table, lookups=lookups)
     if lookups is not None:
         write_files(Path(lookups), lookup_files(parts))
@@ -108,8 +112,8 @@ def refuse_script(policy: Policy) -> None:
         )
 
 
-def script_parts(plan: Plan) -> ScriptParts:
-    """Return the parts of the script of a plan.
+def script_parts(plan: Plan, run: str = "") -> ScriptParts:
+    """Return the parts of the script of a plan; ``run`` as ``script_in``.
 
     Raises:
         UnsupportedError: see ``refuse_script``.
@@ -125,6 +129,9 @@ def script_parts(plan: Plan) -> ScriptParts:
         staged = plan._release_query(entities=True)
         rows = exp.select(*[column(name) for name in released]).from_(table(STAGED))
     return ScriptParts(
+        run=run,
+        characters=_characters(plan),
+        records=catalog.records,
         source=session.source.relation,
         source_name=plan.policy.table,
         entity=plan.policy.entity,
@@ -149,3 +156,14 @@ def script_parts(plan: Plan) -> ScriptParts:
         ],
         facts=script_facts(catalog, plan.policy.table or plan.source_name),
     )  # fmt: skip
+
+
+def _characters(plan: Plan) -> int:
+    """Count the characters of all values of the columns that a script reads, as text."""
+    read = {item.name for item in plan.policy.columns if item.role != "drop"}
+    if plan.policy.entity is not None:
+        read.add(plan.policy.entity)
+    lengths = [or_zero(exp.Sum(this=exp.Length(this=exp.cast(column(name), "TEXT")))) for name in sorted(read)]
+    query = exp.select(*[named(length, f"length_{i}") for i, length in enumerate(lengths)])
+    rows = plan._session.engine.run("length of the columns", query.from_(plan._session.source.relation.copy()))
+    return sum(int(length) for length in rows[0])

@@ -29,7 +29,7 @@ HELD = (
     "change by a factor of {odds:,.0f} at most (docs/patterns.md)."
 )
 NOT_HELD = (
-    "Records are recoded locally, and none is held back (hold: 0): whoever knows or guesses the order of the nodes "
+    "Records are recoded locally, and none is held back (hold: 0): anyone who knows or guesses the order of the nodes "
     "learns from a record's own node that those before it failed for it (refinement attack). Full domain, the "
     "default, is not open to this."
 )
@@ -41,8 +41,8 @@ SEED_BITS = 128
 GUESSED_BITS = 64
 """Bits of a given seed below which it is warned that it may be guessed."""
 SHORT = (
-    "The seed of the policy is short. Which records were held back follows from it, so that whoever guesses it undoes "
-    "that: leave transformation.seed out, and another one is drawn for each release."
+    "The seed of the policy is short. Which records were held back follows from it, so that anyone who guesses it "
+    "undoes that: leave transformation.seed out, and another one is drawn for each release."
 )
 SINGLE_SHARE = 0.25
 """The search for the single node may take this share of a time limit, and more only until it has found one; a large

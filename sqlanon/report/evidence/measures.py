@@ -19,8 +19,8 @@ from sqlanon.report.summary import RunSummary
 from sqlanon.report.wording import figure, share
 
 LEFT_OUT = (
-    "Records of the source with a NULL in a quasi-identifier take no part (NULL match basic; the paper on what was "
-    "published counts them). The figures say nothing of them."
+    "Records of the source with a NULL in a quasi-identifier take no part (NULL match basic; manifest.md counts "
+    "them). The figures say nothing of them."
 )
 """What a recipient reads before the figures if records are excluded: the same whatever their number."""
 RATIOS = ("total_variation", "total_variation_published", "wasserstein", "wasserstein_published")

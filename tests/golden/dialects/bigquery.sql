@@ -3,40 +3,42 @@
 -- The widths of the codes were measured on the 240 records of people: 0 of them excluded for a NULL, 0 with a value that no hierarchy lists.
 -- Distinct values by column, and by level of the quasi-identifiers: city 5 > 3 > 1; age 47 > 7 > 5 > 1; seen 125 > 6 > 4 > 2 > 1; zip 3 > 3 > 1 > 1; order 3 > 2 > 1; disease 4.
 -- Quasi-identifying values of the table that no hierarchy lists, or that these widths have no room for, have no row in a lookup, and the JOIN suppresses their records; a sensitive value without a row counts for no class, but for the audits it does.
--- The audits at the end say whether sqlanon_release meets the policy. They decide, because the table may hold other records than those above. An audit that finds rows fails, which ends the script in most clients (see that yours does). Until then the release is nobody's to read; its name is for that time: rename it after.
--- Costs: 5 statements read the table, each 6 of its columns or fewer beside those that are kept; the others read tables of its distinct combinations. Let the warehouse estimate one such scan.
+-- The audits at the end say whether sqlanon_0a1b2c3d_release meets the policy: the table may hold other records than those above. An audit that finds rows fails, which ends the script in most clients (see that yours does).
+-- Run it in a scratch schema without default grants. When all audits have passed, rename the release and move it to its readers.
+-- The names of its tables belong to this script alone. To run it twice at the same time, write a second script.
+-- Costs: 5 statements read the table, the others its distinct combinations. A record has about 27 bytes in the columns that are read (as text, uncompressed), so that a table of 240 records costs about 0.1 MB at most; the cost grows with the records.
 -- Run it as one script (a multi-statement query): its tables are temporary. The release is not, and goes into the default dataset of the query, which must be set.
 -- The rows of the release are shuffled in random parts, which many workers sort side by side; BigQuery keeps no order of stored rows.
 
 -- 1. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_values`;
+DROP TABLE IF EXISTS `sqlanon_0a1b2c3d_values`;
 
 -- 2. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_listed`;
+DROP TABLE IF EXISTS `sqlanon_0a1b2c3d_listed`;
 
 -- 3. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_branches`;
+DROP TABLE IF EXISTS `sqlanon_0a1b2c3d_branches`;
 
 -- 4. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_lookup`;
+DROP TABLE IF EXISTS `sqlanon_0a1b2c3d_lookup`;
 
 -- 5. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_overall_0`;
+DROP TABLE IF EXISTS `sqlanon_0a1b2c3d_overall_0`;
 
 -- 6. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_masks`;
+DROP TABLE IF EXISTS `sqlanon_0a1b2c3d_masks`;
 
 -- 7. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_leaf`;
+DROP TABLE IF EXISTS `sqlanon_0a1b2c3d_leaf`;
 
 -- 8. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_base`;
+DROP TABLE IF EXISTS `sqlanon_0a1b2c3d_base`;
 
 -- 9. drop what is left of an earlier run
-DROP TABLE IF EXISTS `sqlanon_release`;
+DROP TABLE IF EXISTS `sqlanon_0a1b2c3d_release`;
 
 -- 10. distinct values
-CREATE TEMPORARY TABLE `sqlanon_values` AS
+CREATE TEMPORARY TABLE `sqlanon_0a1b2c3d_values` AS
 SELECT
   CAST(0 AS INT64) AS `attribute`,
   CAST(`city` AS STRING) AS `value`,
@@ -98,7 +100,7 @@ GROUP BY
   CAST(`disease` AS STRING);
 
 -- 11. load hierarchies
-CREATE TEMPORARY TABLE `sqlanon_listed` (
+CREATE TEMPORARY TABLE `sqlanon_0a1b2c3d_listed` (
   `attribute` INT64,
   `level_0` STRING,
   `level_1` STRING,
@@ -109,7 +111,7 @@ CREATE TEMPORARY TABLE `sqlanon_listed` (
 );
 
 -- 12. load hierarchies
-INSERT INTO `sqlanon_listed`
+INSERT INTO `sqlanon_0a1b2c3d_listed`
 VALUES
   (0, 'Graz', 'south', '*', NULL, NULL, 0),
   (0, 'O\'Hara\\', 'south', '*', NULL, NULL, 1),
@@ -117,7 +119,7 @@ VALUES
   (0, '', 'north', '*', NULL, NULL, 3);
 
 -- 13. build hierarchies
-INSERT INTO `sqlanon_listed`
+INSERT INTO `sqlanon_0a1b2c3d_listed`
 SELECT
   CAST(1 AS INT64) AS `attribute`,
   `value` AS `level_0`,
@@ -230,7 +232,7 @@ SELECT
   CASE WHEN `raw_1` IS NULL THEN NULL ELSE '*' END AS `level_3`,
   CAST(NULL AS STRING) AS `level_4`,
   CAST(NULL AS INT64) AS `place`
-FROM `sqlanon_values`
+FROM `sqlanon_0a1b2c3d_values`
 WHERE
   `attribute` = 1 AND NOT `value` IS NULL
 UNION ALL
@@ -262,7 +264,7 @@ SELECT
   END AS `level_3`,
   CASE WHEN `raw_2` IS NULL THEN NULL ELSE '*' END AS `level_4`,
   CAST(NULL AS INT64) AS `place`
-FROM `sqlanon_values`
+FROM `sqlanon_0a1b2c3d_values`
 WHERE
   `attribute` = 2 AND NOT `value` IS NULL
 UNION ALL
@@ -274,7 +276,7 @@ SELECT
   CASE WHEN `value` IS NULL THEN NULL ELSE '*' END AS `level_3`,
   CAST(NULL AS STRING) AS `level_4`,
   CAST(NULL AS INT64) AS `place`
-FROM `sqlanon_values`
+FROM `sqlanon_0a1b2c3d_values`
 WHERE
   `attribute` = 3 AND NOT `value` IS NULL
 UNION ALL
@@ -286,7 +288,7 @@ SELECT
   CAST(NULL AS STRING) AS `level_3`,
   CAST(NULL AS STRING) AS `level_4`,
   CAST(NULL AS INT64) AS `place`
-FROM `sqlanon_values`
+FROM `sqlanon_0a1b2c3d_values`
 WHERE
   `attribute` = 4 AND NOT `value` IS NULL
 UNION ALL
@@ -298,12 +300,12 @@ SELECT
   CAST(NULL AS STRING) AS `level_3`,
   CAST(NULL AS STRING) AS `level_4`,
   CAST(NULL AS INT64) AS `place`
-FROM `sqlanon_values`
+FROM `sqlanon_0a1b2c3d_values`
 WHERE
   `attribute` = 5 AND NOT `value` IS NULL;
 
 -- 14. branches
-CREATE TEMPORARY TABLE `sqlanon_branches` AS
+CREATE TEMPORARY TABLE `sqlanon_0a1b2c3d_branches` AS
 SELECT
   *,
   DENSE_RANK() OVER (
@@ -549,7 +551,7 @@ FROM (
       END
     END AS INT64) AS `leaves_4`,
     CASE WHEN `v`.`value` IS NULL OR NOT `h`.`is_listed` IS NULL THEN 1 ELSE 0 END AS `covered`
-  FROM `sqlanon_values` AS `v`
+  FROM `sqlanon_0a1b2c3d_values` AS `v`
   LEFT JOIN (
     SELECT
       `attribute`,
@@ -590,7 +592,7 @@ FROM (
         ELSE COUNT(*) OVER (PARTITION BY `attribute`, `level_4`)
       END AS `leaves_4`,
       1 AS `is_listed`
-    FROM `sqlanon_listed`
+    FROM `sqlanon_0a1b2c3d_listed`
   ) AS `h`
     ON `v`.`attribute` = `h`.`attribute`
     AND (
@@ -604,7 +606,7 @@ FROM (
 ) AS `joined`;
 
 -- 15. lookup
-CREATE TEMPORARY TABLE `sqlanon_lookup` AS
+CREATE TEMPORARY TABLE `sqlanon_0a1b2c3d_lookup` AS
 SELECT
   `attribute`,
   `value`,
@@ -727,7 +729,7 @@ SELECT
       ELSE 0
     END
   ) AS `key_0`
-FROM `sqlanon_branches`
+FROM `sqlanon_0a1b2c3d_branches`
 WHERE
   `branch_0` < CASE
     WHEN (
@@ -799,7 +801,7 @@ WHERE
   );
 
 -- 16. overall
-CREATE TEMPORARY TABLE `sqlanon_overall_0` AS
+CREATE TEMPORARY TABLE `sqlanon_0a1b2c3d_overall_0` AS
 SELECT
   *,
   (
@@ -838,8 +840,8 @@ FROM (
               `v`.`value` IS NULL
             ), `v`.`value`
           ) AS `place`
-        FROM `sqlanon_values` AS `v`
-        JOIN `sqlanon_lookup` AS `sqlanon_lookup_5`
+        FROM `sqlanon_0a1b2c3d_values` AS `v`
+        JOIN `sqlanon_0a1b2c3d_lookup` AS `sqlanon_lookup_5`
           ON `sqlanon_lookup_5`.`attribute` = 5
           AND (
             COALESCE(`v`.`value`, '') = COALESCE(`sqlanon_lookup_5`.`value`, '')
@@ -857,7 +859,7 @@ FROM (
 ) AS `measured`;
 
 -- 17. load masks
-CREATE TEMPORARY TABLE `sqlanon_masks` (
+CREATE TEMPORARY TABLE `sqlanon_0a1b2c3d_masks` (
   `attribute` INT64,
   `level` INT64,
   `digit` STRING,
@@ -865,7 +867,7 @@ CREATE TEMPORARY TABLE `sqlanon_masks` (
 );
 
 -- 18. load masks
-INSERT INTO `sqlanon_masks`
+INSERT INTO `sqlanon_0a1b2c3d_masks`
 VALUES
   (0, 0, '0', 7),
   (0, 1, '1', 6),
@@ -888,7 +890,7 @@ VALUES
   (4, 2, '2', 0);
 
 -- 19. leaf
-CREATE TEMPORARY TABLE `sqlanon_leaf` AS
+CREATE TEMPORARY TABLE `sqlanon_0a1b2c3d_leaf` AS
 SELECT
   `m`.`attribute`,
   `m`.`level`,
@@ -1112,8 +1114,8 @@ SELECT
       END
     ) - MAX(`l`.`leaves_4`)
   END AS INT64) AS `cost_4`
-FROM `sqlanon_lookup` AS `l`
-JOIN `sqlanon_masks` AS `m`
+FROM `sqlanon_0a1b2c3d_lookup` AS `l`
+JOIN `sqlanon_0a1b2c3d_masks` AS `m`
   ON `l`.`attribute` = `m`.`attribute`
 WHERE
   `l`.`covered` = 1
@@ -1123,12 +1125,12 @@ GROUP BY
   `l`.`key_0` & `m`.`mask_0`;
 
 -- 20. base
-CREATE TEMPORARY TABLE `sqlanon_base` AS
+CREATE TEMPORARY TABLE `sqlanon_0a1b2c3d_base` AS
 SELECT
   `sqlanon_lookup_0`.`key_0` | `sqlanon_lookup_1`.`key_0` | `sqlanon_lookup_2`.`key_0` | `sqlanon_lookup_3`.`key_0` | `sqlanon_lookup_4`.`key_0` | `sqlanon_lookup_5`.`key_0` AS `key_0`,
   CAST(COUNT(*) AS INT64) AS `n`
 FROM `people` AS `source`
-LEFT JOIN `sqlanon_lookup` AS `sqlanon_lookup_0`
+LEFT JOIN `sqlanon_0a1b2c3d_lookup` AS `sqlanon_lookup_0`
   ON `sqlanon_lookup_0`.`attribute` = 0
   AND (
     COALESCE(CAST(`source`.`city` AS STRING), '') = COALESCE(`sqlanon_lookup_0`.`value`, '')
@@ -1138,7 +1140,7 @@ LEFT JOIN `sqlanon_lookup` AS `sqlanon_lookup_0`
       `sqlanon_lookup_0`.`value` IS NULL
     )
   )
-LEFT JOIN `sqlanon_lookup` AS `sqlanon_lookup_1`
+LEFT JOIN `sqlanon_0a1b2c3d_lookup` AS `sqlanon_lookup_1`
   ON `sqlanon_lookup_1`.`attribute` = 1
   AND (
     COALESCE(CAST(`source`.`age` AS STRING), '') = COALESCE(`sqlanon_lookup_1`.`value`, '')
@@ -1148,7 +1150,7 @@ LEFT JOIN `sqlanon_lookup` AS `sqlanon_lookup_1`
       `sqlanon_lookup_1`.`value` IS NULL
     )
   )
-LEFT JOIN `sqlanon_lookup` AS `sqlanon_lookup_2`
+LEFT JOIN `sqlanon_0a1b2c3d_lookup` AS `sqlanon_lookup_2`
   ON `sqlanon_lookup_2`.`attribute` = 2
   AND (
     COALESCE(CAST(`source`.`seen` AS STRING), '') = COALESCE(`sqlanon_lookup_2`.`value`, '')
@@ -1158,7 +1160,7 @@ LEFT JOIN `sqlanon_lookup` AS `sqlanon_lookup_2`
       `sqlanon_lookup_2`.`value` IS NULL
     )
   )
-LEFT JOIN `sqlanon_lookup` AS `sqlanon_lookup_3`
+LEFT JOIN `sqlanon_0a1b2c3d_lookup` AS `sqlanon_lookup_3`
   ON `sqlanon_lookup_3`.`attribute` = 3
   AND (
     COALESCE(CAST(`source`.`zip` AS STRING), '') = COALESCE(`sqlanon_lookup_3`.`value`, '')
@@ -1168,7 +1170,7 @@ LEFT JOIN `sqlanon_lookup` AS `sqlanon_lookup_3`
       `sqlanon_lookup_3`.`value` IS NULL
     )
   )
-LEFT JOIN `sqlanon_lookup` AS `sqlanon_lookup_4`
+LEFT JOIN `sqlanon_0a1b2c3d_lookup` AS `sqlanon_lookup_4`
   ON `sqlanon_lookup_4`.`attribute` = 4
   AND (
     COALESCE(CAST(`source`.`order` AS STRING), '') = COALESCE(`sqlanon_lookup_4`.`value`, '')
@@ -1178,7 +1180,7 @@ LEFT JOIN `sqlanon_lookup` AS `sqlanon_lookup_4`
       `sqlanon_lookup_4`.`value` IS NULL
     )
   )
-LEFT JOIN `sqlanon_lookup` AS `sqlanon_lookup_5`
+LEFT JOIN `sqlanon_0a1b2c3d_lookup` AS `sqlanon_lookup_5`
   ON `sqlanon_lookup_5`.`attribute` = 5
   AND (
     COALESCE(CAST(`source`.`disease` AS STRING), '') = COALESCE(`sqlanon_lookup_5`.`value`, '')
@@ -1207,7 +1209,7 @@ FROM `people`;
 -- 22. records that were encoded
 SELECT
   CAST(COALESCE(SUM(`n`), 0) AS INT64) AS `encoded`
-FROM `sqlanon_base`;
+FROM `sqlanon_0a1b2c3d_base`;
 
 -- 23. the verdicts of some nodes (0: city=1, age=3, seen=4, zip=0, order=1; 1: city=0, age=3, seen=4, zip=0, order=1; 2: city=2, age=3, seen=4, zip=0, order=1; 3: city=1, age=2, seen=4, zip=0, order=1; 4: city=1, age=3, seen=3, zip=0, order=1; 5: city=1, age=3, seen=4, zip=1, order=1; 6: city=1, age=3, seen=4, zip=0, order=0; 7: city=1, age=3, seen=4, zip=0, order=2)
 WITH `nodes` AS (
@@ -1263,7 +1265,7 @@ WITH `nodes` AS (
     `nodes`.`node`,
     `grain`.`key_0` & `nodes`.`mask_0` AS `key_0`,
     CAST(COALESCE(SUM(`grain`.`n`), 0) AS INT64) AS `n`
-  FROM `sqlanon_base` AS `grain`
+  FROM `sqlanon_0a1b2c3d_base` AS `grain`
   CROSS JOIN `nodes`
   WHERE
     `nodes`.`arm` = 0
@@ -1333,7 +1335,7 @@ WITH `nodes` AS (
     FROM `histogram_0` AS `histogram`
     JOIN `classes` AS `classes`
       USING (`node`, `key_0`)
-    JOIN `sqlanon_overall_0` AS `overall`
+    JOIN `sqlanon_0a1b2c3d_overall_0` AS `overall`
       ON `overall`.`value` = `histogram`.`value`
     GROUP BY
       `node`,
@@ -1417,7 +1419,7 @@ WITH `nodes` AS (
     `masks`.`level`,
     `masks`.`mask_0`
   FROM `nodes`
-  JOIN `sqlanon_masks` AS `masks`
+  JOIN `sqlanon_0a1b2c3d_masks` AS `masks`
     ON SUBSTRING(`nodes`.`levels`, `masks`.`attribute` + 1, 1) = `masks`.`digit`
 ), `failing` AS (
   SELECT
@@ -1461,7 +1463,7 @@ SELECT
   CAST(COALESCE(SUM(`failing`.`min_suppressed` * `leaf`.`cost_3`), 0) AS INT64) AS `min_cost_3`,
   CAST(COALESCE(SUM(`failing`.`min_suppressed` * `leaf`.`cost_4`), 0) AS INT64) AS `min_cost_4`
 FROM `failing`
-JOIN `sqlanon_leaf` AS `leaf`
+JOIN `sqlanon_0a1b2c3d_leaf` AS `leaf`
   ON `failing`.`attribute` = `leaf`.`attribute`
   AND `failing`.`level` = `leaf`.`level`
   AND (
@@ -1472,7 +1474,7 @@ GROUP BY
   `failing`.`attribute`;
 
 -- 24. the release
-CREATE TABLE `sqlanon_release` AS
+CREATE TABLE `sqlanon_0a1b2c3d_release` AS
 SELECT
   `city`,
   `age`,
@@ -1539,7 +1541,7 @@ FROM (
                 `sqlanon_lookup_0`.`key_0` | `sqlanon_lookup_1`.`key_0` | `sqlanon_lookup_2`.`key_0` | `sqlanon_lookup_3`.`key_0` | `sqlanon_lookup_4`.`key_0`
               ) & 5767174 AS `key_0`
             FROM `people` AS `source`
-            LEFT JOIN `sqlanon_lookup` AS `sqlanon_lookup_0`
+            LEFT JOIN `sqlanon_0a1b2c3d_lookup` AS `sqlanon_lookup_0`
               ON `sqlanon_lookup_0`.`attribute` = 0
               AND (
                 COALESCE(CAST(`source`.`city` AS STRING), '') = COALESCE(`sqlanon_lookup_0`.`value`, '')
@@ -1549,7 +1551,7 @@ FROM (
                   `sqlanon_lookup_0`.`value` IS NULL
                 )
               )
-            LEFT JOIN `sqlanon_lookup` AS `sqlanon_lookup_1`
+            LEFT JOIN `sqlanon_0a1b2c3d_lookup` AS `sqlanon_lookup_1`
               ON `sqlanon_lookup_1`.`attribute` = 1
               AND (
                 COALESCE(CAST(`source`.`age` AS STRING), '') = COALESCE(`sqlanon_lookup_1`.`value`, '')
@@ -1559,7 +1561,7 @@ FROM (
                   `sqlanon_lookup_1`.`value` IS NULL
                 )
               )
-            LEFT JOIN `sqlanon_lookup` AS `sqlanon_lookup_2`
+            LEFT JOIN `sqlanon_0a1b2c3d_lookup` AS `sqlanon_lookup_2`
               ON `sqlanon_lookup_2`.`attribute` = 2
               AND (
                 COALESCE(CAST(`source`.`seen` AS STRING), '') = COALESCE(`sqlanon_lookup_2`.`value`, '')
@@ -1569,7 +1571,7 @@ FROM (
                   `sqlanon_lookup_2`.`value` IS NULL
                 )
               )
-            LEFT JOIN `sqlanon_lookup` AS `sqlanon_lookup_3`
+            LEFT JOIN `sqlanon_0a1b2c3d_lookup` AS `sqlanon_lookup_3`
               ON `sqlanon_lookup_3`.`attribute` = 3
               AND (
                 COALESCE(CAST(`source`.`zip` AS STRING), '') = COALESCE(`sqlanon_lookup_3`.`value`, '')
@@ -1579,7 +1581,7 @@ FROM (
                   `sqlanon_lookup_3`.`value` IS NULL
                 )
               )
-            LEFT JOIN `sqlanon_lookup` AS `sqlanon_lookup_4`
+            LEFT JOIN `sqlanon_0a1b2c3d_lookup` AS `sqlanon_lookup_4`
               ON `sqlanon_lookup_4`.`attribute` = 4
               AND (
                 COALESCE(CAST(`source`.`order` AS STRING), '') = COALESCE(`sqlanon_lookup_4`.`value`, '')
@@ -1601,7 +1603,7 @@ FROM (
               CAST(0 AS INT64) AS `node`,
               `key_0` & CAST(30932998 AS INT64) AS `key_0`,
               CAST(COALESCE(SUM(`n`), 0) AS INT64) AS `n`
-            FROM `sqlanon_base`
+            FROM `sqlanon_0a1b2c3d_base`
             GROUP BY
               2
           ), `classes` AS (
@@ -1667,7 +1669,7 @@ FROM (
               FROM `histogram_0` AS `histogram`
               JOIN `classes` AS `classes`
                 USING (`node`, `key_0`)
-              JOIN `sqlanon_overall_0` AS `overall`
+              JOIN `sqlanon_0a1b2c3d_overall_0` AS `overall`
                 ON `overall`.`value` = `histogram`.`value`
               GROUP BY
                 `node`,
@@ -1751,7 +1753,7 @@ WHERE
 -- 25. audit row_count: no row, if the table is the one that was planned on
 SELECT
   COUNT(*) AS `rows_found`
-FROM `sqlanon_release` AS `release`
+FROM `sqlanon_0a1b2c3d_release` AS `release`
 HAVING
   COUNT(*) <> 226;
 
@@ -1761,7 +1763,7 @@ SELECT
 FROM (
 SELECT
   COUNT(*) AS `records`
-FROM `sqlanon_release` AS `release`
+FROM `sqlanon_0a1b2c3d_release` AS `release`
 GROUP BY
   `release`.`city`,
   `release`.`age`,
@@ -1778,7 +1780,7 @@ SELECT
 FROM (
 SELECT
   COUNT(*) AS `records`
-FROM `sqlanon_release` AS `release`
+FROM `sqlanon_0a1b2c3d_release` AS `release`
 GROUP BY
   `release`.`city`,
   `release`.`age`,
@@ -1816,7 +1818,7 @@ FROM (
       CAST(`disease` AS STRING) AS `sqlanon_value`,
       COUNT(*) AS `sqlanon_count`,
       SUM(COUNT(*)) OVER (PARTITION BY `city`, `age`, `seen`, `zip`, `order`) AS `sqlanon_size`
-    FROM `sqlanon_release` AS `release`
+    FROM `sqlanon_0a1b2c3d_release` AS `release`
     GROUP BY
       `city`,
       `age`,
@@ -1870,7 +1872,7 @@ FROM (
   SELECT
     CAST(`city` AS STRING) AS `sqlanon_value`,
     COUNT(*) AS `sqlanon_records`
-  FROM `sqlanon_release` AS `release`
+  FROM `sqlanon_0a1b2c3d_release` AS `release`
   GROUP BY
     CAST(`city` AS STRING)
 ) AS `released`
@@ -1884,7 +1886,7 @@ LEFT JOIN (
     FROM (
       SELECT
         *
-      FROM `sqlanon_lookup`
+      FROM `sqlanon_0a1b2c3d_lookup`
       WHERE
         `attribute` = 0
     ) AS `sqlanon_lookup_0`
@@ -1912,7 +1914,7 @@ FROM (
   SELECT
     CAST(`age` AS STRING) AS `sqlanon_value`,
     COUNT(*) AS `sqlanon_records`
-  FROM `sqlanon_release` AS `release`
+  FROM `sqlanon_0a1b2c3d_release` AS `release`
   GROUP BY
     CAST(`age` AS STRING)
 ) AS `released`
@@ -1926,7 +1928,7 @@ LEFT JOIN (
     FROM (
       SELECT
         *
-      FROM `sqlanon_lookup`
+      FROM `sqlanon_0a1b2c3d_lookup`
       WHERE
         `attribute` = 1
     ) AS `sqlanon_lookup_1`
@@ -1954,7 +1956,7 @@ FROM (
   SELECT
     CAST(`seen` AS STRING) AS `sqlanon_value`,
     COUNT(*) AS `sqlanon_records`
-  FROM `sqlanon_release` AS `release`
+  FROM `sqlanon_0a1b2c3d_release` AS `release`
   GROUP BY
     CAST(`seen` AS STRING)
 ) AS `released`
@@ -1968,7 +1970,7 @@ LEFT JOIN (
     FROM (
       SELECT
         *
-      FROM `sqlanon_lookup`
+      FROM `sqlanon_0a1b2c3d_lookup`
       WHERE
         `attribute` = 2
     ) AS `sqlanon_lookup_2`
@@ -1996,7 +1998,7 @@ FROM (
   SELECT
     CAST(`zip` AS STRING) AS `sqlanon_value`,
     COUNT(*) AS `sqlanon_records`
-  FROM `sqlanon_release` AS `release`
+  FROM `sqlanon_0a1b2c3d_release` AS `release`
   GROUP BY
     CAST(`zip` AS STRING)
 ) AS `released`
@@ -2010,7 +2012,7 @@ LEFT JOIN (
     FROM (
       SELECT
         *
-      FROM `sqlanon_lookup`
+      FROM `sqlanon_0a1b2c3d_lookup`
       WHERE
         `attribute` = 3
     ) AS `sqlanon_lookup_3`
@@ -2038,7 +2040,7 @@ FROM (
   SELECT
     CAST(`order` AS STRING) AS `sqlanon_value`,
     COUNT(*) AS `sqlanon_records`
-  FROM `sqlanon_release` AS `release`
+  FROM `sqlanon_0a1b2c3d_release` AS `release`
   GROUP BY
     CAST(`order` AS STRING)
 ) AS `released`
@@ -2052,7 +2054,7 @@ LEFT JOIN (
     FROM (
       SELECT
         *
-      FROM `sqlanon_lookup`
+      FROM `sqlanon_0a1b2c3d_lookup`
       WHERE
         `attribute` = 4
     ) AS `sqlanon_lookup_4`

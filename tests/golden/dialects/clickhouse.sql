@@ -3,8 +3,10 @@
 -- The widths of the codes were measured on the 240 records of people: 0 of them excluded for a NULL, 0 with a value that no hierarchy lists.
 -- Distinct values by column, and by level of the quasi-identifiers: city 5 > 3 > 1; age 47 > 7 > 5 > 1; seen 125 > 6 > 4 > 2 > 1; zip 3 > 3 > 1 > 1; order 3 > 2 > 1; disease 4.
 -- Quasi-identifying values of the table that no hierarchy lists, or that these widths have no room for, have no row in a lookup, and the JOIN suppresses their records; a sensitive value without a row counts for no class, but for the audits it does.
--- The audits at the end say whether sqlanon_release meets the policy. They decide, because the table may hold other records than those above. An audit that finds rows fails, which ends the script in most clients (see that yours does). Until then the release is nobody's to read; its name is for that time: rename it after.
--- Costs: 5 statements read the table, each 6 of its columns or fewer beside those that are kept; the others read tables of its distinct combinations. Let the warehouse estimate one such scan.
+-- The audits at the end say whether sqlanon_0a1b2c3d_release meets the policy: the table may hold other records than those above. An audit that finds rows fails, which ends the script in most clients (see that yours does).
+-- Run it in a scratch schema without default grants. When all audits have passed, rename the release and move it to its readers.
+-- The names of its tables belong to this script alone. To run it twice at the same time, write a second script.
+-- Costs: 5 statements read the table, the others its distinct combinations. A record has about 27 bytes in the columns that are read (as text, uncompressed), so that a table of 240 records costs about 0.1 MB at most; the cost grows with the records.
 -- Run it in one session: its tables are temporary, and its settings decide that a LEFT JOIN gives NULL and that a name is a column before it is an alias.
 -- A date before 1970 needs the type Date32.
 
@@ -15,34 +17,34 @@ SET join_use_nulls = 1;
 SET prefer_column_name_to_alias = 1;
 
 -- 3. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_values";
+DROP TABLE IF EXISTS "sqlanon_0a1b2c3d_values";
 
 -- 4. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_listed";
+DROP TABLE IF EXISTS "sqlanon_0a1b2c3d_listed";
 
 -- 5. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_branches";
+DROP TABLE IF EXISTS "sqlanon_0a1b2c3d_branches";
 
 -- 6. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_lookup";
+DROP TABLE IF EXISTS "sqlanon_0a1b2c3d_lookup";
 
 -- 7. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_overall_0";
+DROP TABLE IF EXISTS "sqlanon_0a1b2c3d_overall_0";
 
 -- 8. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_masks";
+DROP TABLE IF EXISTS "sqlanon_0a1b2c3d_masks";
 
 -- 9. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_leaf";
+DROP TABLE IF EXISTS "sqlanon_0a1b2c3d_leaf";
 
 -- 10. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_base";
+DROP TABLE IF EXISTS "sqlanon_0a1b2c3d_base";
 
 -- 11. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_release";
+DROP TABLE IF EXISTS "sqlanon_0a1b2c3d_release";
 
 -- 12. distinct values
-CREATE TEMPORARY TABLE "sqlanon_values"
+CREATE TEMPORARY TABLE "sqlanon_0a1b2c3d_values"
 ENGINE=Memory AS
 SELECT
   CAST(0 AS Nullable(Int64)) AS "attribute",
@@ -105,7 +107,7 @@ GROUP BY
   CAST("disease" AS Nullable(String));
 
 -- 13. load hierarchies
-CREATE TEMPORARY TABLE "sqlanon_listed" (
+CREATE TEMPORARY TABLE "sqlanon_0a1b2c3d_listed" (
   "attribute" Nullable(Int64),
   "level_0" Nullable(String),
   "level_1" Nullable(String),
@@ -117,7 +119,7 @@ CREATE TEMPORARY TABLE "sqlanon_listed" (
 ENGINE=Memory;
 
 -- 14. load hierarchies
-INSERT INTO "sqlanon_listed"
+INSERT INTO "sqlanon_0a1b2c3d_listed"
 VALUES
   (0, 'Graz', 'south', '*', NULL, NULL, 0),
   (0, 'O''Hara\\', 'south', '*', NULL, NULL, 1),
@@ -125,7 +127,7 @@ VALUES
   (0, '', 'north', '*', NULL, NULL, 3);
 
 -- 15. build hierarchies
-INSERT INTO "sqlanon_listed"
+INSERT INTO "sqlanon_0a1b2c3d_listed"
 SELECT
   CAST(1 AS Nullable(Int64)) AS "attribute",
   "value" AS "level_0",
@@ -222,7 +224,7 @@ SELECT
   CASE WHEN "raw_1" IS NULL THEN NULL ELSE '*' END AS "level_3",
   CAST(NULL AS Nullable(String)) AS "level_4",
   CAST(NULL AS Nullable(Int64)) AS "place"
-FROM "sqlanon_values"
+FROM "sqlanon_0a1b2c3d_values"
 WHERE
   "attribute" = 1 AND NOT (
     "value" IS NULL
@@ -260,7 +262,7 @@ SELECT
   END AS "level_3",
   CASE WHEN "raw_2" IS NULL THEN NULL ELSE '*' END AS "level_4",
   CAST(NULL AS Nullable(Int64)) AS "place"
-FROM "sqlanon_values"
+FROM "sqlanon_0a1b2c3d_values"
 WHERE
   "attribute" = 2 AND NOT (
     "value" IS NULL
@@ -274,7 +276,7 @@ SELECT
   CASE WHEN "value" IS NULL THEN NULL ELSE '*' END AS "level_3",
   CAST(NULL AS Nullable(String)) AS "level_4",
   CAST(NULL AS Nullable(Int64)) AS "place"
-FROM "sqlanon_values"
+FROM "sqlanon_0a1b2c3d_values"
 WHERE
   "attribute" = 3 AND NOT (
     "value" IS NULL
@@ -288,7 +290,7 @@ SELECT
   CAST(NULL AS Nullable(String)) AS "level_3",
   CAST(NULL AS Nullable(String)) AS "level_4",
   CAST(NULL AS Nullable(Int64)) AS "place"
-FROM "sqlanon_values"
+FROM "sqlanon_0a1b2c3d_values"
 WHERE
   "attribute" = 4 AND NOT (
     "value" IS NULL
@@ -302,14 +304,14 @@ SELECT
   CAST(NULL AS Nullable(String)) AS "level_3",
   CAST(NULL AS Nullable(String)) AS "level_4",
   CAST(NULL AS Nullable(Int64)) AS "place"
-FROM "sqlanon_values"
+FROM "sqlanon_0a1b2c3d_values"
 WHERE
   "attribute" = 5 AND NOT (
     "value" IS NULL
   );
 
 -- 16. branches
-CREATE TEMPORARY TABLE "sqlanon_branches"
+CREATE TEMPORARY TABLE "sqlanon_0a1b2c3d_branches"
 ENGINE=Memory AS
 SELECT
   *,
@@ -556,7 +558,7 @@ FROM (
     CASE WHEN "v"."value" IS NULL OR NOT (
       "h"."is_listed" IS NULL
     ) THEN 1 ELSE 0 END AS "covered"
-  FROM "sqlanon_values" AS "v"
+  FROM "sqlanon_0a1b2c3d_values" AS "v"
   LEFT JOIN (
     SELECT
       "attribute",
@@ -597,14 +599,14 @@ FROM (
         ELSE COUNT(*) OVER (PARTITION BY "attribute", "level_4")
       END AS "leaves_4",
       1 AS "is_listed"
-    FROM "sqlanon_listed"
+    FROM "sqlanon_0a1b2c3d_listed"
   ) AS "h"
     ON "v"."attribute" = "h"."attribute"
     AND "v"."value" IS NOT DISTINCT FROM "h"."level_0"
 ) AS "joined";
 
 -- 17. lookup
-CREATE TEMPORARY TABLE "sqlanon_lookup"
+CREATE TEMPORARY TABLE "sqlanon_0a1b2c3d_lookup"
 ENGINE=Memory AS
 SELECT
   "attribute",
@@ -725,7 +727,7 @@ SELECT
       ELSE 0
     END
   ) AS "key_0"
-FROM "sqlanon_branches"
+FROM "sqlanon_0a1b2c3d_branches"
 WHERE
   "branch_0" < CASE
     WHEN (
@@ -797,7 +799,7 @@ WHERE
   );
 
 -- 18. overall
-CREATE TEMPORARY TABLE "sqlanon_overall_0"
+CREATE TEMPORARY TABLE "sqlanon_0a1b2c3d_overall_0"
 ENGINE=Memory AS
 SELECT
   *,
@@ -827,8 +829,8 @@ FROM (
           bitAnd("sqlanon_lookup_5"."key_0", 25165824) AS "value",
           "v"."n" AS "records",
           ROW_NUMBER() OVER (ORDER BY "v"."value" IS NULL, "v"."value", "v"."value") AS "place"
-        FROM "sqlanon_values" AS "v"
-        JOIN "sqlanon_lookup" AS "sqlanon_lookup_5"
+        FROM "sqlanon_0a1b2c3d_values" AS "v"
+        JOIN "sqlanon_0a1b2c3d_lookup" AS "sqlanon_lookup_5"
           ON "sqlanon_lookup_5"."attribute" = 5
           AND "v"."value" IS NOT DISTINCT FROM "sqlanon_lookup_5"."value"
         WHERE
@@ -839,7 +841,7 @@ FROM (
 ) AS "measured";
 
 -- 19. load masks
-CREATE TEMPORARY TABLE "sqlanon_masks" (
+CREATE TEMPORARY TABLE "sqlanon_0a1b2c3d_masks" (
   "attribute" Nullable(Int64),
   "level" Nullable(Int64),
   "digit" Nullable(String),
@@ -848,7 +850,7 @@ CREATE TEMPORARY TABLE "sqlanon_masks" (
 ENGINE=Memory;
 
 -- 20. load masks
-INSERT INTO "sqlanon_masks"
+INSERT INTO "sqlanon_0a1b2c3d_masks"
 VALUES
   (0, 0, '0', 7),
   (0, 1, '1', 6),
@@ -871,7 +873,7 @@ VALUES
   (4, 2, '2', 0);
 
 -- 21. leaf
-CREATE TEMPORARY TABLE "sqlanon_leaf"
+CREATE TEMPORARY TABLE "sqlanon_0a1b2c3d_leaf"
 ENGINE=Memory AS
 SELECT
   "m"."attribute" AS "attribute",
@@ -1096,8 +1098,8 @@ SELECT
       END
     ) - MAX("l"."leaves_4")
   END AS Nullable(Int64)) AS "cost_4"
-FROM "sqlanon_lookup" AS "l"
-JOIN "sqlanon_masks" AS "m"
+FROM "sqlanon_0a1b2c3d_lookup" AS "l"
+JOIN "sqlanon_0a1b2c3d_masks" AS "m"
   ON "l"."attribute" = "m"."attribute"
 WHERE
   "l"."covered" = 1
@@ -1107,7 +1109,7 @@ GROUP BY
   bitAnd("l"."key_0", "m"."mask_0");
 
 -- 22. base
-CREATE TEMPORARY TABLE "sqlanon_base"
+CREATE TEMPORARY TABLE "sqlanon_0a1b2c3d_base"
 ENGINE=Memory AS
 SELECT
   bitOr(
@@ -1125,22 +1127,22 @@ SELECT
   ) AS "key_0",
   CAST(COUNT(*) AS Nullable(Int64)) AS "n"
 FROM "people" AS "source"
-LEFT JOIN "sqlanon_lookup" AS "sqlanon_lookup_0"
+LEFT JOIN "sqlanon_0a1b2c3d_lookup" AS "sqlanon_lookup_0"
   ON "sqlanon_lookup_0"."attribute" = 0
   AND CAST("source"."city" AS Nullable(String)) IS NOT DISTINCT FROM "sqlanon_lookup_0"."value"
-LEFT JOIN "sqlanon_lookup" AS "sqlanon_lookup_1"
+LEFT JOIN "sqlanon_0a1b2c3d_lookup" AS "sqlanon_lookup_1"
   ON "sqlanon_lookup_1"."attribute" = 1
   AND CAST("source"."age" AS Nullable(String)) IS NOT DISTINCT FROM "sqlanon_lookup_1"."value"
-LEFT JOIN "sqlanon_lookup" AS "sqlanon_lookup_2"
+LEFT JOIN "sqlanon_0a1b2c3d_lookup" AS "sqlanon_lookup_2"
   ON "sqlanon_lookup_2"."attribute" = 2
   AND CAST("source"."seen" AS Nullable(String)) IS NOT DISTINCT FROM "sqlanon_lookup_2"."value"
-LEFT JOIN "sqlanon_lookup" AS "sqlanon_lookup_3"
+LEFT JOIN "sqlanon_0a1b2c3d_lookup" AS "sqlanon_lookup_3"
   ON "sqlanon_lookup_3"."attribute" = 3
   AND CAST("source"."zip" AS Nullable(String)) IS NOT DISTINCT FROM "sqlanon_lookup_3"."value"
-LEFT JOIN "sqlanon_lookup" AS "sqlanon_lookup_4"
+LEFT JOIN "sqlanon_0a1b2c3d_lookup" AS "sqlanon_lookup_4"
   ON "sqlanon_lookup_4"."attribute" = 4
   AND CAST("source"."order" AS Nullable(String)) IS NOT DISTINCT FROM "sqlanon_lookup_4"."value"
-LEFT JOIN "sqlanon_lookup" AS "sqlanon_lookup_5"
+LEFT JOIN "sqlanon_0a1b2c3d_lookup" AS "sqlanon_lookup_5"
   ON "sqlanon_lookup_5"."attribute" = 5
   AND CAST("source"."disease" AS Nullable(String)) IS NOT DISTINCT FROM "sqlanon_lookup_5"."value"
 WHERE
@@ -1174,7 +1176,7 @@ FROM "people";
 -- 24. records that were encoded
 SELECT
   CAST(COALESCE(SUM("n"), 0) AS Nullable(Int64)) AS "encoded"
-FROM "sqlanon_base";
+FROM "sqlanon_0a1b2c3d_base";
 
 -- 25. the verdicts of some nodes (0: city=1, age=3, seen=4, zip=0, order=1; 1: city=0, age=3, seen=4, zip=0, order=1; 2: city=2, age=3, seen=4, zip=0, order=1; 3: city=1, age=2, seen=4, zip=0, order=1; 4: city=1, age=3, seen=3, zip=0, order=1; 5: city=1, age=3, seen=4, zip=1, order=1; 6: city=1, age=3, seen=4, zip=0, order=0; 7: city=1, age=3, seen=4, zip=0, order=2)
 WITH "nodes" AS (
@@ -1230,7 +1232,7 @@ WITH "nodes" AS (
     "nodes"."node" AS "node",
     bitAnd("grain"."key_0", "nodes"."mask_0") AS "key_0",
     CAST(COALESCE(SUM("grain"."n"), 0) AS Nullable(Int64)) AS "n"
-  FROM "sqlanon_base" AS "grain"
+  FROM "sqlanon_0a1b2c3d_base" AS "grain"
   CROSS JOIN "nodes"
   WHERE
     "nodes"."arm" = 0
@@ -1294,7 +1296,7 @@ WITH "nodes" AS (
     FROM "histogram_0" AS "histogram"
     JOIN "classes" AS "classes"
       USING ("node", "key_0")
-    JOIN "sqlanon_overall_0" AS "overall"
+    JOIN "sqlanon_0a1b2c3d_overall_0" AS "overall"
       ON "overall"."value" = "histogram"."value"
     GROUP BY
       "node",
@@ -1355,7 +1357,7 @@ WITH "nodes" AS (
     "masks"."level" AS "level",
     "masks"."mask_0" AS "mask_0"
   FROM "nodes"
-  JOIN "sqlanon_masks" AS "masks"
+  JOIN "sqlanon_0a1b2c3d_masks" AS "masks"
     ON SUBSTRING("nodes"."levels", "masks"."attribute" + 1, 1) = "masks"."digit"
 ), "failing" AS (
   SELECT
@@ -1399,7 +1401,7 @@ SELECT
   CAST(COALESCE(SUM("failing"."min_suppressed" * "leaf"."cost_3"), 0) AS Nullable(Int64)) AS "min_cost_3",
   CAST(COALESCE(SUM("failing"."min_suppressed" * "leaf"."cost_4"), 0) AS Nullable(Int64)) AS "min_cost_4"
 FROM "failing"
-JOIN "sqlanon_leaf" AS "leaf"
+JOIN "sqlanon_0a1b2c3d_leaf" AS "leaf"
   ON "failing"."attribute" = "leaf"."attribute"
   AND "failing"."level" = "leaf"."level"
   AND (
@@ -1410,7 +1412,7 @@ GROUP BY
   "failing"."attribute";
 
 -- 26. the release
-CREATE TABLE "sqlanon_release"
+CREATE TABLE "sqlanon_0a1b2c3d_release"
 ENGINE=MergeTree
 ORDER BY tuple() AS
 SELECT
@@ -1454,19 +1456,19 @@ FROM (
           5767174
         ) AS "key_0"
       FROM "people" AS "source"
-      LEFT JOIN "sqlanon_lookup" AS "sqlanon_lookup_0"
+      LEFT JOIN "sqlanon_0a1b2c3d_lookup" AS "sqlanon_lookup_0"
         ON "sqlanon_lookup_0"."attribute" = 0
         AND CAST("source"."city" AS Nullable(String)) IS NOT DISTINCT FROM "sqlanon_lookup_0"."value"
-      LEFT JOIN "sqlanon_lookup" AS "sqlanon_lookup_1"
+      LEFT JOIN "sqlanon_0a1b2c3d_lookup" AS "sqlanon_lookup_1"
         ON "sqlanon_lookup_1"."attribute" = 1
         AND CAST("source"."age" AS Nullable(String)) IS NOT DISTINCT FROM "sqlanon_lookup_1"."value"
-      LEFT JOIN "sqlanon_lookup" AS "sqlanon_lookup_2"
+      LEFT JOIN "sqlanon_0a1b2c3d_lookup" AS "sqlanon_lookup_2"
         ON "sqlanon_lookup_2"."attribute" = 2
         AND CAST("source"."seen" AS Nullable(String)) IS NOT DISTINCT FROM "sqlanon_lookup_2"."value"
-      LEFT JOIN "sqlanon_lookup" AS "sqlanon_lookup_3"
+      LEFT JOIN "sqlanon_0a1b2c3d_lookup" AS "sqlanon_lookup_3"
         ON "sqlanon_lookup_3"."attribute" = 3
         AND CAST("source"."zip" AS Nullable(String)) IS NOT DISTINCT FROM "sqlanon_lookup_3"."value"
-      LEFT JOIN "sqlanon_lookup" AS "sqlanon_lookup_4"
+      LEFT JOIN "sqlanon_0a1b2c3d_lookup" AS "sqlanon_lookup_4"
         ON "sqlanon_lookup_4"."attribute" = 4
         AND CAST("source"."order" AS Nullable(String)) IS NOT DISTINCT FROM "sqlanon_lookup_4"."value"
       WHERE
@@ -1481,7 +1483,7 @@ FROM (
         CAST(0 AS Nullable(Int64)) AS "node",
         bitAnd("key_0", CAST(30932998 AS Nullable(Int64))) AS "key_0",
         CAST(COALESCE(SUM("n"), 0) AS Nullable(Int64)) AS "n"
-      FROM "sqlanon_base"
+      FROM "sqlanon_0a1b2c3d_base"
       GROUP BY
         2
     ), "classes" AS (
@@ -1541,7 +1543,7 @@ FROM (
         FROM "histogram_0" AS "histogram"
         JOIN "classes" AS "classes"
           USING ("node", "key_0")
-        JOIN "sqlanon_overall_0" AS "overall"
+        JOIN "sqlanon_0a1b2c3d_overall_0" AS "overall"
           ON "overall"."value" = "histogram"."value"
         GROUP BY
           "node",
@@ -1599,7 +1601,7 @@ ORDER BY
 -- 27. audit row_count: no row, if the table is the one that was planned on
 SELECT
   COUNT(*) AS "rows_found"
-FROM "sqlanon_release" AS "release"
+FROM "sqlanon_0a1b2c3d_release" AS "release"
 HAVING
   COUNT(*) <> 226;
 
@@ -1609,7 +1611,7 @@ SELECT
 FROM (
 SELECT
   COUNT(*) AS "records"
-FROM "sqlanon_release" AS "release"
+FROM "sqlanon_0a1b2c3d_release" AS "release"
 GROUP BY
   "release"."city",
   "release"."age",
@@ -1626,7 +1628,7 @@ SELECT
 FROM (
 SELECT
   COUNT(*) AS "records"
-FROM "sqlanon_release" AS "release"
+FROM "sqlanon_0a1b2c3d_release" AS "release"
 GROUP BY
   "release"."city",
   "release"."age",
@@ -1664,7 +1666,7 @@ FROM (
       CAST("disease" AS Nullable(String)) AS "sqlanon_value",
       COUNT(*) AS "sqlanon_count",
       SUM(COUNT(*)) OVER (PARTITION BY "city", "age", "seen", "zip", "order") AS "sqlanon_size"
-    FROM "sqlanon_release" AS "release"
+    FROM "sqlanon_0a1b2c3d_release" AS "release"
     GROUP BY
       "city",
       "age",
@@ -1711,7 +1713,7 @@ FROM (
   SELECT
     CAST("city" AS Nullable(String)) AS "sqlanon_value",
     COUNT(*) AS "sqlanon_records"
-  FROM "sqlanon_release" AS "release"
+  FROM "sqlanon_0a1b2c3d_release" AS "release"
   GROUP BY
     CAST("city" AS Nullable(String))
 ) AS "released"
@@ -1725,7 +1727,7 @@ LEFT JOIN (
     FROM (
       SELECT
         *
-      FROM "sqlanon_lookup"
+      FROM "sqlanon_0a1b2c3d_lookup"
       WHERE
         "attribute" = 0
     ) AS "sqlanon_lookup_0"
@@ -1746,7 +1748,7 @@ FROM (
   SELECT
     CAST("age" AS Nullable(String)) AS "sqlanon_value",
     COUNT(*) AS "sqlanon_records"
-  FROM "sqlanon_release" AS "release"
+  FROM "sqlanon_0a1b2c3d_release" AS "release"
   GROUP BY
     CAST("age" AS Nullable(String))
 ) AS "released"
@@ -1760,7 +1762,7 @@ LEFT JOIN (
     FROM (
       SELECT
         *
-      FROM "sqlanon_lookup"
+      FROM "sqlanon_0a1b2c3d_lookup"
       WHERE
         "attribute" = 1
     ) AS "sqlanon_lookup_1"
@@ -1781,7 +1783,7 @@ FROM (
   SELECT
     CAST("seen" AS Nullable(String)) AS "sqlanon_value",
     COUNT(*) AS "sqlanon_records"
-  FROM "sqlanon_release" AS "release"
+  FROM "sqlanon_0a1b2c3d_release" AS "release"
   GROUP BY
     CAST("seen" AS Nullable(String))
 ) AS "released"
@@ -1795,7 +1797,7 @@ LEFT JOIN (
     FROM (
       SELECT
         *
-      FROM "sqlanon_lookup"
+      FROM "sqlanon_0a1b2c3d_lookup"
       WHERE
         "attribute" = 2
     ) AS "sqlanon_lookup_2"
@@ -1816,7 +1818,7 @@ FROM (
   SELECT
     CAST("zip" AS Nullable(String)) AS "sqlanon_value",
     COUNT(*) AS "sqlanon_records"
-  FROM "sqlanon_release" AS "release"
+  FROM "sqlanon_0a1b2c3d_release" AS "release"
   GROUP BY
     CAST("zip" AS Nullable(String))
 ) AS "released"
@@ -1830,7 +1832,7 @@ LEFT JOIN (
     FROM (
       SELECT
         *
-      FROM "sqlanon_lookup"
+      FROM "sqlanon_0a1b2c3d_lookup"
       WHERE
         "attribute" = 3
     ) AS "sqlanon_lookup_3"
@@ -1851,7 +1853,7 @@ FROM (
   SELECT
     CAST("order" AS Nullable(String)) AS "sqlanon_value",
     COUNT(*) AS "sqlanon_records"
-  FROM "sqlanon_release" AS "release"
+  FROM "sqlanon_0a1b2c3d_release" AS "release"
   GROUP BY
     CAST("order" AS Nullable(String))
 ) AS "released"
@@ -1865,7 +1867,7 @@ LEFT JOIN (
     FROM (
       SELECT
         *
-      FROM "sqlanon_lookup"
+      FROM "sqlanon_0a1b2c3d_lookup"
       WHERE
         "attribute" = 4
     ) AS "sqlanon_lookup_4"

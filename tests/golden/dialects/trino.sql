@@ -3,42 +3,43 @@
 -- The widths of the codes were measured on the 240 records of people: 0 of them excluded for a NULL, 0 with a value that no hierarchy lists.
 -- Distinct values by column, and by level of the quasi-identifiers: city 5 > 3 > 1; age 47 > 7 > 5 > 1; seen 125 > 6 > 4 > 2 > 1; zip 3 > 3 > 1 > 1; order 3 > 2 > 1; disease 4.
 -- Quasi-identifying values of the table that no hierarchy lists, or that these widths have no room for, have no row in a lookup, and the JOIN suppresses their records; a sensitive value without a row counts for no class, but for the audits it does.
--- The audits at the end say whether sqlanon_release meets the policy. They decide, because the table may hold other records than those above. An audit that finds rows fails, which ends the script in most clients (see that yours does). Until then the release is nobody's to read; its name is for that time: rename it after.
--- Costs: 5 statements read the table, each 6 of its columns or fewer beside those that are kept; the others read tables of its distinct combinations. Let the warehouse estimate one such scan.
--- Trino has no temporary tables: those of the script are ordinary ones of the current schema, dropped at the end. Two runs at once need two schemas, and the connector must be able to write.
--- Run it in a schema of its own that grants nobody anything: the tables hold values of the source, and stay where an audit ends the script. Move the release out after the audits.
+-- The audits at the end say whether sqlanon_0a1b2c3d_release meets the policy: the table may hold other records than those above. An audit that finds rows fails, which ends the script in most clients (see that yours does).
+-- Run it in a scratch schema without default grants. When all audits have passed, rename the release and move it to its readers.
+-- The names of its tables belong to this script alone. To run it twice at the same time, write a second script.
+-- Costs: 5 statements read the table, the others its distinct combinations. A record has about 27 bytes in the columns that are read (as text, uncompressed), so that a table of 240 records costs about 0.1 MB at most; the cost grows with the records.
+-- Trino has no temporary tables: those of the script are ordinary ones of the current schema, dropped at the end, and the connector must be able to write. They hold values of the source, and stay where an audit ends the script: run the statements that drop them.
 -- Trino folds names to small letters, quoted ones too.
 -- The rows of the release are shuffled in random parts: Trino leaves out the ORDER BY of a CREATE TABLE.
 
 -- 1. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_values";
+DROP TABLE IF EXISTS "sqlanon_0a1b2c3d_values";
 
 -- 2. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_listed";
+DROP TABLE IF EXISTS "sqlanon_0a1b2c3d_listed";
 
 -- 3. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_branches";
+DROP TABLE IF EXISTS "sqlanon_0a1b2c3d_branches";
 
 -- 4. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_lookup";
+DROP TABLE IF EXISTS "sqlanon_0a1b2c3d_lookup";
 
 -- 5. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_overall_0";
+DROP TABLE IF EXISTS "sqlanon_0a1b2c3d_overall_0";
 
 -- 6. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_masks";
+DROP TABLE IF EXISTS "sqlanon_0a1b2c3d_masks";
 
 -- 7. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_leaf";
+DROP TABLE IF EXISTS "sqlanon_0a1b2c3d_leaf";
 
 -- 8. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_base";
+DROP TABLE IF EXISTS "sqlanon_0a1b2c3d_base";
 
 -- 9. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_release";
+DROP TABLE IF EXISTS "sqlanon_0a1b2c3d_release";
 
 -- 10. distinct values
-CREATE TABLE "sqlanon_values" AS
+CREATE TABLE "sqlanon_0a1b2c3d_values" AS
 SELECT
   CAST(0 AS BIGINT) AS "attribute",
   CAST("city" AS VARCHAR) AS "value",
@@ -100,7 +101,7 @@ GROUP BY
   CAST("disease" AS VARCHAR);
 
 -- 11. load hierarchies
-CREATE TABLE "sqlanon_listed" (
+CREATE TABLE "sqlanon_0a1b2c3d_listed" (
   "attribute" BIGINT,
   "level_0" VARCHAR,
   "level_1" VARCHAR,
@@ -111,7 +112,7 @@ CREATE TABLE "sqlanon_listed" (
 );
 
 -- 12. load hierarchies
-INSERT INTO "sqlanon_listed"
+INSERT INTO "sqlanon_0a1b2c3d_listed"
 VALUES
   (0, 'Graz', 'south', '*', NULL, NULL, 0),
   (0, 'O''Hara\', 'south', '*', NULL, NULL, 1),
@@ -119,7 +120,7 @@ VALUES
   (0, '', 'north', '*', NULL, NULL, 3);
 
 -- 13. build hierarchies
-INSERT INTO "sqlanon_listed"
+INSERT INTO "sqlanon_0a1b2c3d_listed"
 SELECT
   CAST(1 AS BIGINT) AS "attribute",
   "value" AS "level_0",
@@ -304,7 +305,7 @@ SELECT
   CASE WHEN "raw_1" IS NULL THEN NULL ELSE '*' END AS "level_3",
   CAST(NULL AS VARCHAR) AS "level_4",
   CAST(NULL AS BIGINT) AS "place"
-FROM "sqlanon_values"
+FROM "sqlanon_0a1b2c3d_values"
 WHERE
   "attribute" = 1 AND NOT "value" IS NULL
 UNION ALL
@@ -343,7 +344,7 @@ SELECT
   END AS "level_3",
   CASE WHEN "raw_2" IS NULL THEN NULL ELSE '*' END AS "level_4",
   CAST(NULL AS BIGINT) AS "place"
-FROM "sqlanon_values"
+FROM "sqlanon_0a1b2c3d_values"
 WHERE
   "attribute" = 2 AND NOT "value" IS NULL
 UNION ALL
@@ -355,7 +356,7 @@ SELECT
   CASE WHEN "value" IS NULL THEN NULL ELSE '*' END AS "level_3",
   CAST(NULL AS VARCHAR) AS "level_4",
   CAST(NULL AS BIGINT) AS "place"
-FROM "sqlanon_values"
+FROM "sqlanon_0a1b2c3d_values"
 WHERE
   "attribute" = 3 AND NOT "value" IS NULL
 UNION ALL
@@ -367,7 +368,7 @@ SELECT
   CAST(NULL AS VARCHAR) AS "level_3",
   CAST(NULL AS VARCHAR) AS "level_4",
   CAST(NULL AS BIGINT) AS "place"
-FROM "sqlanon_values"
+FROM "sqlanon_0a1b2c3d_values"
 WHERE
   "attribute" = 4 AND NOT "value" IS NULL
 UNION ALL
@@ -379,12 +380,12 @@ SELECT
   CAST(NULL AS VARCHAR) AS "level_3",
   CAST(NULL AS VARCHAR) AS "level_4",
   CAST(NULL AS BIGINT) AS "place"
-FROM "sqlanon_values"
+FROM "sqlanon_0a1b2c3d_values"
 WHERE
   "attribute" = 5 AND NOT "value" IS NULL;
 
 -- 14. branches
-CREATE TABLE "sqlanon_branches" AS
+CREATE TABLE "sqlanon_0a1b2c3d_branches" AS
 SELECT
   *,
   DENSE_RANK() OVER (PARTITION BY "attribute", "covered", "level_1" ORDER BY "level_0") - 1 AS "branch_0",
@@ -608,7 +609,7 @@ FROM (
       END
     END AS BIGINT) AS "leaves_4",
     CASE WHEN "v"."value" IS NULL OR NOT "h"."is_listed" IS NULL THEN 1 ELSE 0 END AS "covered"
-  FROM "sqlanon_values" AS "v"
+  FROM "sqlanon_0a1b2c3d_values" AS "v"
   LEFT JOIN (
     SELECT
       "attribute",
@@ -649,7 +650,7 @@ FROM (
         ELSE COUNT(*) OVER (PARTITION BY "attribute", "level_4")
       END AS "leaves_4",
       1 AS "is_listed"
-    FROM "sqlanon_listed"
+    FROM "sqlanon_0a1b2c3d_listed"
   ) AS "h"
     ON "v"."attribute" = "h"."attribute"
     AND (
@@ -663,7 +664,7 @@ FROM (
 ) AS "joined";
 
 -- 15. lookup
-CREATE TABLE "sqlanon_lookup" AS
+CREATE TABLE "sqlanon_0a1b2c3d_lookup" AS
 SELECT
   "attribute",
   "value",
@@ -780,7 +781,7 @@ SELECT
       ELSE 0
     END
   ) AS "key_0"
-FROM "sqlanon_branches"
+FROM "sqlanon_0a1b2c3d_branches"
 WHERE
   "branch_0" < CASE
     WHEN (
@@ -852,7 +853,7 @@ WHERE
   );
 
 -- 16. overall
-CREATE TABLE "sqlanon_overall_0" AS
+CREATE TABLE "sqlanon_0a1b2c3d_overall_0" AS
 SELECT
   *,
   (
@@ -881,8 +882,8 @@ FROM (
           BITWISE_AND("sqlanon_lookup_5"."key_0", 25165824) AS "value",
           "v"."n" AS "records",
           ROW_NUMBER() OVER (ORDER BY "v"."value" IS NULL, "v"."value", "v"."value") AS "place"
-        FROM "sqlanon_values" AS "v"
-        JOIN "sqlanon_lookup" AS "sqlanon_lookup_5"
+        FROM "sqlanon_0a1b2c3d_values" AS "v"
+        JOIN "sqlanon_0a1b2c3d_lookup" AS "sqlanon_lookup_5"
           ON "sqlanon_lookup_5"."attribute" = 5
           AND (
             COALESCE("v"."value", '') = COALESCE("sqlanon_lookup_5"."value", '')
@@ -900,7 +901,7 @@ FROM (
 ) AS "measured";
 
 -- 17. load masks
-CREATE TABLE "sqlanon_masks" (
+CREATE TABLE "sqlanon_0a1b2c3d_masks" (
   "attribute" BIGINT,
   "level" BIGINT,
   "digit" VARCHAR,
@@ -908,7 +909,7 @@ CREATE TABLE "sqlanon_masks" (
 );
 
 -- 18. load masks
-INSERT INTO "sqlanon_masks"
+INSERT INTO "sqlanon_0a1b2c3d_masks"
 VALUES
   (0, 0, '0', 7),
   (0, 1, '1', 6),
@@ -931,7 +932,7 @@ VALUES
   (4, 2, '2', 0);
 
 -- 19. leaf
-CREATE TABLE "sqlanon_leaf" AS
+CREATE TABLE "sqlanon_0a1b2c3d_leaf" AS
 SELECT
   "m"."attribute",
   "m"."level",
@@ -1155,8 +1156,8 @@ SELECT
       END
     ) - MAX("l"."leaves_4")
   END AS BIGINT) AS "cost_4"
-FROM "sqlanon_lookup" AS "l"
-JOIN "sqlanon_masks" AS "m"
+FROM "sqlanon_0a1b2c3d_lookup" AS "l"
+JOIN "sqlanon_0a1b2c3d_masks" AS "m"
   ON "l"."attribute" = "m"."attribute"
 WHERE
   "l"."covered" = 1
@@ -1166,7 +1167,7 @@ GROUP BY
   BITWISE_AND("l"."key_0", "m"."mask_0");
 
 -- 20. base
-CREATE TABLE "sqlanon_base" AS
+CREATE TABLE "sqlanon_0a1b2c3d_base" AS
 SELECT
   BITWISE_OR(
     BITWISE_OR(
@@ -1183,7 +1184,7 @@ SELECT
   ) AS "key_0",
   CAST(COUNT(*) AS BIGINT) AS "n"
 FROM "people" AS "source"
-LEFT JOIN "sqlanon_lookup" AS "sqlanon_lookup_0"
+LEFT JOIN "sqlanon_0a1b2c3d_lookup" AS "sqlanon_lookup_0"
   ON "sqlanon_lookup_0"."attribute" = 0
   AND (
     COALESCE(CAST("source"."city" AS VARCHAR), '') = COALESCE("sqlanon_lookup_0"."value", '')
@@ -1193,7 +1194,7 @@ LEFT JOIN "sqlanon_lookup" AS "sqlanon_lookup_0"
       "sqlanon_lookup_0"."value" IS NULL
     )
   )
-LEFT JOIN "sqlanon_lookup" AS "sqlanon_lookup_1"
+LEFT JOIN "sqlanon_0a1b2c3d_lookup" AS "sqlanon_lookup_1"
   ON "sqlanon_lookup_1"."attribute" = 1
   AND (
     COALESCE(CAST("source"."age" AS VARCHAR), '') = COALESCE("sqlanon_lookup_1"."value", '')
@@ -1203,7 +1204,7 @@ LEFT JOIN "sqlanon_lookup" AS "sqlanon_lookup_1"
       "sqlanon_lookup_1"."value" IS NULL
     )
   )
-LEFT JOIN "sqlanon_lookup" AS "sqlanon_lookup_2"
+LEFT JOIN "sqlanon_0a1b2c3d_lookup" AS "sqlanon_lookup_2"
   ON "sqlanon_lookup_2"."attribute" = 2
   AND (
     COALESCE(CAST("source"."seen" AS VARCHAR), '') = COALESCE("sqlanon_lookup_2"."value", '')
@@ -1213,7 +1214,7 @@ LEFT JOIN "sqlanon_lookup" AS "sqlanon_lookup_2"
       "sqlanon_lookup_2"."value" IS NULL
     )
   )
-LEFT JOIN "sqlanon_lookup" AS "sqlanon_lookup_3"
+LEFT JOIN "sqlanon_0a1b2c3d_lookup" AS "sqlanon_lookup_3"
   ON "sqlanon_lookup_3"."attribute" = 3
   AND (
     COALESCE(CAST("source"."zip" AS VARCHAR), '') = COALESCE("sqlanon_lookup_3"."value", '')
@@ -1223,7 +1224,7 @@ LEFT JOIN "sqlanon_lookup" AS "sqlanon_lookup_3"
       "sqlanon_lookup_3"."value" IS NULL
     )
   )
-LEFT JOIN "sqlanon_lookup" AS "sqlanon_lookup_4"
+LEFT JOIN "sqlanon_0a1b2c3d_lookup" AS "sqlanon_lookup_4"
   ON "sqlanon_lookup_4"."attribute" = 4
   AND (
     COALESCE(CAST("source"."order" AS VARCHAR), '') = COALESCE("sqlanon_lookup_4"."value", '')
@@ -1233,7 +1234,7 @@ LEFT JOIN "sqlanon_lookup" AS "sqlanon_lookup_4"
       "sqlanon_lookup_4"."value" IS NULL
     )
   )
-LEFT JOIN "sqlanon_lookup" AS "sqlanon_lookup_5"
+LEFT JOIN "sqlanon_0a1b2c3d_lookup" AS "sqlanon_lookup_5"
   ON "sqlanon_lookup_5"."attribute" = 5
   AND (
     COALESCE(CAST("source"."disease" AS VARCHAR), '') = COALESCE("sqlanon_lookup_5"."value", '')
@@ -1274,7 +1275,7 @@ FROM "people";
 -- 22. records that were encoded
 SELECT
   CAST(COALESCE(SUM("n"), 0) AS BIGINT) AS "encoded"
-FROM "sqlanon_base";
+FROM "sqlanon_0a1b2c3d_base";
 
 -- 23. the verdicts of some nodes (0: city=1, age=3, seen=4, zip=0, order=1; 1: city=0, age=3, seen=4, zip=0, order=1; 2: city=2, age=3, seen=4, zip=0, order=1; 3: city=1, age=2, seen=4, zip=0, order=1; 4: city=1, age=3, seen=3, zip=0, order=1; 5: city=1, age=3, seen=4, zip=1, order=1; 6: city=1, age=3, seen=4, zip=0, order=0; 7: city=1, age=3, seen=4, zip=0, order=2)
 WITH "nodes" AS (
@@ -1330,7 +1331,7 @@ WITH "nodes" AS (
     "nodes"."node",
     BITWISE_AND("grain"."key_0", "nodes"."mask_0") AS "key_0",
     CAST(COALESCE(SUM("grain"."n"), 0) AS BIGINT) AS "n"
-  FROM "sqlanon_base" AS "grain"
+  FROM "sqlanon_0a1b2c3d_base" AS "grain"
   CROSS JOIN "nodes"
   WHERE
     "nodes"."arm" = 0
@@ -1400,7 +1401,7 @@ WITH "nodes" AS (
     FROM "histogram_0" AS "histogram"
     JOIN "classes" AS "classes"
       USING ("node", "key_0")
-    JOIN "sqlanon_overall_0" AS "overall"
+    JOIN "sqlanon_0a1b2c3d_overall_0" AS "overall"
       ON "overall"."value" = "histogram"."value"
     GROUP BY
       "node",
@@ -1484,7 +1485,7 @@ WITH "nodes" AS (
     "masks"."level",
     "masks"."mask_0"
   FROM "nodes"
-  JOIN "sqlanon_masks" AS "masks"
+  JOIN "sqlanon_0a1b2c3d_masks" AS "masks"
     ON SUBSTR("nodes"."levels", "masks"."attribute" + 1, 1) = "masks"."digit"
 ), "failing" AS (
   SELECT
@@ -1528,7 +1529,7 @@ SELECT
   CAST(COALESCE(SUM("failing"."min_suppressed" * "leaf"."cost_3"), 0) AS BIGINT) AS "min_cost_3",
   CAST(COALESCE(SUM("failing"."min_suppressed" * "leaf"."cost_4"), 0) AS BIGINT) AS "min_cost_4"
 FROM "failing"
-JOIN "sqlanon_leaf" AS "leaf"
+JOIN "sqlanon_0a1b2c3d_leaf" AS "leaf"
   ON "failing"."attribute" = "leaf"."attribute"
   AND "failing"."level" = "leaf"."level"
   AND (
@@ -1539,7 +1540,7 @@ GROUP BY
   "failing"."attribute";
 
 -- 24. the release
-CREATE TABLE "sqlanon_release" AS
+CREATE TABLE "sqlanon_0a1b2c3d_release" AS
 SELECT
   "city",
   "age",
@@ -1611,7 +1612,7 @@ FROM (
                 5767174
               ) AS "key_0"
             FROM "people" AS "source"
-            LEFT JOIN "sqlanon_lookup" AS "sqlanon_lookup_0"
+            LEFT JOIN "sqlanon_0a1b2c3d_lookup" AS "sqlanon_lookup_0"
               ON "sqlanon_lookup_0"."attribute" = 0
               AND (
                 COALESCE(CAST("source"."city" AS VARCHAR), '') = COALESCE("sqlanon_lookup_0"."value", '')
@@ -1621,7 +1622,7 @@ FROM (
                   "sqlanon_lookup_0"."value" IS NULL
                 )
               )
-            LEFT JOIN "sqlanon_lookup" AS "sqlanon_lookup_1"
+            LEFT JOIN "sqlanon_0a1b2c3d_lookup" AS "sqlanon_lookup_1"
               ON "sqlanon_lookup_1"."attribute" = 1
               AND (
                 COALESCE(CAST("source"."age" AS VARCHAR), '') = COALESCE("sqlanon_lookup_1"."value", '')
@@ -1631,7 +1632,7 @@ FROM (
                   "sqlanon_lookup_1"."value" IS NULL
                 )
               )
-            LEFT JOIN "sqlanon_lookup" AS "sqlanon_lookup_2"
+            LEFT JOIN "sqlanon_0a1b2c3d_lookup" AS "sqlanon_lookup_2"
               ON "sqlanon_lookup_2"."attribute" = 2
               AND (
                 COALESCE(CAST("source"."seen" AS VARCHAR), '') = COALESCE("sqlanon_lookup_2"."value", '')
@@ -1641,7 +1642,7 @@ FROM (
                   "sqlanon_lookup_2"."value" IS NULL
                 )
               )
-            LEFT JOIN "sqlanon_lookup" AS "sqlanon_lookup_3"
+            LEFT JOIN "sqlanon_0a1b2c3d_lookup" AS "sqlanon_lookup_3"
               ON "sqlanon_lookup_3"."attribute" = 3
               AND (
                 COALESCE(CAST("source"."zip" AS VARCHAR), '') = COALESCE("sqlanon_lookup_3"."value", '')
@@ -1651,7 +1652,7 @@ FROM (
                   "sqlanon_lookup_3"."value" IS NULL
                 )
               )
-            LEFT JOIN "sqlanon_lookup" AS "sqlanon_lookup_4"
+            LEFT JOIN "sqlanon_0a1b2c3d_lookup" AS "sqlanon_lookup_4"
               ON "sqlanon_lookup_4"."attribute" = 4
               AND (
                 COALESCE(CAST("source"."order" AS VARCHAR), '') = COALESCE("sqlanon_lookup_4"."value", '')
@@ -1673,7 +1674,7 @@ FROM (
               CAST(0 AS BIGINT) AS "node",
               BITWISE_AND("key_0", CAST(30932998 AS BIGINT)) AS "key_0",
               CAST(COALESCE(SUM("n"), 0) AS BIGINT) AS "n"
-            FROM "sqlanon_base"
+            FROM "sqlanon_0a1b2c3d_base"
             GROUP BY
               2
           ), "classes" AS (
@@ -1739,7 +1740,7 @@ FROM (
               FROM "histogram_0" AS "histogram"
               JOIN "classes" AS "classes"
                 USING ("node", "key_0")
-              JOIN "sqlanon_overall_0" AS "overall"
+              JOIN "sqlanon_0a1b2c3d_overall_0" AS "overall"
                 ON "overall"."value" = "histogram"."value"
               GROUP BY
                 "node",
@@ -1823,7 +1824,7 @@ WHERE
 -- 25. audit row_count: no row, if the table is the one that was planned on
 SELECT
   COUNT(*) AS "rows_found"
-FROM "sqlanon_release" AS "release"
+FROM "sqlanon_0a1b2c3d_release" AS "release"
 HAVING
   COUNT(*) <> 226;
 
@@ -1833,7 +1834,7 @@ SELECT
 FROM (
 SELECT
   COUNT(*) AS "records"
-FROM "sqlanon_release" AS "release"
+FROM "sqlanon_0a1b2c3d_release" AS "release"
 GROUP BY
   "release"."city",
   "release"."age",
@@ -1850,7 +1851,7 @@ SELECT
 FROM (
 SELECT
   COUNT(*) AS "records"
-FROM "sqlanon_release" AS "release"
+FROM "sqlanon_0a1b2c3d_release" AS "release"
 GROUP BY
   "release"."city",
   "release"."age",
@@ -1888,7 +1889,7 @@ FROM (
       CAST("disease" AS VARCHAR) AS "sqlanon_value",
       COUNT(*) AS "sqlanon_count",
       SUM(COUNT(*)) OVER (PARTITION BY "city", "age", "seen", "zip", "order") AS "sqlanon_size"
-    FROM "sqlanon_release" AS "release"
+    FROM "sqlanon_0a1b2c3d_release" AS "release"
     GROUP BY
       "city",
       "age",
@@ -1942,7 +1943,7 @@ FROM (
   SELECT
     CAST("city" AS VARCHAR) AS "sqlanon_value",
     COUNT(*) AS "sqlanon_records"
-  FROM "sqlanon_release" AS "release"
+  FROM "sqlanon_0a1b2c3d_release" AS "release"
   GROUP BY
     CAST("city" AS VARCHAR)
 ) AS "released"
@@ -1956,7 +1957,7 @@ LEFT JOIN (
     FROM (
       SELECT
         *
-      FROM "sqlanon_lookup"
+      FROM "sqlanon_0a1b2c3d_lookup"
       WHERE
         "attribute" = 0
     ) AS "sqlanon_lookup_0"
@@ -1984,7 +1985,7 @@ FROM (
   SELECT
     CAST("age" AS VARCHAR) AS "sqlanon_value",
     COUNT(*) AS "sqlanon_records"
-  FROM "sqlanon_release" AS "release"
+  FROM "sqlanon_0a1b2c3d_release" AS "release"
   GROUP BY
     CAST("age" AS VARCHAR)
 ) AS "released"
@@ -1998,7 +1999,7 @@ LEFT JOIN (
     FROM (
       SELECT
         *
-      FROM "sqlanon_lookup"
+      FROM "sqlanon_0a1b2c3d_lookup"
       WHERE
         "attribute" = 1
     ) AS "sqlanon_lookup_1"
@@ -2026,7 +2027,7 @@ FROM (
   SELECT
     CAST("seen" AS VARCHAR) AS "sqlanon_value",
     COUNT(*) AS "sqlanon_records"
-  FROM "sqlanon_release" AS "release"
+  FROM "sqlanon_0a1b2c3d_release" AS "release"
   GROUP BY
     CAST("seen" AS VARCHAR)
 ) AS "released"
@@ -2040,7 +2041,7 @@ LEFT JOIN (
     FROM (
       SELECT
         *
-      FROM "sqlanon_lookup"
+      FROM "sqlanon_0a1b2c3d_lookup"
       WHERE
         "attribute" = 2
     ) AS "sqlanon_lookup_2"
@@ -2068,7 +2069,7 @@ FROM (
   SELECT
     CAST("zip" AS VARCHAR) AS "sqlanon_value",
     COUNT(*) AS "sqlanon_records"
-  FROM "sqlanon_release" AS "release"
+  FROM "sqlanon_0a1b2c3d_release" AS "release"
   GROUP BY
     CAST("zip" AS VARCHAR)
 ) AS "released"
@@ -2082,7 +2083,7 @@ LEFT JOIN (
     FROM (
       SELECT
         *
-      FROM "sqlanon_lookup"
+      FROM "sqlanon_0a1b2c3d_lookup"
       WHERE
         "attribute" = 3
     ) AS "sqlanon_lookup_3"
@@ -2110,7 +2111,7 @@ FROM (
   SELECT
     CAST("order" AS VARCHAR) AS "sqlanon_value",
     COUNT(*) AS "sqlanon_records"
-  FROM "sqlanon_release" AS "release"
+  FROM "sqlanon_0a1b2c3d_release" AS "release"
   GROUP BY
     CAST("order" AS VARCHAR)
 ) AS "released"
@@ -2124,7 +2125,7 @@ LEFT JOIN (
     FROM (
       SELECT
         *
-      FROM "sqlanon_lookup"
+      FROM "sqlanon_0a1b2c3d_lookup"
       WHERE
         "attribute" = 4
     ) AS "sqlanon_lookup_4"
@@ -2143,25 +2144,25 @@ WHERE
 ) AS "offending";
 
 -- 34. drop
-DROP TABLE IF EXISTS "sqlanon_values";
+DROP TABLE IF EXISTS "sqlanon_0a1b2c3d_values";
 
 -- 35. drop
-DROP TABLE IF EXISTS "sqlanon_listed";
+DROP TABLE IF EXISTS "sqlanon_0a1b2c3d_listed";
 
 -- 36. drop
-DROP TABLE IF EXISTS "sqlanon_branches";
+DROP TABLE IF EXISTS "sqlanon_0a1b2c3d_branches";
 
 -- 37. drop
-DROP TABLE IF EXISTS "sqlanon_lookup";
+DROP TABLE IF EXISTS "sqlanon_0a1b2c3d_lookup";
 
 -- 38. drop
-DROP TABLE IF EXISTS "sqlanon_overall_0";
+DROP TABLE IF EXISTS "sqlanon_0a1b2c3d_overall_0";
 
 -- 39. drop
-DROP TABLE IF EXISTS "sqlanon_masks";
+DROP TABLE IF EXISTS "sqlanon_0a1b2c3d_masks";
 
 -- 40. drop
-DROP TABLE IF EXISTS "sqlanon_leaf";
+DROP TABLE IF EXISTS "sqlanon_0a1b2c3d_leaf";
 
 -- 41. drop
-DROP TABLE IF EXISTS "sqlanon_base";
+DROP TABLE IF EXISTS "sqlanon_0a1b2c3d_base";

@@ -6,10 +6,10 @@ from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.generators.duckdb import DuckDBGenerator
 
-from sqlanon.core.sqltrees.trees import HEX_NUMBER, HMAC, NORMAL, SHIFTED, translated, widths
+from sqlanon.core.sqltrees.trees import CASED, HEX_NUMBER, HMAC, NORMAL, SHIFTED, translated, widths
 
 DIALECT = "duckdb"
-ODD = r"[\x{85}\x{A0}\x{1680}\x{2000}-\x{206F}\x{3000}\x{FEFF}-\x{FFEF}]|\p{Cf}"
+ODD = r"[\x{85}\x{A0}\x{34F}\x{1680}\x{2000}-\x{206F}\x{3000}\x{FE00}-\x{FE0F}\x{FEFF}-\x{FFEF}]|\p{Cf}"
 """Characters of other widths, blanks and what no font shows: to translate them takes long, and few keys have any."""
 
 
@@ -26,10 +26,11 @@ class _Own(DuckDBGenerator):
             return f"CAST('0x' || SUBSTRING({arguments[0]}, 1, 15) AS BIGINT)"
         if expression.name == SHIFTED:
             return f"({arguments[0]} + TO_DAYS(CAST({arguments[1]} AS INTEGER)))"
-        if expression.name == NORMAL:
+        if expression.name in (NORMAL, CASED):
             text = f"TRIM({arguments[0]}, ' ' || CHR(9) || CHR(10) || CHR(11) || CHR(12) || CHR(13))"
             plain = f"CASE WHEN REGEXP_MATCHES({text}, '{ODD}') THEN {translated(text, widths())} ELSE {text} END"
-            return f"TRIM(LOWER(NFC_NORMALIZE({plain})))"
+            composed = f"NFC_NORMALIZE({plain})"
+            return f"TRIM(LOWER({composed}))" if expression.name == NORMAL else f"TRIM({composed})"
         return super().anonymous_sql(expression)
 
 

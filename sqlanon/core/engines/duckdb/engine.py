@@ -310,11 +310,11 @@ class DuckDBEngine(Engine):
         Args:
             catalog: the database that the relation must stand in; None: any that is attached.
         """
-        wanted = [part.lower() for part in parts]
-        if catalog is not None and wanted[0] != catalog.lower():
+        wanted = list(map(_folded, parts))
+        if catalog is not None and wanted[0] != _folded(catalog):
             return False
         for row in self._all_relations():
-            held = [part.lower() for part in row]
+            held = list(map(_folded, row))
             of_database = len(wanted) == 2 and [held[0], held[2]] == wanted  # database.relation
             if held[-len(wanted) :] == wanted or of_database:
                 return True
@@ -457,6 +457,11 @@ class DuckDBEngine(Engine):
                 for alias in [alias for alias in self._attached if alias not in before]:
                     with suppress(EngineError):
                         self.detach(alias)
+
+
+def _folded(name: str) -> bytes:
+    """Return a name as DuckDB compares it: in small letters of ASCII alone; the sign of Kelvin is no ``k``."""
+    return name.encode("utf-8", "surrogatepass").lower()
 
 
 def is_connection(source: object) -> bool:

@@ -12,7 +12,7 @@ from sqlglot.dialects.postgres import Postgres
 from sqlglot.generators.postgres import PostgresGenerator
 
 from sqlanon.core.engines.rendering import SETTINGS, UNSIGNED, OwnMethods, generate, same_texts
-from sqlanon.core.sqltrees.trees import COMPUTED_FIRST, HEX_NUMBER, HMAC, NORMAL, SHIFTED, blanks, translated
+from sqlanon.core.sqltrees.trees import CASED, COMPUTED_FIRST, HEX_NUMBER, HMAC, NORMAL, SHIFTED, blanks, translated
 from sqlanon.errors import UnsupportedError
 
 DIALECT = "postgres"
@@ -149,10 +149,11 @@ class PostgresWriter(OwnMethods, PostgresGenerator, replaces=REPLACED):
             inner, outer, text = map(self.sql, arguments)
             hashed = f"SHA256(DECODE({inner}, 'hex') || CONVERT_TO({text}, 'UTF8'))"
             return f"ENCODE(SHA256(DECODE({outer}, 'hex') || {hashed}), 'hex')"
-        if name == NORMAL:
+        if name in (NORMAL, CASED):
             plain = translated(self.sql(arguments[0]), blanks())
             composed = f"CASE WHEN GETDATABASEENCODING() = 'UTF8' THEN NORMALIZE({plain}, NFKC) ELSE {plain} END"
-            return f'BTRIM(LOWER(({composed}) COLLATE "default")) COLLATE "C"'
+            shown = f'LOWER(({composed}) COLLATE "default")' if name == NORMAL else f"({composed})"
+            return f'BTRIM({shown}) COLLATE "C"'
         if name == HEX_NUMBER:
             return f"CAST(CAST('x0' || SUBSTRING({self.sql(arguments[0])}, 1, 15) AS BIT(64)) AS BIGINT)"
         if name == SHIFTED:

@@ -21,7 +21,7 @@ import pyarrow as pa
 from sqlanon.core.engines.rendering import INSTEAD
 from sqlanon.core.engines.sqlite import dialect
 from sqlanon.core.engines.sqlite.dialect import LARGEST, OVERFLOW
-from sqlanon.core.sqltrees.trees import HEX_NUMBER, HMAC, NORMAL, SHIFTED, normal_text
+from sqlanon.core.sqltrees.trees import CASED, HEX_NUMBER, HMAC, NORMAL, SHIFTED, normal_text
 from sqlanon.errors import UnsupportedError
 
 WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*", re.ASCII)
@@ -74,6 +74,7 @@ class Functions:
             (dialect.MATCHES, 2, _matches),
             (HMAC, 3, _hmac),
             (NORMAL, 1, lambda text: None if text is None else normal_text(text)),
+            (CASED, 1, lambda text: None if text is None else normal_text(text, cased=True)),
             (HEX_NUMBER, 1, lambda digits: None if digits is None else int(digits[:15], 16)),
             (SHIFTED, 2, _shifted),
         ):

@@ -27,7 +27,7 @@ UNCOVERED = choice(
 )
 _ROLE = choice(
     quasi_identifier="an attacker may know it; it is generalized along its hierarchy",
-    sensitive="an attacker must not learn it; it is published as it is and watched by its models",
+    sensitive="an attacker must not learn it; it is published as it is and protected by its models",
     keep="published as it is; it must not identify persons",
     drop="not published",
     pseudonym="of the entity: a keyed pseudonym, which links the records of a person",

@@ -36,7 +36,7 @@ CSV_OPTIONS = (
     option(
         "delimiter",
         text(),
-        about="What stands between two fields.",
+        about="The character between two fields.",
         example='";"',
         default='","; in .tsv a tab',
     ),
@@ -50,7 +50,7 @@ CSV_OPTIONS = (
     option(
         "quote",
         text(),
-        about="The sign that fields stand in which hold a delimiter or a line end.",
+        about="The character around a field that holds a delimiter or a line end.",
         example='"\'"',
         default='a double quote, "',
     ),

@@ -123,7 +123,7 @@ TOP_KEYS = (
     option(
         "key",
         parts("mapping", "mapping", KEY_KEYS),
-        about="Where the secret stands by which pseudonyms are made and dates are shifted. The policy never holds it.",
+        about="Where the secret is kept for pseudonyms and shifted dates. The policy never holds it.",
         example="{file: secret.key}",
         page="policy.md#persons-that-stay-linked",
     ),

@@ -35,9 +35,8 @@ DATABRICKS = Dialect(
     loads="Copy the files into a volume first (databricks fs cp) and put its path in place of /Volumes/YOUR-….",
     notes=(
         "Its tables are ordinary ones of the current schema, dropped at the end: views would be computed anew by each "
-        "statement that reads them. Two runs at once need two schemas.",
-        "Run it in a schema of its own that grants nobody anything: the tables hold values of the source, and stay "
-        "where an audit ends the script. Move the release out after the audits.",
+        "statement that reads them. They hold values of the source, and stay where an audit ends the script: run the "
+        "statements that drop them.",
     ),
 )
 

@@ -45,9 +45,8 @@ TRINO = Dialect(
     shuffles_in_parts=True,
     notes=(
         "Trino has no temporary tables: those of the script are ordinary ones of the current schema, dropped at the "
-        "end. Two runs at once need two schemas, and the connector must be able to write.",
-        "Run it in a schema of its own that grants nobody anything: the tables hold values of the source, and stay "
-        "where an audit ends the script. Move the release out after the audits.",
+        "end, and the connector must be able to write. They hold values of the source, and stay where an audit ends "
+        "the script: run the statements that drop them.",
         "Trino folds names to small letters, quoted ones too.",
         "The rows of the release are shuffled in random parts: Trino leaves out the ORDER BY of a CREATE TABLE.",
     ),
