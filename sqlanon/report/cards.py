@@ -42,7 +42,7 @@ from sqlanon.report.wording import (
     describe_proof,
     figure,
 )
-from sqlanon.risk.facts import Risk, RiskComparison
+from sqlanon.risk.facts import Risk, RiskComparison, units
 from sqlanon.risk.words import probability, share
 
 STYLES = ("report.css", "frontier.css")
@@ -243,17 +243,9 @@ def _of_risk(risk: Risk) -> Card:
     least = "" if risk.smallest_class is None else f", the smallest has {count(risk.smallest_class)}"
     blocks = list(of_release(risk.figures, (), risk.k, where="In the relation", unit=risk.unit))
     if risk.sizes:
-        blocks.insert(
-            1,
-            Sizes(
-                risk.sizes,
-                risk.k,
-                False,
-                "Entities by the size of their class."
-                if risk.unit == "entity"
-                else "Records by the size of their class.",
-            ),
-        )
+        words = units(risk.unit)
+        caption = f"{words['Many']} by the size of their class."
+        blocks.insert(1, Sizes(risk.sizes, risk.k, False, caption, unit=words["many"]))
     remarks = [risk.left_out] if risk.left_out else []
     return Card("Risk", f"{what}{least}.", (*remarks, _attacker(risk)), (), tuple(blocks))
 

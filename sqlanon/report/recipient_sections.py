@@ -28,6 +28,7 @@ from sqlanon.report.risk_section import of_release
 from sqlanon.report.sections import promises
 from sqlanon.report.summary import ClassSizes
 from sqlanon.report.wording import count, figure
+from sqlanon.risk.facts import units
 
 WITHHELD = (
     "This report holds what the release and its manifest show, and no more. Risk and distributions of the source, "
@@ -148,7 +149,7 @@ def _beside(run: RecipientSummary) -> Iterable[Block]:
         for kept in run.beside
     )
     yield Table(fields, rows)
-    yield Sentence(wording.BESIDE_FOR_RECIPIENTS)
+    yield Sentence(wording.BESIDE_FOR_RECIPIENTS.format(**units("entity" if run.counts_entities else "record")))
 
 
 def _nulls(run: RecipientSummary) -> Iterable[Block]:

@@ -33,6 +33,7 @@ from sqlanon.report.story import REVIEW
 from sqlanon.report.summary import AttributeSummary, FailureSummary, RecodingSummary, RunSummary, SearchSummary
 from sqlanon.report.utility_section import lost
 from sqlanon.report.wording import count, counted, duration, figure, search_extent, share
+from sqlanon.risk.facts import units
 from sqlanon.risk.words import probability
 
 PHASES = 4
@@ -140,7 +141,8 @@ def _beside(run: RunSummary) -> tuple[Block, ...]:
         )
         for found, counts in run.beside
     )
-    return (Table(fields, rows, style="stack"), Sentence(wording.BESIDE))
+    said = wording.BESIDE.format(**units("entity" if run.counts_entities else "record"))
+    return (Table(fields, rows, style="stack"), Sentence(said))
 
 
 def _nearest(failure: FailureSummary) -> Iterable[Block]:

@@ -12,8 +12,7 @@ from sqlanon.plan.planned import Planned
 from sqlanon.plan.recoding.recoded_plan import RecodedPlan
 from sqlanon.profiling.facts import Profile
 from sqlanon.publish.ledger import Entities
-from sqlanon.risk.facts import AT_RISK_OVER, Risk
-from sqlanon.risk.figures import AT_RISK
+from sqlanon.risk.facts import AT_RISK, AT_RISK_OVER, Risk
 
 OF_CLASSES = ("prosecutor_average", "distinction")
 """Figures of risk that are the classes as a share of the records."""
