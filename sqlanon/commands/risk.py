@@ -102,15 +102,11 @@ def execute(**given: Any) -> int:
     for name, risk in (("", before),) if compared is None else (("Before: ", before), ("After: ", compared.after)):
         if risk.left_out:
             print(f"{name}{risk.left_out}")
-    entities = "" if before.unit == "record" else " (each once in every class of theirs)"
-    taking_part = f"{counted(before.records, before.unit)}{entities}"
-    print(f"{taking_part} in {counted(before.classes, 'class')}, the smallest has {before.smallest_class:,}.")
+    print(_taking_part(before))
     for line in judged.lines():
         print(f"  {line}")
     if compared is not None and compared.after.smallest_class is not None:
-        after = compared.after
-        classes = counted(after.classes, "class")
-        print(f"Release: {after.records:,} in {classes}, the smallest has {after.smallest_class:,}.")
+        print(f"Release: {_taking_part(compared.after)}")
     for line in risk_lines(before) if compared is None else comparison_lines(compared):
         print(line)
     return 0
@@ -189,11 +185,29 @@ def _compared(
             )
         beside = Beside(None, found, options.column_sets)
         after = with_notes(measure_relation(sample, setting, beside, suppressed=suppressed), *notes)
-        if sample.entity == source.entity:
+        if sample.entity is not None:
+            return RiskComparison(before, _of_published(after) if suppressed else after)
+        if source.entity is None:
             return RiskComparison(before, after)
         rows = measure_relation(replace(source, entity=None), setting, replace(beside, weights=weights))
         rows = with_notes(rows, *[note for note in before.notes if note == ALL_RECORDS])
         return RiskComparison(_of_rows(rows), _of_rows(after))
+
+
+def _taking_part(risk: Risk) -> str:
+    """Return how many records, or entities, stand in how many classes."""
+    each = "" if risk.unit == "record" else " (each once in every class of theirs)"
+    classes = counted(risk.classes, "class")
+    return f"{counted(risk.records, risk.unit)}{each} in {classes}, the smallest has {risk.smallest_class:,}."
+
+
+def _of_published(risk: Risk) -> Risk:
+    """Return figures of entities without those over all: in which classes suppressed records were is not known."""
+    note = (
+        f"{counted(risk.suppressed, 'record')} of the source {'is' if risk.suppressed == 1 else 'are'} not in the "
+        "release. Their classes, and so the entities of these, are not known: the figures are of what is published."
+    )
+    return with_notes(replace(risk, figures=tuple(replace(figure, of_all=None) for figure in risk)), note)
 
 
 def _of_rows(risk: Risk) -> Risk:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from sqlanon.assess.relations.nulls import printable
 from sqlanon.assess.risk.column_sets import rank_sets, singling_out
-from sqlanon.assess.risk.facts import GROUPS, CitedThreshold, Figure, Risk, RiskComparison
+from sqlanon.assess.risk.facts import GROUPS, CitedThreshold, Risk, RiskComparison
 from sqlanon.core.sizes.histogram import ClassSizes
 from sqlanon.report.charts import blocks
 from sqlanon.report.wording import count, counted, share, size_range
@@ -25,11 +25,11 @@ NO_COMPLIANCE = "Commonly cited thresholds (no proof of compliance)"
 
 def risk_lines(risk: Risk) -> Iterator[str]:
     """Yield the lines of the figures of one relation, without what is left out."""
-    for group, title in GROUPS.items():
+    for group in GROUPS:
         if figures := risk.of_group(group):
-            yield from ("", f"{title}:")
+            yield from ("", f"{risk.title(group)}:")
             for figure in figures:
-                yield f"  {figure.label:{LABEL}}{_with_all(figure, risk)}"
+                yield f"  {risk.label(figure):{LABEL}}{figure.text}"
                 yield from _wrapped(figure.sentence, 6)
     yield from _size_lines("Classes by size", risk.sizes, risk.unit)
     yield from _set_lines(risk, "")
@@ -48,14 +48,14 @@ def comparison_lines(compared: RiskComparison) -> Iterator[str]:
     head = f"  {'':{LABEL}}{'before':{VALUE}}after"
     for pair in compared.pairs():
         known = next(figure for figure in reversed(pair) if figure is not None)
-        if GROUPS[known.group] != title:
-            title = GROUPS[known.group]
+        if after.title(known.group) != title:
+            title = after.title(known.group)
             yield from ("", f"{title}:", head)
         first, second = (figure.text if figure is not None else "–" for figure in pair)
         later = pair[1]
-        if later is not None and after.suppressed and later.of_all != later.value:
+        if later is not None and later.of_all is not None and after.suppressed and later.of_all != later.value:
             second += f" ({later.text_of_all} of all)"
-        yield f"  {known.label:{LABEL}}{first:{VALUE}}{second}"
+        yield f"  {after.label(known):{LABEL}}{first:{VALUE}}{second}"
         yield from _wrapped(known.sentence, 6)
     yield from _size_lines("Classes by size, before", before.sizes, before.unit)
     yield from _size_lines("Classes by size, after", after.sizes, after.unit)
@@ -72,13 +72,6 @@ def comparison_lines(compared: RiskComparison) -> Iterator[str]:
 
 def _about(threshold: CitedThreshold, sentence: str) -> Iterator[str]:
     yield from _wrapped(f"{sentence} {threshold.about} Source: {threshold.source}.", 6)
-
-
-def _with_all(figure: Figure, risk: Risk) -> str:
-    text = figure.text
-    if risk.suppressed and figure.of_all != figure.value:
-        text += f" ({figure.text_of_all} of all, suppressed {risk.unit}s counted as risk 0)"
-    return text
 
 
 def _size_lines(title: str, sizes: Sequence[ClassSizes], unit: str) -> Iterator[str]:

@@ -132,6 +132,7 @@ class Sizes:
     """A histogram of records by the size of their class.
 
     Attributes:
+        unit: what is counted.
         apart: what is suppressed is shown beside what is not.
         classes: the number of classes of each bucket is listed too.
     """
@@ -141,6 +142,7 @@ class Sizes:
     apart: bool
     caption: str
     classes: bool = True
+    unit: str = "records"
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from sqlanon.assess.frontier.points import Frontier, percent, shown_risk
 from sqlanon.assess.profiling.facts import Profile
 from sqlanon.assess.profiling.facts import percent as part
 from sqlanon.assess.profiling.text import ROLES, profile_lines, reading
-from sqlanon.assess.risk.facts import Risk, RiskComparison
+from sqlanon.assess.risk.facts import Risk, RiskComparison, units
 from sqlanon.assess.risk.words import probability, share
 from sqlanon.core.audit.check import CheckResult
 from sqlanon.core.plan.planned import Planned
@@ -243,17 +243,9 @@ def _of_risk(risk: Risk) -> Card:
     least = "" if risk.smallest_class is None else f", the smallest has {count(risk.smallest_class)}"
     blocks = list(of_release(risk.figures, (), risk.k, where="In the relation", unit=risk.unit))
     if risk.sizes:
-        blocks.insert(
-            1,
-            Sizes(
-                risk.sizes,
-                risk.k,
-                False,
-                "Entities by the size of their class."
-                if risk.unit == "entity"
-                else "Records by the size of their class.",
-            ),
-        )
+        words = units(risk.unit)
+        caption = f"{words['Many']} by the size of their class."
+        blocks.insert(1, Sizes(risk.sizes, risk.k, False, caption, unit=words["many"]))
     remarks = [risk.left_out] if risk.left_out else []
     return Card("Risk", f"{what}{least}.", (*remarks, _attacker(risk)), (), tuple(blocks))
 

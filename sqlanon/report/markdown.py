@@ -124,7 +124,8 @@ def _parts(parts: blocks.Parts) -> Iterator[str]:
 
 def _sizes(sizes: blocks.Sizes) -> Iterator[str]:
     yield from (escaped(sizes.caption), "")
-    header = ["Records in a class", *(["Classes"] if sizes.classes else []), "Records"]
+    unit = sizes.unit.capitalize()
+    header = [f"{unit} in a class", *(["Classes"] if sizes.classes else []), unit]
     header += ["Suppressed"] if sizes.apart else []
     rows = []
     for bucket in sizes.buckets:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from sqlanon.assess.risk.facts import units
 from sqlanon.report import wording
 from sqlanon.report.blocks import (
     FULL_BAR,
@@ -148,7 +149,7 @@ def _beside(run: RecipientSummary) -> Iterable[Block]:
         for kept in run.beside
     )
     yield Table(fields, rows)
-    yield Sentence(wording.BESIDE_FOR_RECIPIENTS)
+    yield Sentence(wording.BESIDE_FOR_RECIPIENTS.format(**units("entity" if run.counts_entities else "record")))
 
 
 def _nulls(run: RecipientSummary) -> Iterable[Block]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from sqlanon.assess.risk.facts import AT_RISK_OVER, over, units
 from sqlanon.assess.risk.words import probability
 from sqlanon.report.blocks import Block, Cell, ComparedSizes, Field, Listing, Pair, Sentence, Table
 from sqlanon.report.wording import count, share
@@ -56,10 +57,9 @@ DASH = "–"
 
 def title(figure: Figure, k: int, unit: str = "record") -> str:
     """Return the name of a figure, which says whether it counts records or entities (``unit``)."""
-    one, many = ("a record", "records") if unit == "record" else ("an entity", "entities")
-    if figure.key.startswith("records_at_risk_over_"):
-        return f"{many} at risk over {share(float(figure.key.rpartition('_')[2]))}"
-    return TITLES.get(figure.key, figure.key.replace("_", " ")).format(one=one, many=many, unit=unit, k=k)
+    if figure.key.startswith(AT_RISK_OVER):
+        return f"{units(unit)['many']} at risk over {over(figure.key, k)}"
+    return TITLES.get(figure.key, figure.key.replace("_", " ")).format(**units(unit), k=k)
 
 
 def compared(risk: RiskComparison, *, cite: bool = True) -> Iterable[Block]:

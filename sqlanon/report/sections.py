@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from sqlanon.assess.relations.null_bias import ColumnBias, NullBias
 from sqlanon.assess.relations.nulls import REMARK, NullAudit
+from sqlanon.assess.risk.facts import units
 from sqlanon.assess.risk.words import probability
 from sqlanon.core.publish.ledger import Ledger
 from sqlanon.report import wording
@@ -140,7 +141,8 @@ def _beside(run: RunSummary) -> tuple[Block, ...]:
         )
         for found, counts in run.beside
     )
-    return (Table(fields, rows, style="stack"), Sentence(wording.BESIDE))
+    said = wording.BESIDE.format(**units("entity" if run.counts_entities else "record"))
+    return (Table(fields, rows, style="stack"), Sentence(said))
 
 
 def _nearest(failure: FailureSummary) -> Iterable[Block]:

@@ -139,7 +139,7 @@ def _parts(parts: Parts) -> Iterator[str]:
 
 def _sizes(sizes: Sizes) -> Iterator[str]:
     scale = max(bucket.records + bucket.suppressed_records for bucket in sizes.buckets)
-    titles = ["records in a class", *(["classes"] if sizes.classes else []), "records"]
+    titles = [f"{sizes.unit} in a class", *(["classes"] if sizes.classes else []), sizes.unit]
     rows = [[*titles, *(["suppressed"] if sizes.apart else []), ""]]
     for bucket in sizes.buckets:
         name = size_range(bucket.least, bucket.most)

@@ -61,14 +61,15 @@ NOT_PUBLISHED = {
 }
 """Reasons that read otherwise where several rules publish records, by kind: what no rule publishes forms no class."""
 BESIDE = (
-    "Unique values: the share of records whose value no other record has. Unique with it: the share of published "
-    "records that share the quasi-identifiers and this column with no other. Rare with it: the share of those in such "
-    "groups of fewer than k."
+    "Unique values: the share of records whose value no other {unit} has. Unique with it: the share of published "
+    "records that share the quasi-identifiers and this column with no other {unit}. Rare with it: the share of those "
+    "in such groups of fewer than k {many}."
 )
-"""What the figures of columns that are published as they are mean."""
+"""What the figures of columns that are published as they are mean, by the unit of groups (``risk.facts.units``)."""
 BESIDE_FOR_RECIPIENTS = (
-    "Unique with it: published records that share the quasi-identifiers and this column with no other. Rare with it: "
-    "those in such groups of fewer than k. Anyone who knows this column of a person finds these records by it."
+    "Unique with it: published records that share the quasi-identifiers and this column with no other {unit}. Rare "
+    "with it: those in such groups of fewer than k {many}. Anyone who knows this column of a person finds these "
+    "records by it."
 )
 """The same for recipients, of the release alone."""
 RULE = {"patterns": "pattern", "local_recoding": "node"}

@@ -260,6 +260,8 @@ def test_what_few_share_is_counted_in_entities(clinic: duckdb.DuckDBPyConnection
         single = sum(len(found) for found in held.values() if len(set(found)) == 1)
         assert plan.beside_release.alone == ((("quarter",), single, few),)
         assert few > single > 0
+        [warning] = [warning for warning in release.warnings if "unique or rare" in warning]
+        assert f"{single} in groups of one entity, {few} in groups of fewer than 5 entities" in warning
 
 
 @pytest.mark.slow

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from pathlib import Path
 from typing import Any
 
 import command_line
 import duckdb
+import numpy as np
 import pytest
 from brute_risk import pitman_equations, pitman_share, zayatz
 from effort import Block, enough, seeds
 from random_worlds import document, load, random_release_world
 
 import sqlanon
-from sqlanon.core.evaluate.verified_sizes import least_removed
+from sqlanon.core.evaluate.verified_sizes import least_removed, least_total, pitman_shares
 from sqlanon.core.models.average_risk import AverageRisk
 from sqlanon.core.models.population_uniqueness import PopulationUniqueness
 from sqlanon.core.models.release import SizeCut, cut_of
@@ -80,6 +82,16 @@ def twenty(tmp_path: Path) -> dict[str, Any]:
     return {"source": str(source), "columns": columns, "privacy": [model], "suppression_count": 6}
 
 
+def test_pitman_loses_its_solution_once_six_of_twenty_are_suppressed() -> None:
+    sizes = [(1, 8), (2, 2), (8, 1)]
+    expected = [0.1221, 0.0937, 0.0666, 0.0422, 0.0222, 0.00834, math.inf]
+    assert pitman_shares(sizes, 500, np.arange(7.0)) == pytest.approx(expected, rel=2e-3)
+    for removed, share in enumerate(expected[:-1]):
+        model = pitman(SizeHistogram(((1, 8 - removed), (2, 2), (8, 1))))
+        assert model is not None and model.uniques(500) / 500 == pytest.approx(share, rel=2e-3)
+    assert pitman(SizeHistogram(((1, 2), (2, 2), (8, 1)))) is None
+
+
 @pytest.mark.parametrize("where", ["local", "engine"])
 def test_every_number_is_tried_where_pitman_has_a_solution_for_some(
     twenty: dict[str, Any], where: str, tmp_path: Path
@@ -103,6 +115,48 @@ def test_a_verification_does_not_ask_the_function_that_chose(
         assert release.ledger.suppressed == 8
     found = sqlanon.verify(f"{policy['output']['file']}.certificate.json", sqlanon.Policy.from_dict(policy))
     assert not found.holds
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        {"type": "average_risk", "threshold": 0.4},
+        {"type": "sample_uniqueness", "threshold": 0.05},
+        {"type": "population_uniqueness", "threshold": 0.02, "population": 500, "estimator": "zayatz"},
+    ],
+    ids=lambda model: model["type"],
+)
+def test_a_verification_does_not_ask_for_the_bound_of_the_search(
+    model: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search that takes it that any node suppresses most records calls the topmost node optimal."""
+    source = tmp_path / "source.csv"
+    source.write_text("q\n" + "".join(f"{value}\n" for value in [*"abc", *"d" * 9, *"e" * 8]))
+    hierarchy = {"levels": {value: ["early" if value < "d" else "late", "*"] for value in "abcde"}}
+    policy = sqlanon.Policy.from_dict(
+        {
+            "source": str(source), "columns": {"q": {"role": "quasi_identifier", "hierarchy": hierarchy}},
+            "privacy": [model], "suppression_limit": 0.3, "output": {"file": str(tmp_path / "release.csv")},
+        }
+    )  # fmt: skip
+
+    def half(_: object, classes: list[tuple[int, int, int]]) -> int:
+        return sum(n * count for n, _, count in classes) // 2
+
+    monkeypatch.setattr(type(policy.models[0]), "least", half)
+    with sqlanon.anonymize(None, policy) as release:
+        assert release.certificate.loss == 1 and release.certificate.optimal
+    assert not sqlanon.verify(f"{tmp_path}/release.csv.certificate.json", policy).holds
+
+
+def test_both_bounds_are_those_of_the_definition() -> None:
+    rng = random.Random(9)
+    for _ in range(300):
+        sizes = [rng.randint(1, 6) for _ in range(rng.randint(1, 6))]
+        classes = [(n, rng.randint(0, n), rng.randint(1, 5)) for n in sizes]
+        for threshold in (0.05, 0.1, 0.2, 0.35, 0.7, 1):
+            for model in (AverageRisk(threshold), SampleUniqueness(threshold), SampleUniqueness(0)):
+                assert least_total(model, classes) == model.least(classes), (model, classes)
 
 
 def test_pitman_agrees_with_the_sums_of_the_definition() -> None:

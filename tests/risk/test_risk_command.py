@@ -161,6 +161,30 @@ def test_records_are_not_compared_with_persons(folder: Path) -> None:
     assert "both sides count records" in " ".join(text.split())
 
 
+@pytest.mark.parametrize("name", ["person", "Person"])
+def test_a_release_that_has_the_entity_is_compared_in_entities(folder: Path, name: str) -> None:
+    """Forty persons of five records each, eight of whom are not released, in a column of this name."""
+    duckdb.sql("COPY (SELECT range // 5 AS person, range // 50 AS a, 'x' AS b FROM range(200)) TO 'v.parquet'")
+    duckdb.sql(f"COPY (SELECT person AS {name}, a, b FROM 'v.parquet' WHERE person % 10 < 8) TO 'some.parquet'")
+    given = ("v.parquet", "--qi", "a,b", "--entity", "person", "--compare", "some.parquet")
+    found = measured(*given)
+    for side, persons in (("before", 40), ("after", 32)):
+        counted = [found[side][key] for key in ("unit", "records", "entities", "smallest_class")]
+        assert counted == ["entity", persons, persons, persons // 4], side
+    assert {figure["of_all"] for figure in found["after"]["figures"]} == {None}  # 40 records, but how many persons?
+    assert any("40 records of the source are not in the release" in note for note in found["after"]["notes"])
+    text = sqlanon("risk", *given, "--no-column-sets").stdout
+    assert "\nRelease: 32 entities (each once in every class of theirs) in 4 classes, the smallest has 8.\n" in text
+    assert "of all)" not in text and "  highest risk of an entity  " in text
+    assert "\nEntities that stand alone, or in small classes:\n" in text
+
+
+def test_a_threshold_that_its_key_rounds_is_shown_as_a_fraction() -> None:
+    text = sqlanon("risk", "t.csv", "--qi", "a,b", "--k", 7, "--no-column-sets").stdout
+    assert "  at risk over 1/7  " in text and "  at risk over 1/3  " in text and "  at risk over 20 %  " in text
+    assert "with a probability of more than 1/3: in classes of fewer than three records." in " ".join(text.split())
+
+
 def test_what_is_missing_or_said_twice(folder: Path) -> None:
     assert "No relation is named" in refused()
     assert "No quasi-identifiers are named" in refused("t.csv")

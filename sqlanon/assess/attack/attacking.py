@@ -37,6 +37,10 @@ ATTACKS: tuple[Attack, ...] = (
 )
 """The attacks, in the order of the report; those that reason come last. Each returns a finding, or several of different
 columns, or why it has nothing to try."""
+OF_RECORDS = (
+    "Attempts count records, of which an entity may have several: one that all records of a class are of is not "
+    "counted as singled out. The report of a run (run --report) counts the entities that are."
+)
 NO_CONTROL = "none was asked for, so that the rates are those of the release alone."
 
 
@@ -83,7 +87,7 @@ def attack(
             findings=tuple(item for item in outcomes if isinstance(item, Finding)),
             not_applicable=tuple(item for item in outcomes if isinstance(item, NotApplicable)),
             control=NO_CONTROL,
-            warnings=world.encoding.warnings,
+            warnings=(*world.encoding.warnings, *([OF_RECORDS] if policy.entity is not None else [])),
         )
         if folder is None or share is None:
             return report

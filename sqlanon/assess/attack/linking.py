@@ -24,7 +24,7 @@ HELD = "held"
 
 
 def by_register(world: AttackWorld) -> Outcome:
-    """Return for how many people a register finds exactly one row of the release."""
+    """Return for how many records a register finds exactly one row of the release."""
     attack = "linkage_register"
     if not world.published:
         return NotApplicable(attack, LINKABILITY, "The release holds no record.")
@@ -35,11 +35,11 @@ def by_register(world: AttackWorld) -> Outcome:
     said = f"No row of the release is the only one that fits a person's {what}."
     if claims:
         said = (
-            f"For {claims:,} of {attempts:,} people of the source exactly one row of the release fits their {what}; "
-            f"for {sure:,} of them it fits no other person."
+            f"For {claims:,} of {attempts:,} records of the source exactly one row of the release fits their {what}; "
+            f"for {sure:,} of them the row is of no other record."
         )
     if false_claims:
-        said += f" A row is claimed for {false_claims:,} of {tried:,} people who are not in the release, wrongly."
+        said += f" A row is claimed for {false_claims:,} of {tried:,} records that are not in the release, wrongly."
     return Finding(
         attack=attack,
         risk=LINKABILITY,
@@ -74,8 +74,8 @@ def by_parts(world: AttackWorld) -> Outcome:
         control=Control(attempts, joined, tried, by_control) if of_equal_size(world) else None,
         how=f"Guess {beside} of each record that a class covers as most rows of the class have them; a success is one "
         "record of the source that has its quasi-identifiers and the guess, and is the record itself.",
-        meaning=f"Of {attempts:,} people whose quasi-identifiers one party holds and whose other columns another, the "
-        f"release joins the two records of {joined:,}.",
+        meaning=f"Of {attempts:,} records whose quasi-identifiers one party holds and whose other columns another, the "
+        f"release joins the two parts of {joined:,}.",
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 from sqlanon.assess.risk.column_sets import ColumnSets
@@ -18,37 +19,55 @@ GROUPS = {
     "prosecutor": "An attacker who knows that the target is in the table",
     "journalist": "An attacker who does not know whether the target is in the table",
     "marketer": "An attacker who wants as many targets as possible",
-    "sample": "Records that stand alone, or in small classes",
-    "population": "Records that stand alone in the population (estimates)",
-    "individual": "Records that stand for others, by their weights",
+    "sample": "{Many} that stand alone, or in small classes",
+    "population": "{Many} that stand alone in the population (estimates)",
+    "individual": "{Many} that stand for others, by their weights",
     "columns": "What the attributes distinguish",
 }
-"""The groups of figures in their order, each with its title."""
+"""The groups of figures in their order, each with its title (``Risk.title``)."""
 
 LABELS = {
-    "prosecutor_highest": "highest risk of a record",
+    "prosecutor_highest": "highest risk of {one}",
     "prosecutor_average": "average risk",
     "prosecutor_lowest": "lowest risk",
-    "journalist_highest": "highest risk of a record",
+    "journalist_highest": "highest risk of {one}",
     "journalist_average": "average risk",
-    "marketer": "records identified on average",
+    "marketer": "{many} identified on average",
     "sample_uniques": "alone in the table",
     "sample_pairs": "in a class of two",
     "sample_below_k": "in a class of fewer than k",
     "population_uniques_zayatz": "unique in the population (Zayatz)",
     "population_uniques_pitman": "unique in the population (Pitman)",
-    "entities_below_k": "in a class of fewer than k, each once",
-    "individual_highest": "highest risk of a record",
+    "entities_below_k": "in such a class, each once",
+    "individual_highest": "highest risk of {one}",
     "individual_average": "average risk",
     "expected_reidentifications": "expected re-identifications",
     "distinction": "distinction",
     "separation": "separation",
 }
-"""Short names of figures, below the title of their group."""
+"""Short names of figures, below the title of their group (``Risk.label``)."""
 ALL_RECORDS = "The policy is about a subset; these figures are of all records of the source."
 """A note on the figures of a source as it stands."""
 AT_RISK_OVER = "records_at_risk_over_"
 """What the keys of the shares of records at risk begin with; the threshold follows (0.333 is 1/3)."""
+AT_RISK = {"0.05": Fraction(1, 20), "0.09": Fraction(9, 100), "0.2": Fraction(1, 5), "0.333": Fraction(1, 3)}
+"""The cited thresholds over which records are counted, by the text of their keys."""
+
+
+def over(key: str, k: int) -> str:
+    """Return the threshold of a share at risk as a person reads it: one that its key only rounds, as a fraction.
+
+    >>> [over(AT_RISK_OVER + text, 7) for text in ("0.05", "0.333", "0.143")]
+    ['5 %', '1/3', '1/7']
+    """
+    threshold = AT_RISK.get(key.removeprefix(AT_RISK_OVER), Fraction(1, k))
+    return share(float(threshold)) if 1000 % threshold.denominator == 0 else str(threshold)
+
+
+def units(unit: str) -> dict[str, str]:
+    """Return what names of figures say of what is counted (``record`` or ``entity``)."""
+    one, many = ("a record", "records") if unit == "record" else ("an entity", "entities")
+    return {"one": one, "many": many, "Many": many.capitalize(), "unit": unit}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +93,6 @@ class Figure:
     sentence: str
     records: float | None = None
     bound: bool = False
-
-    @property
-    def label(self) -> str:
-        """A short name, below the title of the group."""
-        if self.key.startswith(AT_RISK_OVER):
-            return f"at risk over {self.key.removeprefix(AT_RISK_OVER).lstrip('0')}"
-        return LABELS[self.key]
 
     @property
     def text(self) -> str:
@@ -202,6 +214,16 @@ class Risk(WithCard):
     def of_group(self, group: str) -> tuple[Figure, ...]:
         """Return the figures of a group."""
         return tuple(figure for figure in self.figures if figure.group == group)
+
+    def title(self, group: str) -> str:
+        """Return the title of a group of figures, which says what is counted."""
+        return GROUPS[group].format(**units(self.unit))
+
+    def label(self, figure: Figure) -> str:
+        """Return the short name of a figure, below the title of its group."""
+        if figure.key.startswith(AT_RISK_OVER):
+            return f"at risk over {over(figure.key, self.k)}"
+        return LABELS[figure.key].format(**units(self.unit))
 
     @property
     def other_notes(self) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from sqlanon.assess.risk.facts import AT_RISK_OVER, Figure, Risk
+from sqlanon.assess.risk.facts import AT_RISK, AT_RISK_OVER, Figure, Risk, over
 from sqlanon.assess.risk.thresholds import thresholds
 from sqlanon.assess.risk.words import count, counted, expected, probability, share, spelled
 from sqlanon.core.sizes.histogram import PopulationClasses, SizeHistogram, in_buckets
@@ -21,8 +21,6 @@ DEFAULT_K = 5
 EACH = ", each once in every class of theirs"
 """Said of a number of entities that is a sum over classes."""
 WITHOUT_NULL = "without a NULL in a quasi-identifier"
-AT_RISK = {"0.05": Fraction(1, 20), "0.09": Fraction(9, 100), "0.2": Fraction(1, 5), "0.333": Fraction(1, 3)}
-"""The cited thresholds over which records are counted, by the text of their keys; 0.333 is 1/3."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,12 +243,12 @@ def _at_risk(sizes: SizeHistogram, setting: Setting) -> Iterator[Figure]:
         least = -(-threshold.denominator // threshold.numerator)  # 1/f > θ where f < 1/θ
         records = sizes.records_below(least)
         which = _those(records, sizes.records, setting)
-        where = "in classes" if records else "there is no class"
+        where, key = "in classes" if records else "there is no class", f"{AT_RISK_OVER}{text}"
         sentence = (
-            f"{which} found with a probability of more than {share(float(threshold))}: {where} of fewer than "
+            f"{which} found with a probability of more than {over(key, setting.k)}: {where} of fewer than "
             f"{spelled(least)} {setting.plural}."
         )
-        yield _share(f"{AT_RISK_OVER}{text}", "prosecutor", records, sizes, sentence)
+        yield _share(key, "prosecutor", records, sizes, sentence)
 
 
 def _those(records: int, of: int, setting: Setting) -> str:

@@ -17,7 +17,7 @@ from sqlanon.core.compiler.readable_nodes import NODE, text_of
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.evaluate.settling_sets import JudgedTable, settle_known
 from sqlanon.core.evaluate.verified_order import Gone, Texts, falling
-from sqlanon.core.evaluate.verified_sizes import least_removed
+from sqlanon.core.evaluate.verified_sizes import least_removed, least_total
 from sqlanon.core.lattice.catalog import Catalog
 from sqlanon.core.lattice.nodes import Node
 from sqlanon.core.measures.base import Measure
@@ -74,7 +74,7 @@ def settle_sizes(found: VerifiedClasses, model: PrivacyModel) -> bool:
     smaller: dict[int, int] = {}
     chosen: list[Texts] = []
     for node, rows in counted.items():
-        found.bound(node, model.least([(n, certain, classes) for n, _, certain, classes in rows]))
+        found.bound(node, least_total(model, [(n, certain, classes) for n, _, certain, classes in rows]))
         sizes: dict[int, int] = {}
         for n, fails, _, classes in rows:
             if not fails:

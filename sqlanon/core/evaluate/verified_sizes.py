@@ -1,6 +1,7 @@
-"""How many of the smallest classes a verification suppresses: each number in turn, by formulas of its own.
+"""How many of the smallest classes a verification suppresses: each number in turn, by formulas of its own; and how many
+records are lost at every more special node.
 
-Nothing is shared with the choice of the search (``SizeModel.removed``) or its solvers (``sizes.population``) but the
+Nothing is shared with the search (``SizeModel.removed``, ``least``) or its solvers (``sizes.population``) but the
 definition and the sums of ``sizes.special``: the figures of average risk and sample uniqueness are compared in whole
 numbers, number by number. Zayatz' is too, its ratios carried from one number to the next. Pitman's equations are solved
 for many numbers side by side, by the other elimination: θ follows from the second equation, and the first is followed
@@ -10,6 +11,7 @@ along it by false position.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import repeat
 from typing import Any
@@ -19,7 +21,7 @@ import numpy as np
 from sqlanon.core.models.average_risk import AverageRisk
 from sqlanon.core.models.base import fraction
 from sqlanon.core.models.population_uniqueness import PopulationUniqueness
-from sqlanon.core.models.release import SizeModel, Sizes
+from sqlanon.core.models.release import Bounded, SizeModel, Sizes
 from sqlanon.core.sizes.special import Array, Floats, harmonic_sums, inverse_square_sums, log_gamma_ratio
 
 LEAST, MOST = 1e-4, 1 - 1e-6
@@ -40,6 +42,27 @@ def least_removed(model: SizeModel, sizes: Sizes) -> int:
         holds = _zayatz if model.estimator == "zayatz" else _pitman
         return _first(holds(model, sizes))
     return _first(_average_holds(model, sizes) if isinstance(model, AverageRisk) else _unique_holds(model, sizes))
+
+
+def least_total(model: SizeModel, classes: Bounded) -> int:
+    """Return how many records are suppressed at every more special node, at least: the bound of the model's module."""
+    if isinstance(model, PopulationUniqueness):
+        return 0
+    records = sum(n * count for n, _, count in classes)
+    if isinstance(model, AverageRisk):
+        left: Counter[int] = Counter()  # what each class may still publish
+        for n, certain, count in classes:
+            left[n - certain] += count
+        del left[0]
+        ascending = sorted(left.items())
+        kept = [size for size, count in ascending for _ in repeat(None, count)][least_removed(model, ascending) :]
+        return records - sum(kept)
+    numerator, denominator = fraction(model.threshold)  # type: ignore[attr-defined]  # the third model of sizes has one
+    alone = sum(count for n, _, count in classes if n == 1)
+    certain = sum(certain * count for n, certain, count in classes if n == 1)
+    others = sum(certain * count for n, certain, count in classes if n > 1)
+    fewest = (t for t in range(certain, alone + 1) if denominator * (alone - t) <= numerator * (records - others - t))
+    return others + next(fewest)
 
 
 def _first(verdicts: Iterator[bool]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from sqlglot import exp
 
@@ -87,20 +88,21 @@ def judge_release(session: Session, rows: Rows, released: Mapping[str, str], rec
 def warnings_of(found: BesideRelease, session: Session, catalog: Catalog) -> tuple[str, ...]:
     """Return what the user should know of a release, beside its classes."""
     k, warnings = max(2, least_count(session.policy.models)), []
+    in_words = partial(_in_words, k=k, by_entity=session.policy.entity is not None)
     if found.records and catalog.attributes and all(attribute.widths[0] <= 1 for attribute in catalog.attributes):
         warnings.append(NOTHING_VARIES)
     unique = {item.name: item for item in _nearly_unique(session)}
     kept = [counts for counts in found.alone if not unique.keys() & counts[0]]
     if kept and kept[-1][2]:
         ranked = sorted(kept, key=lambda item: (-len(item[0]), -item[1], -item[2]))[:MOST_LISTED]
-        listed = [f"by {_listed(names)}: {_in_words(alone, few, k)}" for names, alone, few in ranked if few]
+        listed = [f"by {_listed(names)}: {in_words(alone, few)}" for names, alone, few in ranked if few]
         warnings.append(
             f"Among {found.records:,} published records, these columns make some unique or rare for anyone who knows "
             f"them besides the quasi-identifiers: {'; '.join(listed)}."
         )
     for (name, *_), alone, few in found.alone:
         if name in unique:
-            warnings.append(_of_sensitive(unique[name], found.records, _in_words(alone, few, k)))
+            warnings.append(_of_sensitive(unique[name], found.records, in_words(alone, few)))
     for name, classes, few in found.few:
         if few:
             warnings.append(
@@ -171,9 +173,10 @@ def _of_sensitive(column: JudgedColumn, records: int, counts: str) -> str:
     )
 
 
-def _in_words(alone: int, few: int, k: int) -> str:
+def _in_words(alone: int, few: int, *, k: int, by_entity: bool) -> str:
     """Return how many records are unique, and how many in small groups, where that is something else."""
-    return f"{alone:,} unique" if k == 2 else f"{alone:,} unique, {few:,} in groups of fewer than {k}"
+    first, entities = (f"{alone:,} in groups of one entity", " entities") if by_entity else (f"{alone:,} unique", "")
+    return first if k == 2 else f"{first}, {few:,} in groups of fewer than {k}{entities}"
 
 
 def _listed(columns: tuple[str, ...]) -> str:

@@ -175,7 +175,8 @@ def _kept(plan: Planned, recounted: Recount, *, for_operator: bool) -> Found:
         listed.append({"columns": list(columns), "alone": first, "in_groups_below_k": second})
     nothing = all(item[name] in (0, NONE) for item in listed for name in ("alone", "in_groups_below_k"))
     outcome = NO_FINDING if nothing else NEEDS_REVIEW
-    return outcome, outcome, {"least": least, "by_column": listed}
+    groups_of = "persons" if plan.catalog.has_entity else "records"
+    return outcome, outcome, {"least": least, "groups_of": groups_of, "by_column": listed}
 
 
 def _beside(
