@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlanon.core.audit.beside import JudgedColumn
+from sqlanon.core.audit.judged_columns import JudgedColumn
 from sqlanon.core.publish.ledger import Ledger, in_steps, is_small
 from sqlanon.report.story import DROPPED
 from sqlanon.report.summary import AttributeSummary, RunSummary

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlanon.assess.relations.null_bias import NullBias
 from sqlanon.assess.relations.nulls import NullAudit
-from sqlanon.core.audit.beside import JudgedColumn
+from sqlanon.core.audit.judged_columns import JudgedColumn
 from sqlanon.core.engines.duckdb.engine import VERSION as DUCKDB_VERSION
 from sqlanon.core.models import least_count
 from sqlanon.core.models.base import judges_persons

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from sqlanon.core.audit.beside import JudgedColumn, SourceColumn
+from sqlanon.core.audit.judged_columns import JudgedColumn, SourceColumn
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.source.beside import compared, kind_of
 from sqlanon.core.source.known import in_words, judge_published

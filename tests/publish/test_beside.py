@@ -21,7 +21,8 @@ from command_line import sqlanon as run_cli
 from sqlglot import exp
 
 import sqlanon
-from sqlanon.core.audit.beside import AT_ONCE, LIKELY, SourceColumn, judge_columns
+from sqlanon.core.audit.beside import AT_ONCE, LIKELY, judge_columns
+from sqlanon.core.audit.judged_columns import SourceColumn
 from sqlanon.core.audit.trees import TERMS
 from sqlanon.core.engines.base import Row
 from sqlanon.core.engines.duckdb.engine import DuckDBEngine

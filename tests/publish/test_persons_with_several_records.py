@@ -19,7 +19,7 @@ from sqlglot import exp
 from visits_world import HARMLESS, NAMING, registered_visits
 
 import sqlanon
-from sqlanon.core.audit.beside import JudgedColumn, SourceColumn
+from sqlanon.core.audit.judged_columns import JudgedColumn, SourceColumn
 from sqlanon.core.engines.duckdb.engine import DuckDBEngine
 from sqlanon.core.source.beside import compared, kind_of
 from sqlanon.core.source.known import judge_published

@@ -22,7 +22,7 @@ import sqlanon
 from sqlanon.assess.relations.nulls import NullAudit
 from sqlanon.assess.risk.facts import RiskComparison
 from sqlanon.assess.risk.figures import Setting, assess
-from sqlanon.core.audit.beside import JudgedColumn
+from sqlanon.core.audit.judged_columns import JudgedColumn
 from sqlanon.core.publish.ledger import Entities, Ledger
 from sqlanon.core.search.certificate import Certificate
 from sqlanon.core.sizes.histogram import SizeHistogram

@@ -19,7 +19,7 @@ from sqlanon.assess.utility.facts import (
     QueryErrors,
     Utility,
 )
-from sqlanon.core.audit.beside import JudgedColumn
+from sqlanon.core.audit.judged_columns import JudgedColumn
 from sqlanon.core.publish.ledger import Ledger
 from sqlanon.core.search.certificate import Certificate
 from sqlanon.core.sizes.histogram import SizeHistogram

@@ -19,7 +19,7 @@ import yaml
 from sqlanon.assess.profiling.drafted_hierarchies import SUPPRESS, DraftedHierarchy, Keys, drafted_hierarchy
 from sqlanon.assess.profiling.facts import ColumnProfile, Profile
 from sqlanon.assess.profiling.roles import K
-from sqlanon.core.audit.beside import SEVERAL
+from sqlanon.core.audit.judged_columns import SEVERAL
 from sqlanon.core.policy import Policy
 from sqlanon.core.policy.paths import is_connection_text, is_url
 from sqlanon.core.policy.schema_line import schema_line

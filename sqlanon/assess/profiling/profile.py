@@ -25,7 +25,7 @@ from sqlanon.assess.risk.column_sets import (
     singling_out,
     work_of,
 )
-from sqlanon.core.audit.beside import JudgedColumn, SourceColumn
+from sqlanon.core.audit.judged_columns import JudgedColumn, SourceColumn
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.hierarchies.code_specs import Codes, Zip3
 from sqlanon.core.policy.paths import TEXT_ENDINGS, flat_ending

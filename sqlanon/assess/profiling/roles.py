@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile, percent
-from sqlanon.core.audit.beside import JudgedColumn
+from sqlanon.core.audit.judged_columns import JudgedColumn
 from sqlanon.core.source.beside import kind_of
 from sqlanon.core.source.columns import is_scalar
 from sqlanon.core.source.words import KNOWN, SENSITIVE, kinds_of

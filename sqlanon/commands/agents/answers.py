@@ -7,7 +7,6 @@ from typing import Any
 
 from sqlanon.assess.profiling.facts import Profile
 from sqlanon.assess.risk.facts import AT_RISK, AT_RISK_OVER, Risk
-from sqlanon.assess.risk.figures import AT_RISK
 from sqlanon.commands.agents.looks import looks_of, values_of
 from sqlanon.commands.agents.sieve import Sieve, shown
 from sqlanon.core.audit.check import CheckResult

@@ -16,213 +16,25 @@ The database counts; only counts come back.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from sqlanon.core.audit.judged_columns import FEWEST, NEARLY, OF_A_PERSON, JudgedColumn, SourceColumn, repeats
 from sqlanon.core.audit.trees import rows_of_all
 from sqlanon.core.engines.base import Engine, Row
 from sqlanon.core.sqltrees.binding import bind
 from sqlanon.core.sqltrees.trees import column, count_distinct, count_rows, equal, named, number, total, when
 from sqlanon.errors import UnsupportedError
 
-FEW_TEXTS = 0.5
-"""A text, a UUID or a document whose value fewer than k have in at least this share of its records identifies persons:
-it points to most of whom it names. Codes and categories repeat; names, addresses and notes do not."""
-UNIQUE_NUMBERS = 0.95
-"""The same for whole numbers. A number that is given (a social security number, an account) occurs once however large
-the table is, while amounts that are measured meet."""
 WHOLE = 0.95
 """The share of whole numbers in a column of them: one dirty value does not make another column of it."""
-HEAP = 0.05
-"""A most frequent value of at least this share of the records is left out, as NULL is: a placeholder names nobody."""
-FEWEST = 10
-"""Records that must speak for a finding: of ten draws from a hundred equally frequent values, six samples in ten hold
-no value twice, so that fewer show nothing."""
-DETERMINES = 0.95
-"""A column that spares this share of the errors gives a quasi-identifier away, as a copy with some noise does."""
-NEARLY = 0.8
-"""From this share on a column is reported, though it may be published. A column whose values meet by chance in pairs
-spares half of the errors."""
-SEVERAL = 1.1
-"""Records that a value of an entity holds on average, at least."""
 COPIES = 200
 """Pairs of columns that one statement compares."""
-MANY_TEXTS = 100
-"""Texts that repeat evenly, at least, to look like keys."""
-OF_A_PERSON = 20
-"""Records that a value which names a person has on average, at most."""
-EVEN = 3
-"""The value of a record of a key has at most so many times the mean's records, on average: 2 where the records of
-persons are geometrically distributed. Categories have a head."""
 AT_ONCE = 20
 """Columns whose distinct values one statement counts."""
 LIKELY = 20
 """Columns that are not published and may look like the entity, at most: those with the most values."""
-
-
-@dataclass(frozen=True, slots=True)
-class SourceColumn:
-    """A column of a source that is to be judged.
-
-    Attributes:
-        role: ``quasi_identifier``, ``sensitive``, ``keep`` or ``drop``.
-        kind: ``text`` (a label, whatever its type), ``bytes``, ``number``, or ``moment`` (dates and times).
-        value: what its values are compared by; None is the column.
-        generalized: of a quasi-identifier: it may be published at a level above its values.
-        travels: the quasi-identifier that it travels with, and does not give away: it is blank where it would.
-        parts: the columns that it joins, whose values are judged as one.
-    """
-
-    name: str
-    role: str
-    kind: str = "text"
-    value: exp.Expr | None = None
-    generalized: bool = True
-    travels: str | None = None
-    parts: tuple[str, ...] = ()
-
-    @property
-    def compared(self) -> exp.Expr:
-        """Return what its values are compared by."""
-        return column(self.name) if self.value is None else self.value.copy()
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedColumn:
-    """What was found of a column beside the quasi-identifiers. ``values`` and what follows leave out NULL.
-
-    Attributes:
-        values: distinct values.
-        records: with a value.
-        alone: records whose value nobody else has; with an entity, no other entity.
-        few: records whose value fewer than ``k`` records have; with an entity, fewer than ``k`` entities.
-        few_values: how many such values there are.
-        scarce: records whose value at most ``OF_A_PERSON`` records (or entities) have.
-        whole: its values are whole numbers.
-        most: records with the most frequent value.
-        squares: the sum of the squares of the records of each value.
-        determines: quasi-identifier -> the share of errors in guessing its value that the column spares, where that is
-            at least ``NEARLY``.
-        entity_like: it looks like the entity of the records: several records a value, and most quasi-identifiers
-            follow from it.
-        known: what its name and the shapes of its values say that it names persons by; empty for others.
-        parts: the columns that it joins, where several are judged as one.
-        unit: what ``k`` counts.
-    """
-
-    name: str
-    role: str
-    kind: str
-    values: int
-    records: int
-    alone: int
-    few: int = 0
-    few_values: int = 0
-    scarce: int = 0
-    whole: bool = False
-    most: int = 0
-    squares: int = 0
-    determines: dict[str, float] = field(default_factory=dict)
-    entity_like: bool = False
-    known: str = ""
-    parts: tuple[str, ...] = ()
-    k: int = 2
-    unit: str = "records"
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns that it is about."""
-        return self.parts or (self.name,)
-
-    @property
-    def unique(self) -> float:
-        """The share of its records whose value nobody else has, those with a placeholder left out."""
-        return self.alone / self.telling if self.telling else 0.0
-
-    @property
-    def telling(self) -> int:
-        """The records with a value that is no placeholder."""
-        return self.records - self.most if self._heaped else self.records
-
-    @property
-    def _heaped(self) -> bool:
-        """Whether its most frequent value counts as a placeholder."""
-        return self.most > 1 and self.most >= HEAP * self.records
-
-    @property
-    def _is_even(self) -> bool:
-        """Whether it has many values, a placeholder left out, and none of them most of the records."""
-        values, squares = self.values - self._heaped, self.squares - self.most**2 * self._heaped
-        return values >= MANY_TEXTS and squares * values <= EVEN * self.telling**2
-
-    @property
-    def singles_out(self) -> bool:
-        """Whether it identifies persons by values that fewer than k have.
-
-        Amounts that are measured are rare too. So whole numbers identify where nobody else has them, or where they
-        repeat like the key of a person.
-        """
-        if self.few_values < FEWEST:
-            return False
-        if self.kind in ("text", "bytes"):
-            return self.few >= FEW_TEXTS * self.telling
-        return self.kind == "number" and self.whole and self.alone >= max(FEWEST, UNIQUE_NUMBERS * self.telling)
-
-    @property
-    def repeats_like_a_key(self) -> bool:
-        """Whether it repeats like the key of a person: few records a value, which agree in most quasi-identifiers, or
-        a hundred texts of which nearly none has many records, as that of a category would."""
-        texts = self.kind in ("text", "bytes") and self.values >= MANY_TEXTS and self.unit == "records"
-        rare = self._is_even or self.scarce >= DETERMINES * self.telling
-        evenly = texts and rare and _repeats(self.values, self.telling)
-        return evenly or (self.entity_like and self.may_name)
-
-    @property
-    def may_name(self) -> bool:
-        """Whether it may name persons: a value has few records on average, or many values have about as many."""
-        return self._is_even or self.values * OF_A_PERSON >= self.telling
-
-    @property
-    def gives_away(self) -> dict[str, float]:
-        """The quasi-identifiers that it gives away."""
-        return {name: share for name, share in self.determines.items() if share >= DETERMINES}
-
-    @property
-    def identifies(self) -> bool:
-        """Whether it identifies persons when it is published."""
-        return self.role != "drop" and bool(self.explained or self.gives_away)
-
-    @property
-    def explained(self) -> str:
-        """How it identifies persons by itself, with figures; empty if it does not."""
-        if self.singles_out and self.few == self.alone:
-            return f"{self.alone} of {self.telling} values are unique"
-        if self.singles_out:
-            return f"in {self.few} of {self.telling} records it has a value of fewer than {self.k} {self.unit}"
-        why = self.known or ("it repeats like the key of a person" if self.repeats_like_a_key else "")
-        return f"{self.values} values in {self.records} records: {why}" if why else ""
-
-    def described(self) -> str:
-        """Return in words, with figures, how it identifies persons."""
-        given = [f"it gives {name!r} away to {share:.1%}" for name, share in self.gives_away.items()]
-        return f"{self.name!r} ({'; '.join(filter(None, [self.explained, *given]))})"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it for JSON."""
-        return {
-            "column": self.name,
-            "role": self.role,
-            "values": self.values,
-            "records": self.records,
-            "alone": self.alone,
-            "few": self.few,
-            "known_by": self.known or None,
-            "determines": {name: round(share, 6) for name, share in self.determines.items()},
-            "identifies": self.identifies,
-            "entity_like": self.entity_like,
-        }
 
 
 def judge_columns(
@@ -329,9 +141,7 @@ def _pairs(
     pairs: list[tuple[int, _Guessed]] = []
     for index, (item, found) in enumerate(zip(columns, judged, strict=True)):
         reached = [guessed for guessed in varying if guessed.in_reach(found.values)]
-        may_be_entity = (
-            not counts_entities and _repeats(found.values, found.records) and 2 * len(reached) > len(varying)
-        )
+        may_be_entity = not counts_entities and repeats(found.values, found.records) and 2 * len(reached) > len(varying)
         if item.role != "drop":
             reached = reached if may_be_entity else [guessed for guessed in reached if guessed.column.generalized]
             reached = [guessed for guessed in reached if guessed.column.name != item.travels]
@@ -397,7 +207,7 @@ def _with_likely(engine: Engine, relation: exp.Expr, columns: Sequence[SourceCol
         ]
         [row] = engine.run("repeats beside", exp.select(*counts).from_(relation.copy()))
         for item, records, distinct in zip(asked, row[::2], row[1::2], strict=True):
-            if _repeats(int(distinct), int(records)):
+            if repeats(int(distinct), int(records)):
                 values[item.name] = int(distinct)
     likely = sorted(values, key=lambda name: -values[name])[:LIKELY]
     return [item for item in columns if item.role != "drop" or item.name in likely]
@@ -419,11 +229,6 @@ def _counted(
         raise
 
 
-def _repeats(values: int, records: int) -> bool:
-    """Return whether a column has many values with several records each, as an entity has."""
-    return values >= FEWEST and records >= SEVERAL * values
-
-
 def _may_be_copied(item: SourceColumn, found: JudgedColumn, guessed: _Guessed) -> bool:
     """Return whether the texts of a column may be those of a quasi-identifier."""
     return item.role != "drop" and item.kind != "bytes" and guessed.may_be_copied(found.values)
@@ -435,7 +240,7 @@ def _with_shares(found: JudgedColumn, shares: dict[str, float], varying: Sequenc
     return replace(
         found,
         determines={name: share for name, share in shares.items() if share >= NEARLY and name in generalized},
-        entity_like=not found.parts and _repeats(found.values, found.records) and 2 * follow > len(varying),
+        entity_like=not found.parts and repeats(found.values, found.records) and 2 * follow > len(varying),
     )
 
 

@@ -7,8 +7,8 @@ from functools import partial
 
 from sqlglot import exp
 
-from sqlanon.core.audit.beside import FEWEST, JudgedColumn
 from sqlanon.core.audit.beside_release import BesideRelease, ReleasedColumns, judge_released
+from sqlanon.core.audit.judged_columns import FEWEST, JudgedColumn
 from sqlanon.core.evaluate.session import Session
 from sqlanon.core.lattice.catalog import Catalog
 from sqlanon.core.models import least_count

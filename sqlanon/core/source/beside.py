@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from sqlanon.core.audit.beside import JudgedColumn, SourceColumn
+from sqlanon.core.audit.judged_columns import JudgedColumn, SourceColumn
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.lattice.catalog import Catalog
 from sqlanon.core.models import for_source, least_count, least_size

@@ -13,7 +13,8 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from sqlanon.core.audit.beside import FEWEST, JudgedColumn, SourceColumn, judge_columns
+from sqlanon.core.audit.beside import judge_columns
+from sqlanon.core.audit.judged_columns import FEWEST, JudgedColumn, SourceColumn
 from sqlanon.core.audit.trees import rows_of_all
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.source.words import PERSONAL, kinds_of, parts_of, speaks_of_persons
