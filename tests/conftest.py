@@ -6,6 +6,7 @@ The marks are given here: see ``MARKS``.
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import shutil
@@ -98,6 +99,13 @@ def heed_signals() -> None:
         number = getattr(signal, name, None)
         if number and signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, handler)
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage rarely, and not what was imported: trees of SQL are many objects, a tenth of the time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 50, 100)
 
 
 @pytest.hookimpl(tryfirst=True)
