@@ -31,9 +31,6 @@ from xdist.scheduler import LoadScopeScheduling
 
 import sqlanon
 
-hypothesis.settings.register_profile("no deadlines", deadline=None)  # a machine may be busy
-hypothesis.settings.load_profile("no deadlines")
-
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
 ORDER = os.environ.get("SQLANON_ORDER", "")
@@ -67,6 +64,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.option.loadscopereorder = False  # the order is that of the items: see LONGEST
     fast = config.option.markexpr == FAST
     effort.set_effort(fast)
+    # a machine may be busy
+    hypothesis.settings.register_profile("no deadlines", deadline=None, max_examples=effort.scaled(100))
+    hypothesis.settings.load_profile("no deadlines")
     if not fast and config.option.durations is None:
         config.option.durations, config.option.durations_min = 10, 5.0
 

@@ -60,10 +60,11 @@ def bind(
     for name, wanted in (columns or {}).items():
         _expand(tree, name, wanted)
     for node in tables:
-        relation = relations[node.name]
+        relation, alias = relations[node.name], node.alias or node.name
         if isinstance(relation, exp.Query) and not isinstance(relation, exp.Subquery):
-            relation = relation.subquery()
-        node.replace(aliased(relation, node.alias or node.name))
+            node.replace(relation.subquery(exp.TableAlias(this=exp.to_identifier(alias, quoted=True))))
+        else:
+            node.replace(aliased(relation, alias))
     return tree
 
 
