@@ -6,6 +6,7 @@ The marks are given here: see ``MARKS``.
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import shutil
@@ -29,9 +30,6 @@ from tables import text_table
 from xdist.scheduler import LoadScopeScheduling
 
 import sqlanon
-
-hypothesis.settings.register_profile("no deadlines", deadline=None)  # a machine may be busy
-hypothesis.settings.load_profile("no deadlines")
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
@@ -66,6 +64,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.option.loadscopereorder = False  # the order is that of the items: see LONGEST
     fast = config.option.markexpr == FAST
     effort.set_effort(fast)
+    # a machine may be busy
+    hypothesis.settings.register_profile("no deadlines", deadline=None, max_examples=effort.scaled(100))
+    hypothesis.settings.load_profile("no deadlines")
     if not fast and config.option.durations is None:
         config.option.durations, config.option.durations_min = 10, 5.0
 
@@ -98,6 +99,13 @@ def heed_signals() -> None:
         number = getattr(signal, name, None)
         if number and signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, handler)
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage rarely, and not what was imported: trees of SQL are many objects, a tenth of the time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 50, 100)
 
 
 @pytest.hookimpl(tryfirst=True)

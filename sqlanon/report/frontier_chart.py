@@ -11,6 +11,7 @@ import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -265,6 +266,7 @@ def _style() -> str:
     return files("sqlanon.report").joinpath(STYLE).read_text(encoding="utf-8")
 
 
+@cache
 def _environment() -> Environment:
     return Environment(
         loader=PackageLoader("sqlanon", "report"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from functools import cache
 from importlib.resources import files
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -42,6 +43,7 @@ def html_report(run: RunSummary, audience: str = "operator") -> str:
     )
 
 
+@cache
 def environment() -> Environment:
     """Return the templates of pages and cards, with what draws the blocks of a report."""
     environment = Environment(

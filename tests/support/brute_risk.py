@@ -69,12 +69,19 @@ def zayatz(sizes: Sequence[int], population: int) -> float:
     return float(of_size[1] * chance * Fraction(population, n) / population)
 
 
+def first_equation(c: int, n: int, theta: float, alpha: float) -> tuple[float, float]:
+    """Both sides of the first equation of the likelihood of ``n`` records in ``c`` classes."""
+    return (
+        math.fsum([1 / (theta + i * alpha) for i in range(1, c)]),
+        math.fsum([1 / (theta + i) for i in range(1, n)]),
+    )
+
+
 def pitman_equations(sizes: Sequence[int], theta: float, alpha: float) -> tuple[float, float, float, float]:
     """Both sides of both equations of the likelihood, as sums of all their terms."""
     c, n = len(sizes), sum(sizes)
     return (
-        math.fsum(1 / (theta + i * alpha) for i in range(1, c)),
-        math.fsum(1 / (theta + i) for i in range(1, n)),
+        *first_equation(c, n, theta, alpha),
         math.fsum(i / (theta + i * alpha) for i in range(1, c)),
         math.fsum(1 / (i - alpha) for size in sizes for i in range(1, size)),
     )
@@ -89,28 +96,26 @@ def pitman_share(sizes: Sequence[int], population: int) -> float | None:
     if c < 2 or c == n:
         return None
 
-    def gaps(theta: float, alpha: float) -> tuple[float, float]:
-        one, other, third, fourth = pitman_equations(sizes, theta, alpha)
-        return one - other, third - fourth
-
     def theta_of(alpha: float) -> float:
         low, high = -9.0, 6.0
         for _ in range(55):
             middle = (low + high) / 2
-            low, high = (middle, high) if gaps(10**middle, alpha)[0] > 0 else (low, middle)
+            one, other = first_equation(c, n, 10**middle, alpha)
+            low, high = (middle, high) if one > other else (low, middle)
         return 10**low
 
-    def second(alpha: float) -> float:
-        return gaps(theta_of(alpha), alpha)[1]
+    def is_positive(alpha: float) -> bool:
+        """Whether the left side of the second equation is the larger."""
+        _, _, third, fourth = pitman_equations(sizes, theta_of(alpha), alpha)
+        return third > fourth
 
     end = sum(1 / i for i in range(1, c)) / sum(1 / i for i in range(1, n))  # beyond, the first has no θ
     places = [1e-4 + (end - 1e-9 - 1e-4) * (i / 60) ** 2 for i in range(61)]
-    for low, high in itertools.pairwise(places):
-        if (second(low) > 0) != (second(high) > 0):
-            begins = second(low) > 0
+    for (low, begins), (high, ends) in itertools.pairwise((place, is_positive(place)) for place in places):
+        if begins != ends:
             for _ in range(45):
                 middle = (low + high) / 2
-                low, high = (middle, high) if (second(middle) > 0) == begins else (low, middle)
+                low, high = (middle, high) if is_positive(middle) == begins else (low, middle)
             return min(pitman_uniques(theta_of(low), low, population) / population, 1.0)
     return None
 

@@ -19,6 +19,11 @@ from sqlanon.errors import InputError
 
 Value = int | float | str
 
+_HOLDERS = (exp.Select, exp.Group, exp.Window, exp.Join)
+"""What holds lists of columns."""
+_LISTED = (exp.Anonymous, *_HOLDERS, exp.Order, exp.Column)
+"""Where the name of a list may stand."""
+
 
 def bind(
     file: str,
@@ -42,21 +47,24 @@ def bind(
     tree = parse(file)
     assert isinstance(tree, exp.Select)
     relations = relations or {}
-    tables = [node for node in tree.find_all(exp.Table) if not node.db and node.name in relations]
-    for placeholder in list(tree.find_all(exp.Placeholder)):
-        if values is None or placeholder.name not in values:
-            raise InputError(f"The SQL file {file!r} has :{placeholder.name}, which has no value.", hint="add it.")
-        placeholder.replace(_literal(values[placeholder.name]))
-    for call in list(tree.find_all(exp.Anonymous)):
-        if call.name.upper() == "AS_RELEASED":
-            call.replace(exp.cast(call.expressions[0], data_type(released_type or "VARCHAR")))
+    found = list(tree.find_all(exp.Table, exp.Placeholder, exp.Anonymous))
+    tables = [node for node in found if isinstance(node, exp.Table) and not node.db and node.name in relations]
+    for node in found:
+        if isinstance(node, exp.Placeholder):
+            if values is None or node.name not in values:
+                raise InputError(f"The SQL file {file!r} has :{node.name}, which has no value.", hint="add it.")
+            node.replace(_literal(values[node.name]))
+    for node in found:
+        if isinstance(node, exp.Anonymous) and node.name.upper() == "AS_RELEASED":
+            node.replace(exp.cast(node.expressions[0], data_type(released_type or "VARCHAR"), copy=False))
     for name, wanted in (columns or {}).items():
         _expand(tree, name, wanted)
     for node in tables:
-        relation = relations[node.name]
+        relation, alias = relations[node.name], node.alias or node.name
         if isinstance(relation, exp.Query) and not isinstance(relation, exp.Subquery):
-            relation = relation.subquery()
-        node.replace(aliased(relation, node.alias or node.name))
+            node.replace(relation.subquery(exp.TableAlias(this=exp.to_identifier(alias, quoted=True))))
+        else:
+            node.replace(aliased(relation, alias))
     return tree
 
 
@@ -69,27 +77,32 @@ def _literal(value: Value) -> exp.Expr:
 
 def _expand(tree: exp.Expr, name: str, columns: Sequence[str | exp.Expr]) -> None:
     """Put the columns in the place of the column ``name``, wherever it stands for a list or in a condition."""
-    for call in list(tree.find_all(exp.Anonymous)):
-        word = call.name.upper()
-        if word in ("ANY_OF", "ALL_OF") and _mentions(call, name):
-            conditions = [_for_column(call.expressions[0], name, wanted) for wanted in columns]
-            combine = exp.or_ if word == "ANY_OF" else exp.and_
-            nothing = exp.false() if word == "ANY_OF" else exp.true()
-            call.replace(exp.paren(combine(*conditions, copy=False), copy=False) if conditions else nothing)
-    for holder in list(tree.find_all(exp.Select, exp.Group, exp.Window, exp.Join)):
-        for key in ("expressions", "partition_by", "using"):
+    found = list(tree.find_all(*_LISTED))
+    repeated = [node for node in found if isinstance(node, exp.Anonymous) and _repeats(node, name)]
+    for call in repeated:
+        conditions = [_for_column(call.expressions[0], name, wanted) for wanted in columns]
+        combine = exp.or_ if call.name.upper() == "ANY_OF" else exp.and_
+        nothing = exp.false() if call.name.upper() == "ANY_OF" else exp.true()
+        call.replace(exp.paren(combine(*conditions, copy=False), copy=False) if conditions else nothing)
+    if repeated:
+        found = list(tree.find_all(*_LISTED))
+    listed = set()  # what stands in the tree no more
+    for holder in found:
+        for key in ("expressions", "partition_by", "using") if isinstance(holder, _HOLDERS) else ():
             items = holder.args.get(key) or []
             if any(_is_placeholder(item, name) for item in items):
-                listed = [new for item in items for new in _listed(item, name, columns)]
-                holder.set(key, listed if isinstance(holder, exp.Select) else [new.unalias() for new in listed])
+                news = [new for item in items for new in _listed(item, name, columns)]
+                listed |= {id(item) for item in items} - {id(new) for new in news}
+                holder.set(key, news if isinstance(holder, exp.Select) else [new.unalias() for new in news])
         if isinstance(holder, exp.Group) and not holder.expressions:
             holder.pop()
-    for item in [found for order in tree.find_all(exp.Order) for found in order.expressions]:
+    for item in [item for order in found if isinstance(order, exp.Order) for item in order.expressions]:
         if isinstance(item, exp.Ordered) and _is_placeholder(item.this, name):
+            listed.add(id(item.this))
             keys = [exp.Ordered(**{**item.args, "this": new.unalias()}) for new in _listed(item.this, name, columns)]
             item.replace(keys)
-    for node in list(tree.find_all(exp.Column)):
-        if _is_placeholder(node, name):
+    for node in found:
+        if isinstance(node, exp.Column) and id(node) not in listed and _is_placeholder(node, name):
             node.replace(_reference(columns[0], node.text("table")).unalias())
 
 
@@ -101,8 +114,11 @@ def _listed(item: exp.Expr, name: str, columns: Sequence[str | exp.Expr]) -> lis
     return [_reference(wanted, item.text("table")) for wanted in columns]
 
 
-def _mentions(node: exp.Expr, name: str) -> bool:
-    return any(_is_placeholder(found, name) for found in node.find_all(exp.Column))
+def _repeats(call: exp.Anonymous, name: str) -> bool:
+    """Return whether a call repeats its condition for the columns that ``name`` stands for."""
+    return call.name.upper() in ("ANY_OF", "ALL_OF") and any(
+        _is_placeholder(found, name) for found in call.find_all(exp.Column)
+    )
 
 
 def _for_column(condition: exp.Expr, name: str, wanted: str | exp.Expr) -> exp.Expr:
@@ -111,7 +127,7 @@ def _for_column(condition: exp.Expr, name: str, wanted: str | exp.Expr) -> exp.E
     def replaced(node: exp.Expr) -> exp.Expr:
         return _reference(wanted, node.text("table")).unalias() if _is_placeholder(node, name) else node
 
-    return condition.copy().transform(replaced)
+    return condition.transform(replaced)
 
 
 def _is_placeholder(node: exp.Expr, name: str) -> bool:
