@@ -1,12 +1,12 @@
 -- sqlanon: the SQL of a policy for Trino.
 -- For the operator: it holds the texts of hierarchies; it does not travel with the release.
 -- The widths of the codes were measured on the 240 records of people: 0 of them excluded for a NULL, 0 with a value that no hierarchy lists.
--- Distinct values by column, and by level of the quasi-identifiers: city 5 > 3 > 1; age 47 > 7 > 5 > 1; seen 125 > 6 > 4 > 2 > 1; zip 3 > 3 > 1 > 1; order 3 > 2 > 1; disease 4.
+-- Distinct values by column, and by level of the quasi-identifiers: city 5 > 1; seen 125 > 2 > 1.
 -- Quasi-identifying values of the table that no hierarchy lists, or that these widths have no room for, have no row in a lookup, and the JOIN suppresses their records; a sensitive value without a row counts for no class, but for the audits it does.
 -- The audits at the end say whether sqlanon_0a1b2c3d_release meets the policy: the table may hold other records than those above. An audit that finds rows fails, which ends the script in most clients (see that yours does).
 -- Run it in a scratch schema without default grants. When all audits have passed, rename the release and move it to its readers.
 -- The names of its tables belong to this script alone. To run it twice at the same time, write a second script.
--- Costs: 5 statements read the table, the others its distinct combinations. A record has about 27 bytes in the columns that are read (as text, uncompressed), so that a table of 240 records costs about 0.1 MB at most; the cost grows with the records.
+-- Costs: 4 statements read the table, the others its distinct combinations. A record has about 13 bytes in the columns that are read (as text, uncompressed), so that a table of 240 records costs about 0.1 MB at most; the cost grows with the records.
 -- Trino has no temporary tables: those of the script are ordinary ones of the current schema, dropped at the end, and the connector must be able to write. They hold values of the source, and stay where an audit ends the script: run the statements that drop them.
 -- Trino folds names to small letters, quoted ones too.
 -- The rows of the release are shuffled in random parts: Trino leaves out the ORDER BY of a CREATE TABLE.
@@ -14,112 +14,36 @@
 -- 1. drop what is left of an earlier run
 DROP TABLE IF EXISTS "sqlanon_0a1b2c3d_values";
 
--- 2. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_0a1b2c3d_listed";
-
--- 3. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_0a1b2c3d_branches";
-
--- 4. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_0a1b2c3d_lookup";
-
--- 5. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_0a1b2c3d_overall_0";
-
--- 6. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_0a1b2c3d_masks";
-
--- 7. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_0a1b2c3d_leaf";
-
--- 8. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_0a1b2c3d_base";
-
--- 9. drop what is left of an earlier run
-DROP TABLE IF EXISTS "sqlanon_0a1b2c3d_release";
-
--- 10. distinct values
+-- 9. distinct values
 CREATE TABLE "sqlanon_0a1b2c3d_values" AS
 SELECT
   CAST(0 AS BIGINT) AS "attribute",
   CAST("city" AS VARCHAR) AS "value",
   CAST(COUNT(*) AS BIGINT) AS "n",
-  CAST(NULL AS INTEGER) AS "raw_1",
-  CAST(NULL AS DATE) AS "raw_2"
+  CAST(NULL AS DATE) AS "raw_1"
 FROM "people"
 GROUP BY
   CAST("city" AS VARCHAR)
 UNION ALL
 SELECT
   CAST(1 AS BIGINT) AS "attribute",
-  CAST("age" AS VARCHAR) AS "value",
-  CAST(COUNT(*) AS BIGINT) AS "n",
-  MIN("age") AS "raw_1",
-  CAST(NULL AS DATE) AS "raw_2"
-FROM "people"
-GROUP BY
-  CAST("age" AS VARCHAR)
-UNION ALL
-SELECT
-  CAST(2 AS BIGINT) AS "attribute",
   CAST("seen" AS VARCHAR) AS "value",
   CAST(COUNT(*) AS BIGINT) AS "n",
-  CAST(NULL AS INTEGER) AS "raw_1",
-  MIN("seen") AS "raw_2"
+  MIN("seen") AS "raw_1"
 FROM "people"
 GROUP BY
-  CAST("seen" AS VARCHAR)
-UNION ALL
-SELECT
-  CAST(3 AS BIGINT) AS "attribute",
-  CAST("zip" AS VARCHAR) AS "value",
-  CAST(COUNT(*) AS BIGINT) AS "n",
-  CAST(NULL AS INTEGER) AS "raw_1",
-  CAST(NULL AS DATE) AS "raw_2"
-FROM "people"
-GROUP BY
-  CAST("zip" AS VARCHAR)
-UNION ALL
-SELECT
-  CAST(4 AS BIGINT) AS "attribute",
-  CAST("order" AS VARCHAR) AS "value",
-  CAST(COUNT(*) AS BIGINT) AS "n",
-  CAST(NULL AS INTEGER) AS "raw_1",
-  CAST(NULL AS DATE) AS "raw_2"
-FROM "people"
-GROUP BY
-  CAST("order" AS VARCHAR)
-UNION ALL
-SELECT
-  CAST(5 AS BIGINT) AS "attribute",
-  CAST("disease" AS VARCHAR) AS "value",
-  CAST(COUNT(*) AS BIGINT) AS "n",
-  CAST(NULL AS INTEGER) AS "raw_1",
-  CAST(NULL AS DATE) AS "raw_2"
-FROM "people"
-GROUP BY
-  CAST("disease" AS VARCHAR);
+  CAST("seen" AS VARCHAR);
 
--- 11. load hierarchies
+-- 10. load hierarchies
 CREATE TABLE "sqlanon_0a1b2c3d_listed" (
   "attribute" BIGINT,
   "level_0" VARCHAR,
   "level_1" VARCHAR,
   "level_2" VARCHAR,
-  "level_3" VARCHAR,
-  "level_4" VARCHAR,
   "place" BIGINT
 );
 
--- 12. load hierarchies
-INSERT INTO "sqlanon_0a1b2c3d_listed"
-VALUES
-  (0, 'Graz', 'south', '*', NULL, NULL, 0),
-  (0, 'O''Hara\', 'south', '*', NULL, NULL, 1),
-  (0, 'Linz', 'north', '*', NULL, NULL, 2),
-  (0, '', 'north', '*', NULL, NULL, 3);
-
--- 13. build hierarchies
+-- 12. build hierarchies
 INSERT INTO "sqlanon_0a1b2c3d_listed"
 SELECT
   CAST(1 AS BIGINT) AS "attribute",
@@ -127,272 +51,28 @@ SELECT
   CASE
     WHEN "raw_1" IS NULL
     THEN NULL
-    WHEN (
-      CAST("raw_1" AS BIGINT)
-    ) < (
-      CAST(20 AS BIGINT)
-    )
-    THEN '<20'
-    WHEN (
-      CAST("raw_1" AS BIGINT)
-    ) >= (
-      CAST(60 AS BIGINT)
-    )
-    THEN '>=60'
-    ELSE CONCAT(
-      CAST('[' AS VARCHAR),
-      CAST(CAST((
-        (
-          (
-            (
-              (
-                (
-                  (
-                    CAST("raw_1" AS BIGINT)
-                  ) - CAST(-8589934620 AS BIGINT)
-                ) - MOD((
-                  CAST("raw_1" AS BIGINT)
-                ) - CAST(-8589934620 AS BIGINT), CAST(10 AS BIGINT))
-              ) / NULLIF((
-                CAST(10 AS BIGINT)
-              ), 0)
-            ) - MOD(
-              (
-                (
-                  (
-                    CAST("raw_1" AS BIGINT)
-                  ) - CAST(-8589934620 AS BIGINT)
-                ) - MOD((
-                  CAST("raw_1" AS BIGINT)
-                ) - CAST(-8589934620 AS BIGINT), CAST(10 AS BIGINT))
-              ) / NULLIF((
-                CAST(10 AS BIGINT)
-              ), 0),
-              CAST(1 AS BIGINT)
-            )
-          ) / NULLIF((
-            CAST(1 AS BIGINT)
-          ), 0) * CAST(10 AS BIGINT)
-        ) + CAST(-8589934620 AS BIGINT)
-      ) AS VARCHAR) AS VARCHAR),
-      CAST(', ' AS VARCHAR),
-      CAST(CAST((
-        (
-          (
-            (
-              (
-                (
-                  (
-                    CAST("raw_1" AS BIGINT)
-                  ) - CAST(-8589934620 AS BIGINT)
-                ) - MOD((
-                  CAST("raw_1" AS BIGINT)
-                ) - CAST(-8589934620 AS BIGINT), CAST(10 AS BIGINT))
-              ) / NULLIF((
-                CAST(10 AS BIGINT)
-              ), 0)
-            ) - MOD(
-              (
-                (
-                  (
-                    CAST("raw_1" AS BIGINT)
-                  ) - CAST(-8589934620 AS BIGINT)
-                ) - MOD((
-                  CAST("raw_1" AS BIGINT)
-                ) - CAST(-8589934620 AS BIGINT), CAST(10 AS BIGINT))
-              ) / NULLIF((
-                CAST(10 AS BIGINT)
-              ), 0),
-              CAST(1 AS BIGINT)
-            )
-          ) / NULLIF((
-            CAST(1 AS BIGINT)
-          ), 0) * CAST(10 AS BIGINT)
-        ) + CAST(-8589934610 AS BIGINT)
-      ) AS VARCHAR) AS VARCHAR),
-      CAST(')' AS VARCHAR)
-    )
-  END AS "level_1",
-  CASE
-    WHEN "raw_1" IS NULL
-    THEN NULL
-    WHEN (
-      CAST("raw_1" AS BIGINT)
-    ) < (
-      CAST(20 AS BIGINT)
-    )
-    THEN '<20'
-    WHEN (
-      CAST("raw_1" AS BIGINT)
-    ) >= (
-      CAST(60 AS BIGINT)
-    )
-    THEN '>=60'
-    ELSE CONCAT(
-      CAST('[' AS VARCHAR),
-      CAST(CAST((
-        (
-          (
-            (
-              (
-                (
-                  (
-                    CAST("raw_1" AS BIGINT)
-                  ) - CAST(-8589934620 AS BIGINT)
-                ) - MOD((
-                  CAST("raw_1" AS BIGINT)
-                ) - CAST(-8589934620 AS BIGINT), CAST(10 AS BIGINT))
-              ) / NULLIF((
-                CAST(10 AS BIGINT)
-              ), 0)
-            ) - MOD(
-              (
-                (
-                  (
-                    CAST("raw_1" AS BIGINT)
-                  ) - CAST(-8589934620 AS BIGINT)
-                ) - MOD((
-                  CAST("raw_1" AS BIGINT)
-                ) - CAST(-8589934620 AS BIGINT), CAST(10 AS BIGINT))
-              ) / NULLIF((
-                CAST(10 AS BIGINT)
-              ), 0),
-              CAST(2 AS BIGINT)
-            )
-          ) / NULLIF((
-            CAST(2 AS BIGINT)
-          ), 0) * CAST(20 AS BIGINT)
-        ) + CAST(-8589934620 AS BIGINT)
-      ) AS VARCHAR) AS VARCHAR),
-      CAST(', ' AS VARCHAR),
-      CAST(CAST((
-        (
-          (
-            (
-              (
-                (
-                  (
-                    CAST("raw_1" AS BIGINT)
-                  ) - CAST(-8589934620 AS BIGINT)
-                ) - MOD((
-                  CAST("raw_1" AS BIGINT)
-                ) - CAST(-8589934620 AS BIGINT), CAST(10 AS BIGINT))
-              ) / NULLIF((
-                CAST(10 AS BIGINT)
-              ), 0)
-            ) - MOD(
-              (
-                (
-                  (
-                    CAST("raw_1" AS BIGINT)
-                  ) - CAST(-8589934620 AS BIGINT)
-                ) - MOD((
-                  CAST("raw_1" AS BIGINT)
-                ) - CAST(-8589934620 AS BIGINT), CAST(10 AS BIGINT))
-              ) / NULLIF((
-                CAST(10 AS BIGINT)
-              ), 0),
-              CAST(2 AS BIGINT)
-            )
-          ) / NULLIF((
-            CAST(2 AS BIGINT)
-          ), 0) * CAST(20 AS BIGINT)
-        ) + CAST(-8589934600 AS BIGINT)
-      ) AS VARCHAR) AS VARCHAR),
-      CAST(')' AS VARCHAR)
-    )
-  END AS "level_2",
-  CASE WHEN "raw_1" IS NULL THEN NULL ELSE '*' END AS "level_3",
-  CAST(NULL AS VARCHAR) AS "level_4",
-  CAST(NULL AS BIGINT) AS "place"
-FROM "sqlanon_0a1b2c3d_values"
-WHERE
-  "attribute" = 1 AND NOT "value" IS NULL
-UNION ALL
-SELECT
-  CAST(2 AS BIGINT) AS "attribute",
-  "value" AS "level_0",
-  CASE
-    WHEN "raw_2" IS NULL
-    THEN NULL
-    ELSE CASE WHEN TRUE THEN DATE_FORMAT("raw_2", '%Y-%m') ELSE CAST("raw_2" AS VARCHAR) END
-  END AS "level_1",
-  CASE
-    WHEN "raw_2" IS NULL
-    THEN NULL
     ELSE CASE
       WHEN TRUE
       THEN CONCAT(
-        CAST(DATE_FORMAT("raw_2", '%Y') AS VARCHAR),
-        CAST('-Q' AS VARCHAR),
-        CAST(CAST(QUARTER("raw_2") AS VARCHAR) AS VARCHAR)
-      )
-      ELSE CAST("raw_2" AS VARCHAR)
-    END
-  END AS "level_2",
-  CASE
-    WHEN "raw_2" IS NULL
-    THEN NULL
-    ELSE CASE
-      WHEN TRUE
-      THEN CONCAT(
-        CAST(CAST(CAST(FLOOR(CAST(YEAR("raw_2") AS DOUBLE) / CAST(10 AS DOUBLE)) AS BIGINT) * 10 AS VARCHAR) AS VARCHAR),
+        CAST(CAST(CAST(FLOOR(CAST(YEAR("raw_1") AS DOUBLE) / CAST(10 AS DOUBLE)) AS BIGINT) * 10 AS VARCHAR) AS VARCHAR),
         CAST('s' AS VARCHAR)
       )
-      ELSE CAST("raw_2" AS VARCHAR)
+      ELSE CAST("raw_1" AS VARCHAR)
     END
-  END AS "level_3",
-  CASE WHEN "raw_2" IS NULL THEN NULL ELSE '*' END AS "level_4",
+  END AS "level_1",
+  CASE WHEN "raw_1" IS NULL THEN NULL ELSE '*' END AS "level_2",
   CAST(NULL AS BIGINT) AS "place"
 FROM "sqlanon_0a1b2c3d_values"
 WHERE
-  "attribute" = 2 AND NOT "value" IS NULL
-UNION ALL
-SELECT
-  CAST(3 AS BIGINT) AS "attribute",
-  "value" AS "level_0",
-  RPAD(SUBSTR("value", 1, 3), 4, '''') AS "level_1",
-  RPAD(SUBSTR("value", 1, 2), 4, '''') AS "level_2",
-  CASE WHEN "value" IS NULL THEN NULL ELSE '*' END AS "level_3",
-  CAST(NULL AS VARCHAR) AS "level_4",
-  CAST(NULL AS BIGINT) AS "place"
-FROM "sqlanon_0a1b2c3d_values"
-WHERE
-  "attribute" = 3 AND NOT "value" IS NULL
-UNION ALL
-SELECT
-  CAST(4 AS BIGINT) AS "attribute",
-  "value" AS "level_0",
-  LPAD(CASE WHEN LENGTH("value") <= 1 THEN "value" ELSE SUBSTR("value", -1) END, 2, '*') AS "level_1",
-  LPAD('', 2, '*') AS "level_2",
-  CAST(NULL AS VARCHAR) AS "level_3",
-  CAST(NULL AS VARCHAR) AS "level_4",
-  CAST(NULL AS BIGINT) AS "place"
-FROM "sqlanon_0a1b2c3d_values"
-WHERE
-  "attribute" = 4 AND NOT "value" IS NULL
-UNION ALL
-SELECT
-  CAST(5 AS BIGINT) AS "attribute",
-  "value" AS "level_0",
-  CAST(NULL AS VARCHAR) AS "level_1",
-  CAST(NULL AS VARCHAR) AS "level_2",
-  CAST(NULL AS VARCHAR) AS "level_3",
-  CAST(NULL AS VARCHAR) AS "level_4",
-  CAST(NULL AS BIGINT) AS "place"
-FROM "sqlanon_0a1b2c3d_values"
-WHERE
-  "attribute" = 5 AND NOT "value" IS NULL;
+  "attribute" = 1 AND NOT "value" IS NULL;
 
--- 14. branches
+-- 13. branches
 CREATE TABLE "sqlanon_0a1b2c3d_branches" AS
 SELECT
   *,
   DENSE_RANK() OVER (PARTITION BY "attribute", "covered", "level_1" ORDER BY "level_0") - 1 AS "branch_0",
   DENSE_RANK() OVER (PARTITION BY "attribute", "covered", "level_2" ORDER BY "level_1") - 1 AS "branch_1",
-  DENSE_RANK() OVER (PARTITION BY "attribute", "covered", "level_3" ORDER BY "level_2") - 1 AS "branch_2",
-  DENSE_RANK() OVER (PARTITION BY "attribute", "covered", "level_4" ORDER BY "level_3") - 1 AS "branch_3",
-  DENSE_RANK() OVER (PARTITION BY "attribute", "covered" ORDER BY "level_4") - 1 AS "branch_4"
+  DENSE_RANK() OVER (PARTITION BY "attribute", "covered" ORDER BY "level_2") - 1 AS "branch_2"
 FROM (
   SELECT
     "v"."attribute",
@@ -418,31 +98,23 @@ FROM (
         WHEN (
           "v"."attribute" = 1
         )
-        THEN 47
-        WHEN (
-          "v"."attribute" = 2
-        )
         THEN 125
-        WHEN (
-          "v"."attribute" = 3 OR "v"."attribute" = 4
-        )
-        THEN 3
-        WHEN (
-          "v"."attribute" = 5
-        )
-        THEN 4
       END
     END AS BIGINT) AS "leaves_0",
     CASE
       WHEN "v"."value" IS NULL
-      THEN NULL
+      THEN CASE WHEN (
+        "v"."attribute" = 0
+      ) THEN '*' END
       WHEN NOT "h"."is_listed" IS NULL
       THEN "h"."level_1"
       ELSE NULL
     END AS "level_1",
     CAST(CASE
       WHEN "v"."value" IS NULL
-      THEN 1
+      THEN CASE WHEN (
+        "v"."attribute" = 0
+      ) THEN 5 ELSE 1 END
       WHEN NOT "h"."is_listed" IS NULL
       THEN "h"."leaves_1"
       ELSE CASE
@@ -453,50 +125,23 @@ FROM (
         WHEN (
           "v"."attribute" = 1
         )
-        THEN 47
-        WHEN (
-          "v"."attribute" = 2
-        )
         THEN 125
-        WHEN (
-          "v"."attribute" = 3 OR "v"."attribute" = 4
-        )
-        THEN 3
-        WHEN (
-          "v"."attribute" = 5
-        )
-        THEN 4
       END
     END AS BIGINT) AS "leaves_1",
     CASE
       WHEN "v"."value" IS NULL
-      THEN CASE
-        WHEN (
-          "v"."attribute" = 0
-        )
-        THEN '*'
-        WHEN (
-          "v"."attribute" = 4
-        )
-        THEN '**'
-      END
+      THEN CASE WHEN (
+        "v"."attribute" = 1
+      ) THEN '*' END
       WHEN NOT "h"."is_listed" IS NULL
       THEN "h"."level_2"
       ELSE NULL
     END AS "level_2",
     CAST(CASE
       WHEN "v"."value" IS NULL
-      THEN CASE
-        WHEN (
-          "v"."attribute" = 0
-        )
-        THEN 5
-        WHEN (
-          "v"."attribute" = 4
-        )
-        THEN 3
-        ELSE 1
-      END
+      THEN CASE WHEN (
+        "v"."attribute" = 1
+      ) THEN 125 ELSE 1 END
       WHEN NOT "h"."is_listed" IS NULL
       THEN "h"."leaves_2"
       ELSE CASE
@@ -507,107 +152,9 @@ FROM (
         WHEN (
           "v"."attribute" = 1
         )
-        THEN 47
-        WHEN (
-          "v"."attribute" = 2
-        )
         THEN 125
-        WHEN (
-          "v"."attribute" = 3 OR "v"."attribute" = 4
-        )
-        THEN 3
-        WHEN (
-          "v"."attribute" = 5
-        )
-        THEN 4
       END
     END AS BIGINT) AS "leaves_2",
-    CASE
-      WHEN "v"."value" IS NULL
-      THEN CASE WHEN (
-        "v"."attribute" = 1 OR "v"."attribute" = 3
-      ) THEN '*' END
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."level_3"
-      ELSE NULL
-    END AS "level_3",
-    CAST(CASE
-      WHEN "v"."value" IS NULL
-      THEN CASE
-        WHEN (
-          "v"."attribute" = 1
-        )
-        THEN 47
-        WHEN (
-          "v"."attribute" = 3
-        )
-        THEN 3
-        ELSE 1
-      END
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."leaves_3"
-      ELSE CASE
-        WHEN (
-          "v"."attribute" = 0
-        )
-        THEN 5
-        WHEN (
-          "v"."attribute" = 1
-        )
-        THEN 47
-        WHEN (
-          "v"."attribute" = 2
-        )
-        THEN 125
-        WHEN (
-          "v"."attribute" = 3 OR "v"."attribute" = 4
-        )
-        THEN 3
-        WHEN (
-          "v"."attribute" = 5
-        )
-        THEN 4
-      END
-    END AS BIGINT) AS "leaves_3",
-    CASE
-      WHEN "v"."value" IS NULL
-      THEN CASE WHEN (
-        "v"."attribute" = 2
-      ) THEN '*' END
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."level_4"
-      ELSE NULL
-    END AS "level_4",
-    CAST(CASE
-      WHEN "v"."value" IS NULL
-      THEN CASE WHEN (
-        "v"."attribute" = 2
-      ) THEN 125 ELSE 1 END
-      WHEN NOT "h"."is_listed" IS NULL
-      THEN "h"."leaves_4"
-      ELSE CASE
-        WHEN (
-          "v"."attribute" = 0
-        )
-        THEN 5
-        WHEN (
-          "v"."attribute" = 1
-        )
-        THEN 47
-        WHEN (
-          "v"."attribute" = 2
-        )
-        THEN 125
-        WHEN (
-          "v"."attribute" = 3 OR "v"."attribute" = 4
-        )
-        THEN 3
-        WHEN (
-          "v"."attribute" = 5
-        )
-        THEN 4
-      END
-    END AS BIGINT) AS "leaves_4",
     CASE WHEN "v"."value" IS NULL OR NOT "h"."is_listed" IS NULL THEN 1 ELSE 0 END AS "covered"
   FROM "sqlanon_0a1b2c3d_values" AS "v"
   LEFT JOIN (
@@ -616,39 +163,21 @@ FROM (
       "level_0",
       "level_1",
       "level_2",
-      "level_3",
-      "level_4",
       COUNT(*) OVER (PARTITION BY "attribute", "level_0") AS "leaves_0",
-      COUNT(*) OVER (PARTITION BY "attribute", "level_1") AS "leaves_1",
       CASE
         WHEN (
           "attribute" = 0
         )
         THEN 5
-        WHEN (
-          "attribute" = 4
-        )
-        THEN 3
-        ELSE COUNT(*) OVER (PARTITION BY "attribute", "level_2")
-      END AS "leaves_2",
+        ELSE COUNT(*) OVER (PARTITION BY "attribute", "level_1")
+      END AS "leaves_1",
       CASE
         WHEN (
           "attribute" = 1
         )
-        THEN 47
-        WHEN (
-          "attribute" = 3
-        )
-        THEN 3
-        ELSE COUNT(*) OVER (PARTITION BY "attribute", "level_3")
-      END AS "leaves_3",
-      CASE
-        WHEN (
-          "attribute" = 2
-        )
         THEN 125
-        ELSE COUNT(*) OVER (PARTITION BY "attribute", "level_4")
-      END AS "leaves_4",
+        ELSE COUNT(*) OVER (PARTITION BY "attribute", "level_2")
+      END AS "leaves_2",
       1 AS "is_listed"
     FROM "sqlanon_0a1b2c3d_listed"
   ) AS "h"
@@ -663,7 +192,7 @@ FROM (
     )
 ) AS "joined";
 
--- 15. lookup
+-- 14. lookup
 CREATE TABLE "sqlanon_0a1b2c3d_lookup" AS
 SELECT
   "attribute",
@@ -673,234 +202,51 @@ SELECT
   "level_0",
   "level_1",
   "level_2",
-  "level_3",
-  "level_4",
   "leaves_0",
   "leaves_1",
   "leaves_2",
-  "leaves_3",
-  "leaves_4",
   BITWISE_OR(
-    BITWISE_OR(
-      BITWISE_OR(
-        CASE
-          WHEN (
-            "attribute" = 0
-            OR "attribute" = 1
-            OR "attribute" = 2
-            OR "attribute" = 4
-            OR "attribute" = 5
-          )
-          THEN BITWISE_LEFT_SHIFT(
-            CAST("branch_0" AS BIGINT),
-            CASE
-              WHEN (
-                "attribute" = 0
-              )
-              THEN 0
-              WHEN (
-                "attribute" = 1
-              )
-              THEN 3
-              WHEN (
-                "attribute" = 2
-              )
-              THEN 11
-              WHEN (
-                "attribute" = 4
-              )
-              THEN 21
-              WHEN (
-                "attribute" = 5
-              )
-              THEN 23
-              ELSE 0
-            END
-          )
-          ELSE 0
-        END,
-        CASE
-          WHEN (
-            "attribute" = 0
-            OR "attribute" = 1
-            OR "attribute" = 2
-            OR "attribute" = 3
-            OR "attribute" = 4
-          )
-          THEN BITWISE_LEFT_SHIFT(
-            CAST("branch_1" AS BIGINT),
-            CASE
-              WHEN (
-                "attribute" = 0
-              )
-              THEN 1
-              WHEN (
-                "attribute" = 1
-              )
-              THEN 7
-              WHEN (
-                "attribute" = 2
-              )
-              THEN 16
-              WHEN (
-                "attribute" = 3
-              )
-              THEN 19
-              WHEN (
-                "attribute" = 4
-              )
-              THEN 22
-              ELSE 0
-            END
-          )
-          ELSE 0
-        END
-      ),
-      CASE
-        WHEN (
-          "attribute" = 1 OR "attribute" = 2
-        )
-        THEN BITWISE_LEFT_SHIFT(
-          CAST("branch_2" AS BIGINT),
-          CASE WHEN (
-            "attribute" = 1
-          ) THEN 8 WHEN (
-            "attribute" = 2
-          ) THEN 17 ELSE 0 END
-        )
-        ELSE 0
-      END
-    ),
     CASE
       WHEN (
-        "attribute" = 2
+        "attribute" = 0 OR "attribute" = 1
       )
-      THEN BITWISE_LEFT_SHIFT(CAST("branch_3" AS BIGINT), CASE WHEN (
-        "attribute" = 2
-      ) THEN 18 ELSE 0 END)
+      THEN BITWISE_LEFT_SHIFT(
+        CAST("branch_0" AS BIGINT),
+        CASE WHEN (
+          "attribute" = 0
+        ) THEN 0 WHEN (
+          "attribute" = 1
+        ) THEN 3 ELSE 0 END
+      )
+      ELSE 0
+    END,
+    CASE
+      WHEN (
+        "attribute" = 1
+      )
+      THEN BITWISE_LEFT_SHIFT(CAST("branch_1" AS BIGINT), CASE WHEN (
+        "attribute" = 1
+      ) THEN 10 ELSE 0 END)
       ELSE 0
     END
   ) AS "key_0"
 FROM "sqlanon_0a1b2c3d_branches"
 WHERE
-  "branch_0" < CASE
-    WHEN (
-      "attribute" = 0 OR "attribute" = 4
-    )
-    THEN 2
-    WHEN (
-      "attribute" = 1
-    )
-    THEN 16
-    WHEN (
-      "attribute" = 2
-    )
-    THEN 32
-    WHEN (
-      "attribute" = 3
-    )
-    THEN 1
-    WHEN (
-      "attribute" = 5
-    )
-    THEN 4
-    ELSE 1
-  END
-  AND "branch_1" < CASE
-    WHEN (
-      "attribute" = 0 OR "attribute" = 3
-    )
-    THEN 4
-    WHEN (
-      "attribute" = 1 OR "attribute" = 2 OR "attribute" = 4
-    )
-    THEN 2
-    ELSE 1
-  END
-  AND "branch_2" < CASE
-    WHEN (
-      "attribute" = 0 OR "attribute" = 3 OR "attribute" = 4
-    )
-    THEN 1
-    WHEN (
-      "attribute" = 1
-    )
-    THEN 8
-    WHEN (
-      "attribute" = 2
-    )
-    THEN 2
-    ELSE 1
-  END
-  AND "branch_3" < CASE
-    WHEN (
-      "attribute" = 1 OR "attribute" = 3
-    )
-    THEN 1
-    WHEN (
-      "attribute" = 2
-    )
-    THEN 2
-    ELSE 1
-  END
-  AND "branch_4" < CASE WHEN (
-    "attribute" = 2
-  ) THEN 1 ELSE 1 END
-  AND (
-    "covered" = 1 OR NOT (
-      "attribute" = 5
-    )
-  );
+  "branch_0" < CASE WHEN (
+    "attribute" = 0
+  ) THEN 8 WHEN (
+    "attribute" = 1
+  ) THEN 128 ELSE 1 END
+  AND "branch_1" < CASE WHEN (
+    "attribute" = 0
+  ) THEN 1 WHEN (
+    "attribute" = 1
+  ) THEN 2 ELSE 1 END
+  AND "branch_2" < CASE WHEN (
+    "attribute" = 1
+  ) THEN 1 ELSE 1 END;
 
--- 16. overall
-CREATE TABLE "sqlanon_0a1b2c3d_overall_0" AS
-SELECT
-  *,
-  (
-    "area" - "through"
-  ) + (
-    MAX("place") OVER () - (
-      "place" - 1
-    )
-  ) + (
-    "area" - "through"
-  ) - MAX("area") OVER () AS "alone"
-FROM (
-  SELECT
-    *,
-    SUM("through") OVER (ORDER BY "place") AS "area"
-  FROM (
-    SELECT
-      *,
-      SUM("share") OVER (ORDER BY "place") AS "through"
-    FROM (
-      SELECT
-        *,
-        CAST("records" AS DOUBLE) / SUM("records") OVER () AS "share"
-      FROM (
-        SELECT
-          BITWISE_AND("sqlanon_lookup_5"."key_0", 25165824) AS "value",
-          "v"."n" AS "records",
-          ROW_NUMBER() OVER (ORDER BY "v"."value" IS NULL, "v"."value", "v"."value") AS "place"
-        FROM "sqlanon_0a1b2c3d_values" AS "v"
-        JOIN "sqlanon_0a1b2c3d_lookup" AS "sqlanon_lookup_5"
-          ON "sqlanon_lookup_5"."attribute" = 5
-          AND (
-            COALESCE("v"."value", '') = COALESCE("sqlanon_lookup_5"."value", '')
-            AND (
-              "v"."value" IS NULL
-            ) = (
-              "sqlanon_lookup_5"."value" IS NULL
-            )
-          )
-        WHERE
-          "v"."attribute" = 5
-      ) AS "placed"
-    ) AS "shared"
-  ) AS "cumulated"
-) AS "measured";
-
--- 17. load masks
+-- 15. load masks
 CREATE TABLE "sqlanon_0a1b2c3d_masks" (
   "attribute" BIGINT,
   "level" BIGINT,
@@ -908,30 +254,7 @@ CREATE TABLE "sqlanon_0a1b2c3d_masks" (
   "mask_0" BIGINT
 );
 
--- 18. load masks
-INSERT INTO "sqlanon_0a1b2c3d_masks"
-VALUES
-  (0, 0, '0', 7),
-  (0, 1, '1', 6),
-  (0, 2, '2', 0),
-  (1, 0, '0', 2040),
-  (1, 1, '1', 1920),
-  (1, 2, '2', 1792),
-  (1, 3, '3', 0),
-  (2, 0, '0', 522240),
-  (2, 1, '1', 458752),
-  (2, 2, '2', 393216),
-  (2, 3, '3', 262144),
-  (2, 4, '4', 0),
-  (3, 0, '0', 1572864),
-  (3, 1, '1', 1572864),
-  (3, 2, '2', 0),
-  (3, 3, '3', 0),
-  (4, 0, '0', 6291456),
-  (4, 1, '1', 4194304),
-  (4, 2, '2', 0);
-
--- 19. leaf
+-- 17. leaf
 CREATE TABLE "sqlanon_0a1b2c3d_leaf" AS
 SELECT
   "m"."attribute",
@@ -948,15 +271,7 @@ SELECT
         WHEN (
           "m"."attribute" = 1
         )
-        THEN 47
-        WHEN (
-          "m"."attribute" = 2
-        )
         THEN 125
-        WHEN (
-          "m"."attribute" = 3 OR "m"."attribute" = 4
-        )
-        THEN 3
       END
     ) - MAX("l"."leaves_0")
     WHEN "m"."level" = 1
@@ -969,15 +284,7 @@ SELECT
         WHEN (
           "m"."attribute" = 1
         )
-        THEN 47
-        WHEN (
-          "m"."attribute" = 2
-        )
         THEN 125
-        WHEN (
-          "m"."attribute" = 3 OR "m"."attribute" = 4
-        )
-        THEN 3
       END
     ) - MAX("l"."leaves_1")
     WHEN "m"."level" = 2
@@ -990,59 +297,9 @@ SELECT
         WHEN (
           "m"."attribute" = 1
         )
-        THEN 47
-        WHEN (
-          "m"."attribute" = 2
-        )
         THEN 125
-        WHEN (
-          "m"."attribute" = 3 OR "m"."attribute" = 4
-        )
-        THEN 3
       END
     ) - MAX("l"."leaves_2")
-    WHEN "m"."level" = 3
-    THEN MAX(
-      CASE
-        WHEN (
-          "m"."attribute" = 0
-        )
-        THEN 5
-        WHEN (
-          "m"."attribute" = 1
-        )
-        THEN 47
-        WHEN (
-          "m"."attribute" = 2
-        )
-        THEN 125
-        WHEN (
-          "m"."attribute" = 3 OR "m"."attribute" = 4
-        )
-        THEN 3
-      END
-    ) - MAX("l"."leaves_3")
-    WHEN "m"."level" = 4
-    THEN MAX(
-      CASE
-        WHEN (
-          "m"."attribute" = 0
-        )
-        THEN 5
-        WHEN (
-          "m"."attribute" = 1
-        )
-        THEN 47
-        WHEN (
-          "m"."attribute" = 2
-        )
-        THEN 125
-        WHEN (
-          "m"."attribute" = 3 OR "m"."attribute" = 4
-        )
-        THEN 3
-      END
-    ) - MAX("l"."leaves_4")
   END AS BIGINT) AS "cost",
   CAST(MAX(
     CASE
@@ -1053,15 +310,7 @@ SELECT
       WHEN (
         "m"."attribute" = 1
       )
-      THEN 47
-      WHEN (
-        "m"."attribute" = 2
-      )
       THEN 125
-      WHEN (
-        "m"."attribute" = 3 OR "m"."attribute" = 4
-      )
-      THEN 3
     END
   ) - MAX("l"."leaves_0") AS BIGINT) AS "cost_0",
   CAST(CASE
@@ -1075,15 +324,7 @@ SELECT
         WHEN (
           "m"."attribute" = 1
         )
-        THEN 47
-        WHEN (
-          "m"."attribute" = 2
-        )
         THEN 125
-        WHEN (
-          "m"."attribute" = 3 OR "m"."attribute" = 4
-        )
-        THEN 3
       END
     ) - MAX("l"."leaves_1")
   END AS BIGINT) AS "cost_1",
@@ -1098,64 +339,10 @@ SELECT
         WHEN (
           "m"."attribute" = 1
         )
-        THEN 47
-        WHEN (
-          "m"."attribute" = 2
-        )
         THEN 125
-        WHEN (
-          "m"."attribute" = 3 OR "m"."attribute" = 4
-        )
-        THEN 3
       END
     ) - MAX("l"."leaves_2")
-  END AS BIGINT) AS "cost_2",
-  CAST(CASE
-    WHEN "m"."level" >= 3
-    THEN MAX(
-      CASE
-        WHEN (
-          "m"."attribute" = 0
-        )
-        THEN 5
-        WHEN (
-          "m"."attribute" = 1
-        )
-        THEN 47
-        WHEN (
-          "m"."attribute" = 2
-        )
-        THEN 125
-        WHEN (
-          "m"."attribute" = 3 OR "m"."attribute" = 4
-        )
-        THEN 3
-      END
-    ) - MAX("l"."leaves_3")
-  END AS BIGINT) AS "cost_3",
-  CAST(CASE
-    WHEN "m"."level" >= 4
-    THEN MAX(
-      CASE
-        WHEN (
-          "m"."attribute" = 0
-        )
-        THEN 5
-        WHEN (
-          "m"."attribute" = 1
-        )
-        THEN 47
-        WHEN (
-          "m"."attribute" = 2
-        )
-        THEN 125
-        WHEN (
-          "m"."attribute" = 3 OR "m"."attribute" = 4
-        )
-        THEN 3
-      END
-    ) - MAX("l"."leaves_4")
-  END AS BIGINT) AS "cost_4"
+  END AS BIGINT) AS "cost_2"
 FROM "sqlanon_0a1b2c3d_lookup" AS "l"
 JOIN "sqlanon_0a1b2c3d_masks" AS "m"
   ON "l"."attribute" = "m"."attribute"
@@ -1166,22 +353,10 @@ GROUP BY
   "m"."level",
   BITWISE_AND("l"."key_0", "m"."mask_0");
 
--- 20. base
+-- 18. base
 CREATE TABLE "sqlanon_0a1b2c3d_base" AS
 SELECT
-  BITWISE_OR(
-    BITWISE_OR(
-      BITWISE_OR(
-        BITWISE_OR(
-          BITWISE_OR("sqlanon_lookup_0"."key_0", "sqlanon_lookup_1"."key_0"),
-          "sqlanon_lookup_2"."key_0"
-        ),
-        "sqlanon_lookup_3"."key_0"
-      ),
-      "sqlanon_lookup_4"."key_0"
-    ),
-    "sqlanon_lookup_5"."key_0"
-  ) AS "key_0",
+  BITWISE_OR("sqlanon_lookup_0"."key_0", "sqlanon_lookup_1"."key_0") AS "key_0",
   CAST(COUNT(*) AS BIGINT) AS "n"
 FROM "people" AS "source"
 LEFT JOIN "sqlanon_0a1b2c3d_lookup" AS "sqlanon_lookup_0"
@@ -1197,136 +372,57 @@ LEFT JOIN "sqlanon_0a1b2c3d_lookup" AS "sqlanon_lookup_0"
 LEFT JOIN "sqlanon_0a1b2c3d_lookup" AS "sqlanon_lookup_1"
   ON "sqlanon_lookup_1"."attribute" = 1
   AND (
-    COALESCE(CAST("source"."age" AS VARCHAR), '') = COALESCE("sqlanon_lookup_1"."value", '')
-    AND (
-      CAST("source"."age" AS VARCHAR) IS NULL
-    ) = (
-      "sqlanon_lookup_1"."value" IS NULL
-    )
-  )
-LEFT JOIN "sqlanon_0a1b2c3d_lookup" AS "sqlanon_lookup_2"
-  ON "sqlanon_lookup_2"."attribute" = 2
-  AND (
-    COALESCE(CAST("source"."seen" AS VARCHAR), '') = COALESCE("sqlanon_lookup_2"."value", '')
+    COALESCE(CAST("source"."seen" AS VARCHAR), '') = COALESCE("sqlanon_lookup_1"."value", '')
     AND (
       CAST("source"."seen" AS VARCHAR) IS NULL
     ) = (
-      "sqlanon_lookup_2"."value" IS NULL
-    )
-  )
-LEFT JOIN "sqlanon_0a1b2c3d_lookup" AS "sqlanon_lookup_3"
-  ON "sqlanon_lookup_3"."attribute" = 3
-  AND (
-    COALESCE(CAST("source"."zip" AS VARCHAR), '') = COALESCE("sqlanon_lookup_3"."value", '')
-    AND (
-      CAST("source"."zip" AS VARCHAR) IS NULL
-    ) = (
-      "sqlanon_lookup_3"."value" IS NULL
-    )
-  )
-LEFT JOIN "sqlanon_0a1b2c3d_lookup" AS "sqlanon_lookup_4"
-  ON "sqlanon_lookup_4"."attribute" = 4
-  AND (
-    COALESCE(CAST("source"."order" AS VARCHAR), '') = COALESCE("sqlanon_lookup_4"."value", '')
-    AND (
-      CAST("source"."order" AS VARCHAR) IS NULL
-    ) = (
-      "sqlanon_lookup_4"."value" IS NULL
-    )
-  )
-LEFT JOIN "sqlanon_0a1b2c3d_lookup" AS "sqlanon_lookup_5"
-  ON "sqlanon_lookup_5"."attribute" = 5
-  AND (
-    COALESCE(CAST("source"."disease" AS VARCHAR), '') = COALESCE("sqlanon_lookup_5"."value", '')
-    AND (
-      CAST("source"."disease" AS VARCHAR) IS NULL
-    ) = (
-      "sqlanon_lookup_5"."value" IS NULL
+      "sqlanon_lookup_1"."value" IS NULL
     )
   )
 WHERE
   COALESCE("sqlanon_lookup_0"."covered", 0) <> 0
   AND COALESCE("sqlanon_lookup_1"."covered", 0) <> 0
-  AND COALESCE("sqlanon_lookup_2"."covered", 0) <> 0
-  AND COALESCE("sqlanon_lookup_3"."covered", 0) <> 0
-  AND COALESCE("sqlanon_lookup_4"."covered", 0) <> 0
   AND TRUE
 GROUP BY
-  BITWISE_OR(
-    BITWISE_OR(
-      BITWISE_OR(
-        BITWISE_OR(
-          BITWISE_OR("sqlanon_lookup_0"."key_0", "sqlanon_lookup_1"."key_0"),
-          "sqlanon_lookup_2"."key_0"
-        ),
-        "sqlanon_lookup_3"."key_0"
-      ),
-      "sqlanon_lookup_4"."key_0"
-    ),
-    "sqlanon_lookup_5"."key_0"
-  );
+  BITWISE_OR("sqlanon_lookup_0"."key_0", "sqlanon_lookup_1"."key_0");
 
--- 21. records of the source, and those that take part
+-- 19. records of the source, and those that take part
 SELECT
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS "records",
   CAST(COALESCE(SUM(CASE WHEN TRUE THEN 1 ELSE 0 END), 0) AS BIGINT) AS "included"
 FROM "people";
 
--- 22. records that were encoded
+-- 20. records that were encoded
 SELECT
   CAST(COALESCE(SUM("n"), 0) AS BIGINT) AS "encoded"
 FROM "sqlanon_0a1b2c3d_base";
 
--- 23. the verdicts of some nodes (0: city=1, age=3, seen=4, zip=0, order=1; 1: city=0, age=3, seen=4, zip=0, order=1; 2: city=2, age=3, seen=4, zip=0, order=1; 3: city=1, age=2, seen=4, zip=0, order=1; 4: city=1, age=3, seen=3, zip=0, order=1; 5: city=1, age=3, seen=4, zip=1, order=1; 6: city=1, age=3, seen=4, zip=0, order=0; 7: city=1, age=3, seen=4, zip=0, order=2)
+-- 21. the verdicts of some nodes (0: city=0, seen=1; 1: city=1, seen=1; 2: city=0, seen=0; 3: city=0, seen=2)
 WITH "nodes" AS (
   SELECT
     CAST(0 AS BIGINT) AS "node",
     CAST(0 AS BIGINT) AS "arm",
-    CAST(30932998 AS BIGINT) AS "mask_0",
-    '13401' AS "levels"
+    CAST(1031 AS BIGINT) AS "mask_0",
+    '01' AS "levels"
   UNION ALL
   SELECT
     CAST(1 AS BIGINT) AS "node",
     CAST(0 AS BIGINT) AS "arm",
-    CAST(30932999 AS BIGINT) AS "mask_0",
-    '03401' AS "levels"
+    CAST(1024 AS BIGINT) AS "mask_0",
+    '11' AS "levels"
   UNION ALL
   SELECT
     CAST(2 AS BIGINT) AS "node",
     CAST(0 AS BIGINT) AS "arm",
-    CAST(30932992 AS BIGINT) AS "mask_0",
-    '23401' AS "levels"
+    CAST(2047 AS BIGINT) AS "mask_0",
+    '00' AS "levels"
   UNION ALL
   SELECT
     CAST(3 AS BIGINT) AS "node",
     CAST(0 AS BIGINT) AS "arm",
-    CAST(30934790 AS BIGINT) AS "mask_0",
-    '12401' AS "levels"
-  UNION ALL
-  SELECT
-    CAST(4 AS BIGINT) AS "node",
-    CAST(0 AS BIGINT) AS "arm",
-    CAST(31195142 AS BIGINT) AS "mask_0",
-    '13301' AS "levels"
-  UNION ALL
-  SELECT
-    CAST(5 AS BIGINT) AS "node",
-    CAST(0 AS BIGINT) AS "arm",
-    CAST(30932998 AS BIGINT) AS "mask_0",
-    '13411' AS "levels"
-  UNION ALL
-  SELECT
-    CAST(6 AS BIGINT) AS "node",
-    CAST(0 AS BIGINT) AS "arm",
-    CAST(33030150 AS BIGINT) AS "mask_0",
-    '13400' AS "levels"
-  UNION ALL
-  SELECT
-    CAST(7 AS BIGINT) AS "node",
-    CAST(0 AS BIGINT) AS "arm",
-    CAST(26738694 AS BIGINT) AS "mask_0",
-    '13402' AS "levels"
-), "parts" AS (
+    CAST(7 AS BIGINT) AS "mask_0",
+    '02' AS "levels"
+), "classes" AS (
   SELECT
     "nodes"."node",
     BITWISE_AND("grain"."key_0", "nodes"."mask_0") AS "key_0",
@@ -1338,124 +434,14 @@ WITH "nodes" AS (
   GROUP BY
     "nodes"."node",
     BITWISE_AND("grain"."key_0", "nodes"."mask_0")
-), "classes" AS (
-  SELECT
-    "node",
-    BITWISE_AND("key_0", -25165825) AS "key_0",
-    CAST(SUM("n") AS BIGINT) AS "n"
-  FROM "parts"
-  GROUP BY
-    "node",
-    BITWISE_AND("key_0", -25165825)
-), "histogram_0" AS (
-  SELECT
-    "node",
-    BITWISE_AND("key_0", -25165825) AS "key_0",
-    BITWISE_AND("key_0", 25165824) AS "value",
-    "n"
-  FROM "parts"
-  WHERE
-    "n" > 0
-), "model_1" AS (
-  SELECT
-    "node",
-    "key_0",
-    CASE WHEN COUNT(*) < 2 THEN 1 ELSE 0 END AS "fails",
-    CAST(SUM("n") AS BIGINT) AS "min_suppressed"
-  FROM "histogram_0" AS "histogram"
-  GROUP BY
-    "node",
-    "key_0"
-), "model_2" AS (
-  SELECT
-    "node",
-    "key_0",
-    CASE WHEN "distance" > CAST(0.35 AS DOUBLE) + 1e-12 THEN 1 ELSE 0 END AS "fails",
-    CASE
-      WHEN "distance" > CAST(0.35 AS DOUBLE) + 1e-12
-      THEN CAST(CEIL(
-        "n" * GREATEST(
-          COALESCE(
-            CAST("distance" - CAST(0.35 AS DOUBLE) - 1e-11 AS DOUBLE) / (
-              "farthest" - CAST(0.35 AS DOUBLE) + 1e-11
-            ) - 1e-9,
-            0
-          ),
-          0
-        )
-      ) AS BIGINT)
-      ELSE 0
-    END AS "min_suppressed"
-  FROM (
-    SELECT
-      "node",
-      "key_0",
-      MAX("classes"."n") AS "n",
-      SUM(
-        GREATEST(
-          COALESCE(CAST("histogram"."n" AS DOUBLE) / "classes"."n" - "overall"."share", 0),
-          0
-        )
-      ) AS "distance",
-      1 - MIN("overall"."share") AS "farthest"
-    FROM "histogram_0" AS "histogram"
-    JOIN "classes" AS "classes"
-      USING ("node", "key_0")
-    JOIN "sqlanon_0a1b2c3d_overall_0" AS "overall"
-      ON "overall"."value" = "histogram"."value"
-    GROUP BY
-      "node",
-      "key_0"
-  ) AS "profile"
 ), "judged" AS (
   SELECT
     "classes"."node",
     "classes"."key_0",
     "classes"."n",
-    CASE
-      WHEN "classes"."n" < 4 OR "model_1"."fails" = 1 OR "model_2"."fails" = 1
-      THEN 1
-      ELSE 0
-    END AS "fails",
-    COALESCE(
-      GREATEST(
-        COALESCE(
-          GREATEST(
-            COALESCE(
-              CASE WHEN "classes"."n" < 4 THEN "classes"."n" ELSE 0 END,
-              CASE WHEN "model_1"."fails" = 1 THEN "model_1"."min_suppressed" ELSE 0 END
-            ),
-            COALESCE(
-              CASE WHEN "model_1"."fails" = 1 THEN "model_1"."min_suppressed" ELSE 0 END,
-              CASE WHEN "classes"."n" < 4 THEN "classes"."n" ELSE 0 END
-            )
-          ),
-          CASE WHEN "model_2"."fails" = 1 THEN "model_2"."min_suppressed" ELSE 0 END
-        ),
-        COALESCE(
-          CASE WHEN "model_2"."fails" = 1 THEN "model_2"."min_suppressed" ELSE 0 END,
-          GREATEST(
-            COALESCE(
-              CASE WHEN "classes"."n" < 4 THEN "classes"."n" ELSE 0 END,
-              CASE WHEN "model_1"."fails" = 1 THEN "model_1"."min_suppressed" ELSE 0 END
-            ),
-            COALESCE(
-              CASE WHEN "model_1"."fails" = 1 THEN "model_1"."min_suppressed" ELSE 0 END,
-              CASE WHEN "classes"."n" < 4 THEN "classes"."n" ELSE 0 END
-            )
-          )
-        )
-      ),
-      0
-    ) AS "min_suppressed",
-    CASE WHEN "classes"."n" < 4 THEN 1 ELSE 0 END AS "fails_0",
-    "model_1"."fails" AS "fails_1",
-    "model_2"."fails" AS "fails_2"
+    CASE WHEN "classes"."n" < 4 THEN 1 ELSE 0 END AS "fails",
+    CASE WHEN "classes"."n" < 4 THEN 1 ELSE 0 END AS "fails_0"
   FROM "classes"
-  LEFT JOIN "model_1"
-    ON "classes"."node" = "model_1"."node" AND "classes"."key_0" = "model_1"."key_0"
-  LEFT JOIN "model_2"
-    ON "classes"."node" = "model_2"."node" AND "classes"."key_0" = "model_2"."key_0"
 ), "totals" AS (
   SELECT
     "node",
@@ -1465,16 +451,10 @@ WITH "nodes" AS (
     CAST(SUM(CASE WHEN "n" > 0 AND "fails" = 1 THEN "n" ELSE 0 END) AS BIGINT) AS "suppressed",
     MIN(CASE WHEN "n" > 0 AND "fails" = 0 THEN "n" END) AS "smallest",
     MAX(CASE WHEN "n" > 0 AND "fails" = 0 THEN "n" END) AS "largest",
-    CAST(SUM(CASE WHEN "n" > 0 AND "fails" = 1 THEN "min_suppressed" ELSE 0 END) AS BIGINT) AS "min_suppressed",
     CAST(COALESCE(SUM(CASE WHEN "fails_0" = 1 THEN "n" ELSE 0 END), 0) AS BIGINT) AS "model_0",
-    CAST(COALESCE(SUM(CASE WHEN "fails_1" = 1 THEN "n" ELSE 0 END), 0) AS BIGINT) AS "model_1",
-    CAST(COALESCE(SUM(CASE WHEN "fails_2" = 1 THEN "n" ELSE 0 END), 0) AS BIGINT) AS "model_2",
-    CAST(NULL AS BIGINT) AS "cost",
     CAST(NULL AS BIGINT) AS "min_cost_0",
     CAST(NULL AS BIGINT) AS "min_cost_1",
-    CAST(NULL AS BIGINT) AS "min_cost_2",
-    CAST(NULL AS BIGINT) AS "min_cost_3",
-    CAST(NULL AS BIGINT) AS "min_cost_4"
+    CAST(NULL AS BIGINT) AS "min_cost_2"
   FROM "judged"
   GROUP BY
     "node"
@@ -1493,8 +473,7 @@ WITH "nodes" AS (
     "levels"."attribute",
     "levels"."level",
     BITWISE_AND("judged"."key_0", "levels"."mask_0") AS "key_0",
-    CAST(SUM("judged"."n") AS BIGINT) AS "n",
-    CAST(SUM("judged"."min_suppressed") AS BIGINT) AS "min_suppressed"
+    CAST(SUM("judged"."n") AS BIGINT) AS "n"
   FROM "judged"
   JOIN "levels"
     ON "judged"."node" = "levels"."node"
@@ -1519,15 +498,9 @@ SELECT
   NULL,
   NULL,
   NULL,
-  NULL,
-  NULL,
-  NULL,
-  CAST(SUM("failing"."n" * "leaf"."cost") AS BIGINT) AS "cost",
-  CAST(COALESCE(SUM("failing"."min_suppressed" * "leaf"."cost_0"), 0) AS BIGINT) AS "min_cost_0",
-  CAST(COALESCE(SUM("failing"."min_suppressed" * "leaf"."cost_1"), 0) AS BIGINT) AS "min_cost_1",
-  CAST(COALESCE(SUM("failing"."min_suppressed" * "leaf"."cost_2"), 0) AS BIGINT) AS "min_cost_2",
-  CAST(COALESCE(SUM("failing"."min_suppressed" * "leaf"."cost_3"), 0) AS BIGINT) AS "min_cost_3",
-  CAST(COALESCE(SUM("failing"."min_suppressed" * "leaf"."cost_4"), 0) AS BIGINT) AS "min_cost_4"
+  CAST(COALESCE(SUM("failing"."n" * "leaf"."cost_0"), 0) AS BIGINT) AS "min_cost_0",
+  CAST(COALESCE(SUM("failing"."n" * "leaf"."cost_1"), 0) AS BIGINT) AS "min_cost_1",
+  CAST(COALESCE(SUM("failing"."n" * "leaf"."cost_2"), 0) AS BIGINT) AS "min_cost_2"
 FROM "failing"
 JOIN "sqlanon_0a1b2c3d_leaf" AS "leaf"
   ON "failing"."attribute" = "leaf"."attribute"
@@ -1539,78 +512,36 @@ GROUP BY
   "failing"."node",
   "failing"."attribute";
 
--- 24. the release
+-- 22. the release
 CREATE TABLE "sqlanon_0a1b2c3d_release" AS
 SELECT
   "city",
-  "age",
-  "seen",
-  "zip",
-  "order",
-  "disease",
-  "note"
+  "seen"
 FROM (
   SELECT
     "city",
-    "age",
     "seen",
-    "zip",
-    "order",
-    "disease",
-    "note",
     ROW_NUMBER() OVER (PARTITION BY "sqlanon_part" ORDER BY "sqlanon_drawn") AS "sqlanon_place"
   FROM (
     SELECT
       "city",
-      "age",
       "seen",
-      "zip",
-      "order",
-      "disease",
-      "note",
       CAST(FLOOR(RAND() * 4096) AS BIGINT) AS "sqlanon_part",
       RAND() AS "sqlanon_drawn"
     FROM (
       SELECT
         "city",
-        "age",
-        "seen",
-        "zip",
-        "order",
-        "disease",
-        "note"
+        "seen"
       FROM (
         SELECT
           "city" AS "city",
-          "age" AS "age",
-          "seen" AS "seen",
-          "zip" AS "zip",
-          "order" AS "order",
-          "disease" AS "disease",
-          "note" AS "note"
+          "seen" AS "seen"
         FROM (
           WITH "records" AS (
             SELECT
-              CAST("sqlanon_lookup_0"."level_1" AS VARCHAR) AS "column_0",
-              CAST("sqlanon_lookup_1"."level_3" AS VARCHAR) AS "column_1",
-              CAST("sqlanon_lookup_2"."level_4" AS VARCHAR) AS "column_2",
-              CAST("sqlanon_lookup_3"."level_0" AS VARCHAR) AS "column_3",
-              CAST("sqlanon_lookup_4"."level_1" AS VARCHAR) AS "column_4",
-              CAST("source"."disease" AS VARCHAR) AS "column_5",
-              "source"."note" AS "column_6",
-              BITWISE_AND(
-                BITWISE_OR(
-                  BITWISE_OR(
-                    BITWISE_OR(
-                      BITWISE_OR("sqlanon_lookup_0"."key_0", "sqlanon_lookup_1"."key_0"),
-                      "sqlanon_lookup_2"."key_0"
-                    ),
-                    "sqlanon_lookup_3"."key_0"
-                  ),
-                  "sqlanon_lookup_4"."key_0"
-                ),
-                5767174
-              ) AS "key_0"
+              CAST("sqlanon_lookup_0"."level_0" AS VARCHAR) AS "column_0",
+              CAST("sqlanon_lookup_1"."level_1" AS VARCHAR) AS "column_1",
+              BITWISE_AND(BITWISE_OR("sqlanon_lookup_0"."key_0", "sqlanon_lookup_1"."key_0"), 1031) AS "key_0"
             FROM "people" AS "source"
             LEFT JOIN "sqlanon_0a1b2c3d_lookup" AS "sqlanon_lookup_0"
               ON "sqlanon_lookup_0"."attribute" = 0
@@ -1625,176 +556,33 @@ FROM (
             LEFT JOIN "sqlanon_0a1b2c3d_lookup" AS "sqlanon_lookup_1"
               ON "sqlanon_lookup_1"."attribute" = 1
               AND (
-                COALESCE(CAST("source"."age" AS VARCHAR), '') = COALESCE("sqlanon_lookup_1"."value", '')
-                AND (
-                  CAST("source"."age" AS VARCHAR) IS NULL
-                ) = (
-                  "sqlanon_lookup_1"."value" IS NULL
-                )
-              )
-            LEFT JOIN "sqlanon_0a1b2c3d_lookup" AS "sqlanon_lookup_2"
-              ON "sqlanon_lookup_2"."attribute" = 2
-              AND (
-                COALESCE(CAST("source"."seen" AS VARCHAR), '') = COALESCE("sqlanon_lookup_2"."value", '')
+                COALESCE(CAST("source"."seen" AS VARCHAR), '') = COALESCE("sqlanon_lookup_1"."value", '')
                 AND (
                   CAST("source"."seen" AS VARCHAR) IS NULL
                 ) = (
-                  "sqlanon_lookup_2"."value" IS NULL
-                )
-              )
-            LEFT JOIN "sqlanon_0a1b2c3d_lookup" AS "sqlanon_lookup_3"
-              ON "sqlanon_lookup_3"."attribute" = 3
-              AND (
-                COALESCE(CAST("source"."zip" AS VARCHAR), '') = COALESCE("sqlanon_lookup_3"."value", '')
-                AND (
-                  CAST("source"."zip" AS VARCHAR) IS NULL
-                ) = (
-                  "sqlanon_lookup_3"."value" IS NULL
-                )
-              )
-            LEFT JOIN "sqlanon_0a1b2c3d_lookup" AS "sqlanon_lookup_4"
-              ON "sqlanon_lookup_4"."attribute" = 4
-              AND (
-                COALESCE(CAST("source"."order" AS VARCHAR), '') = COALESCE("sqlanon_lookup_4"."value", '')
-                AND (
-                  CAST("source"."order" AS VARCHAR) IS NULL
-                ) = (
-                  "sqlanon_lookup_4"."value" IS NULL
+                  "sqlanon_lookup_1"."value" IS NULL
                 )
               )
             WHERE
               COALESCE("sqlanon_lookup_0"."covered", 0) <> 0
               AND COALESCE("sqlanon_lookup_1"."covered", 0) <> 0
-              AND COALESCE("sqlanon_lookup_2"."covered", 0) <> 0
-              AND COALESCE("sqlanon_lookup_3"."covered", 0) <> 0
-              AND COALESCE("sqlanon_lookup_4"."covered", 0) <> 0
               AND TRUE
-          ), "parts" AS (
+          ), "classes" AS (
             SELECT
               CAST(0 AS BIGINT) AS "node",
-              BITWISE_AND("key_0", CAST(30932998 AS BIGINT)) AS "key_0",
+              BITWISE_AND("key_0", CAST(1031 AS BIGINT)) AS "key_0",
               CAST(COALESCE(SUM("n"), 0) AS BIGINT) AS "n"
             FROM "sqlanon_0a1b2c3d_base"
             GROUP BY
               2
-          ), "classes" AS (
-            SELECT
-              "node",
-              BITWISE_AND("key_0", -25165825) AS "key_0",
-              CAST(SUM("n") AS BIGINT) AS "n"
-            FROM "parts"
-            GROUP BY
-              "node",
-              BITWISE_AND("key_0", -25165825)
-          ), "histogram_0" AS (
-            SELECT
-              "node",
-              BITWISE_AND("key_0", -25165825) AS "key_0",
-              BITWISE_AND("key_0", 25165824) AS "value",
-              "n"
-            FROM "parts"
-            WHERE
-              "n" > 0
-          ), "model_1" AS (
-            SELECT
-              "node",
-              "key_0",
-              CASE WHEN COUNT(*) < 2 THEN 1 ELSE 0 END AS "fails",
-              CAST(SUM("n") AS BIGINT) AS "min_suppressed"
-            FROM "histogram_0" AS "histogram"
-            GROUP BY
-              "node",
-              "key_0"
-          ), "model_2" AS (
-            SELECT
-              "node",
-              "key_0",
-              CASE WHEN "distance" > CAST(0.35 AS DOUBLE) + 1e-12 THEN 1 ELSE 0 END AS "fails",
-              CASE
-                WHEN "distance" > CAST(0.35 AS DOUBLE) + 1e-12
-                THEN CAST(CEIL(
-                  "n" * GREATEST(
-                    COALESCE(
-                      CAST("distance" - CAST(0.35 AS DOUBLE) - 1e-11 AS DOUBLE) / (
-                        "farthest" - CAST(0.35 AS DOUBLE) + 1e-11
-                      ) - 1e-9,
-                      0
-                    ),
-                    0
-                  )
-                ) AS BIGINT)
-                ELSE 0
-              END AS "min_suppressed"
-            FROM (
-              SELECT
-                "node",
-                "key_0",
-                MAX("classes"."n") AS "n",
-                SUM(
-                  GREATEST(
-                    COALESCE(CAST("histogram"."n" AS DOUBLE) / "classes"."n" - "overall"."share", 0),
-                    0
-                  )
-                ) AS "distance",
-                1 - MIN("overall"."share") AS "farthest"
-              FROM "histogram_0" AS "histogram"
-              JOIN "classes" AS "classes"
-                USING ("node", "key_0")
-              JOIN "sqlanon_0a1b2c3d_overall_0" AS "overall"
-                ON "overall"."value" = "histogram"."value"
-              GROUP BY
-                "node",
-                "key_0"
-            ) AS "profile"
           ), "judged" AS (
             SELECT
               "classes"."node",
               "classes"."key_0",
               "classes"."n",
-              CASE
-                WHEN "classes"."n" < 4 OR "model_1"."fails" = 1 OR "model_2"."fails" = 1
-                THEN 1
-                ELSE 0
-              END AS "fails",
-              COALESCE(
-                GREATEST(
-                  COALESCE(
-                    GREATEST(
-                      COALESCE(
-                        CASE WHEN "classes"."n" < 4 THEN "classes"."n" ELSE 0 END,
-                        CASE WHEN "model_1"."fails" = 1 THEN "model_1"."min_suppressed" ELSE 0 END
-                      ),
-                      COALESCE(
-                        CASE WHEN "model_1"."fails" = 1 THEN "model_1"."min_suppressed" ELSE 0 END,
-                        CASE WHEN "classes"."n" < 4 THEN "classes"."n" ELSE 0 END
-                      )
-                    ),
-                    CASE WHEN "model_2"."fails" = 1 THEN "model_2"."min_suppressed" ELSE 0 END
-                  ),
-                  COALESCE(
-                    CASE WHEN "model_2"."fails" = 1 THEN "model_2"."min_suppressed" ELSE 0 END,
-                    GREATEST(
-                      COALESCE(
-                        CASE WHEN "classes"."n" < 4 THEN "classes"."n" ELSE 0 END,
-                        CASE WHEN "model_1"."fails" = 1 THEN "model_1"."min_suppressed" ELSE 0 END
-                      ),
-                      COALESCE(
-                        CASE WHEN "model_1"."fails" = 1 THEN "model_1"."min_suppressed" ELSE 0 END,
-                        CASE WHEN "classes"."n" < 4 THEN "classes"."n" ELSE 0 END
-                      )
-                    )
-                  )
-                ),
-                0
-              ) AS "min_suppressed",
-              CASE WHEN "classes"."n" < 4 THEN 1 ELSE 0 END AS "fails_0",
-              "model_1"."fails" AS "fails_1",
-              "model_2"."fails" AS "fails_2"
+              CASE WHEN "classes"."n" < 4 THEN 1 ELSE 0 END AS "fails",
+              CASE WHEN "classes"."n" < 4 THEN 1 ELSE 0 END AS "fails_0"
             FROM "classes"
-            LEFT JOIN "model_1"
-              ON "classes"."node" = "model_1"."node" AND "classes"."key_0" = "model_1"."key_0"
-            LEFT JOIN "model_2"
-              ON "classes"."node" = "model_2"."node" AND "classes"."key_0" = "model_2"."key_0"
           ), "passing" AS (
             SELECT
               "key_0"
@@ -1804,12 +592,7 @@ FROM (
           )
           SELECT
             "records"."column_0" AS "city",
-            "records"."column_1" AS "age",
-            "records"."column_2" AS "seen",
-            "records"."column_3" AS "zip",
-            "records"."column_4" AS "order",
-            "records"."column_5" AS "disease",
-            "records"."column_6" AS "note"
+            "records"."column_1" AS "seen"
           FROM "records"
           JOIN "passing"
             ON "records"."key_0" = "passing"."key_0"
@@ -1821,14 +604,14 @@ FROM (
 WHERE
   "sqlanon_place" > 0;
 
--- 25. audit row_count: no row, if the table is the one that was planned on
+-- 23. audit row_count: no row, if the table is the one that was planned on
 SELECT
   COUNT(*) AS "rows_found"
 FROM "sqlanon_0a1b2c3d_release" AS "release"
 HAVING
-  COUNT(*) <> 226;
+  COUNT(*) <> 240;
 
--- 26. audit small_classes: it stops the script if it finds a row
+-- 24. audit small_classes: it stops the script if it finds a row
 SELECT
   CASE WHEN COUNT(*) = 0 THEN 0 ELSE fail('sqlanon: an audit found rows; do not publish this release') END AS "stopped"
 FROM (
@@ -1837,103 +620,12 @@ SELECT
 FROM "sqlanon_0a1b2c3d_release" AS "release"
 GROUP BY
   "release"."city",
-  "release"."age",
-  "release"."seen",
-  "release"."zip",
-  "release"."order"
+  "release"."seen"
 HAVING
   COUNT(*) BETWEEN 1 AND 4 - 1
 ) AS "offending";
 
--- 27. audit distinct_l_diversity of disease: it stops the script if it finds a row
-SELECT
-  CASE WHEN COUNT(*) = 0 THEN 0 ELSE fail('sqlanon: an audit found rows; do not publish this release') END AS "stopped"
-FROM (
-SELECT
-  COUNT(*) AS "records"
-FROM "sqlanon_0a1b2c3d_release" AS "release"
-GROUP BY
-  "release"."city",
-  "release"."age",
-  "release"."seen",
-  "release"."zip",
-  "release"."order"
-HAVING
-  COUNT(*) > 0
-  AND COUNT(DISTINCT "release"."disease") + MAX(CASE WHEN "release"."disease" IS NULL THEN 1 ELSE 0 END) < 2
-) AS "offending";
-
--- 28. audit t_closeness_equal of disease: it stops the script if it finds a row
-SELECT
-  CASE WHEN COUNT(*) = 0 THEN 0 ELSE fail('sqlanon: an audit found rows; do not publish this release') END AS "stopped"
-FROM (
-SELECT
-  CAST(SUM("sqlanon_count") AS BIGINT) AS "records"
-FROM (
-  SELECT
-    "counted"."city",
-    "counted"."age",
-    "counted"."seen",
-    "counted"."zip",
-    "counted"."order",
-    "counted"."sqlanon_count" AS "sqlanon_count",
-    CAST("counted"."sqlanon_count" AS DOUBLE) / "counted"."sqlanon_size" AS "sqlanon_share",
-    "overall"."sqlanon_share" AS "sqlanon_overall"
-  FROM (
-    SELECT
-      "city",
-      "age",
-      "seen",
-      "zip",
-      "order",
-      CAST("disease" AS VARCHAR) AS "sqlanon_value",
-      COUNT(*) AS "sqlanon_count",
-      SUM(COUNT(*)) OVER (PARTITION BY "city", "age", "seen", "zip", "order") AS "sqlanon_size"
-    FROM "sqlanon_0a1b2c3d_release" AS "release"
-    GROUP BY
-      "city",
-      "age",
-      "seen",
-      "zip",
-      "order",
-      CAST("disease" AS VARCHAR)
-  ) AS "counted"
-  LEFT JOIN (
-    SELECT
-      "value" AS "sqlanon_text",
-      CAST("records" AS DOUBLE) / SUM("records") OVER () AS "sqlanon_share"
-    FROM (
-      SELECT
-        CAST("disease" AS VARCHAR) AS "value",
-        CAST(COUNT(*) AS BIGINT) AS "records"
-      FROM "people"
-      WHERE
-        TRUE
-      GROUP BY
-        CAST("disease" AS VARCHAR)
-    ) AS "reference"
-  ) AS "overall"
-    ON (
-      COALESCE("overall"."sqlanon_text", '') = COALESCE("counted"."sqlanon_value", '')
-      AND (
-        "overall"."sqlanon_text" IS NULL
-      ) = (
-        "counted"."sqlanon_value" IS NULL
-      )
-    )
-) AS "compared"
-GROUP BY
-  "compared"."city",
-  "compared"."age",
-  "compared"."seen",
-  "compared"."zip",
-  "compared"."order"
-HAVING
-  COUNT(*) > 0
-  AND CAST(SUM(ABS("sqlanon_share" - COALESCE("sqlanon_overall", 0))) + 1 - SUM(COALESCE("sqlanon_overall", 0)) AS DOUBLE) / 2 > CAST(0.35 AS DOUBLE) + 1e-11
-) AS "offending";
-
--- 29. audit untranslated_values of city: it stops the script if it finds a row
+-- 25. audit untranslated_values of city: it stops the script if it finds a row
 SELECT
   CASE WHEN COUNT(*) = 0 THEN 0 ELSE fail('sqlanon: an audit found rows; do not publish this release') END AS "stopped"
 FROM (
@@ -1953,7 +645,7 @@ LEFT JOIN (
     1 AS "listed"
   FROM (
     SELECT DISTINCT
-      "level_1" AS "value"
+      "level_0" AS "value"
     FROM (
       SELECT
         *
@@ -1975,194 +667,6 @@ WHERE
   "texts"."listed" IS NULL
 ) AS "offending";
 
--- 30. audit untranslated_values of age: it stops the script if it finds a row
-SELECT
-  CASE WHEN COUNT(*) = 0 THEN 0 ELSE fail('sqlanon: an audit found rows; do not publish this release') END AS "stopped"
-FROM (
-SELECT
-  "released"."sqlanon_records" AS "records"
-FROM (
-  SELECT
-    CAST("age" AS VARCHAR) AS "sqlanon_value",
-    COUNT(*) AS "sqlanon_records"
-  FROM "sqlanon_0a1b2c3d_release" AS "release"
-  GROUP BY
-    CAST("age" AS VARCHAR)
-) AS "released"
-LEFT JOIN (
-  SELECT DISTINCT
-    CAST(CAST("lookup"."value" AS VARCHAR) AS VARCHAR) AS "value",
-    1 AS "listed"
-  FROM (
-    SELECT DISTINCT
-      "level_3" AS "value"
-    FROM (
-      SELECT
-        *
-      FROM "sqlanon_0a1b2c3d_lookup"
-      WHERE
-        "attribute" = 1
-    ) AS "sqlanon_lookup_1"
-  ) AS "lookup"
-) AS "texts"
-  ON (
-    COALESCE("texts"."value", '') = COALESCE("released"."sqlanon_value", '')
-    AND (
-      "texts"."value" IS NULL
-    ) = (
-      "released"."sqlanon_value" IS NULL
-    )
-  )
-WHERE
-  "texts"."listed" IS NULL
-) AS "offending";
-
--- 31. audit untranslated_values of seen: it stops the script if it finds a row
-SELECT
-  CASE WHEN COUNT(*) = 0 THEN 0 ELSE fail('sqlanon: an audit found rows; do not publish this release') END AS "stopped"
-FROM (
-SELECT
-  "released"."sqlanon_records" AS "records"
-FROM (
-  SELECT
-    CAST("seen" AS VARCHAR) AS "sqlanon_value",
-    COUNT(*) AS "sqlanon_records"
-  FROM "sqlanon_0a1b2c3d_release" AS "release"
-  GROUP BY
-    CAST("seen" AS VARCHAR)
-) AS "released"
-LEFT JOIN (
-  SELECT DISTINCT
-    CAST(CAST("lookup"."value" AS VARCHAR) AS VARCHAR) AS "value",
-    1 AS "listed"
-  FROM (
-    SELECT DISTINCT
-      "level_4" AS "value"
-    FROM (
-      SELECT
-        *
-      FROM "sqlanon_0a1b2c3d_lookup"
-      WHERE
-        "attribute" = 2
-    ) AS "sqlanon_lookup_2"
-  ) AS "lookup"
-) AS "texts"
-  ON (
-    COALESCE("texts"."value", '') = COALESCE("released"."sqlanon_value", '')
-    AND (
-      "texts"."value" IS NULL
-    ) = (
-      "released"."sqlanon_value" IS NULL
-    )
-  )
-WHERE
-  "texts"."listed" IS NULL
-) AS "offending";
-
--- 32. audit untranslated_values of zip: it stops the script if it finds a row
-SELECT
-  CASE WHEN COUNT(*) = 0 THEN 0 ELSE fail('sqlanon: an audit found rows; do not publish this release') END AS "stopped"
-FROM (
-SELECT
-  "released"."sqlanon_records" AS "records"
-FROM (
-  SELECT
-    CAST("zip" AS VARCHAR) AS "sqlanon_value",
-    COUNT(*) AS "sqlanon_records"
-  FROM "sqlanon_0a1b2c3d_release" AS "release"
-  GROUP BY
-    CAST("zip" AS VARCHAR)
-) AS "released"
-LEFT JOIN (
-  SELECT DISTINCT
-    CAST(CAST("lookup"."value" AS VARCHAR) AS VARCHAR) AS "value",
-    1 AS "listed"
-  FROM (
-    SELECT DISTINCT
-      "level_0" AS "value"
-    FROM (
-      SELECT
-        *
-      FROM "sqlanon_0a1b2c3d_lookup"
-      WHERE
-        "attribute" = 3
-    ) AS "sqlanon_lookup_3"
-  ) AS "lookup"
-) AS "texts"
-  ON (
-    COALESCE("texts"."value", '') = COALESCE("released"."sqlanon_value", '')
-    AND (
-      "texts"."value" IS NULL
-    ) = (
-      "released"."sqlanon_value" IS NULL
-    )
-  )
-WHERE
-  "texts"."listed" IS NULL
-) AS "offending";
-
--- 33. audit untranslated_values of order: it stops the script if it finds a row
-SELECT
-  CASE WHEN COUNT(*) = 0 THEN 0 ELSE fail('sqlanon: an audit found rows; do not publish this release') END AS "stopped"
-FROM (
-SELECT
-  "released"."sqlanon_records" AS "records"
-FROM (
-  SELECT
-    CAST("order" AS VARCHAR) AS "sqlanon_value",
-    COUNT(*) AS "sqlanon_records"
-  FROM "sqlanon_0a1b2c3d_release" AS "release"
-  GROUP BY
-    CAST("order" AS VARCHAR)
-) AS "released"
-LEFT JOIN (
-  SELECT DISTINCT
-    CAST(CAST("lookup"."value" AS VARCHAR) AS VARCHAR) AS "value",
-    1 AS "listed"
-  FROM (
-    SELECT DISTINCT
-      "level_1" AS "value"
-    FROM (
-      SELECT
-        *
-      FROM "sqlanon_0a1b2c3d_lookup"
-      WHERE
-        "attribute" = 4
-    ) AS "sqlanon_lookup_4"
-  ) AS "lookup"
-) AS "texts"
-  ON (
-    COALESCE("texts"."value", '') = COALESCE("released"."sqlanon_value", '')
-    AND (
-      "texts"."value" IS NULL
-    ) = (
-      "released"."sqlanon_value" IS NULL
-    )
-  )
-WHERE
-  "texts"."listed" IS NULL
-) AS "offending";
-
--- 34. drop
+-- 27. drop
 DROP TABLE IF EXISTS "sqlanon_0a1b2c3d_values";
 
--- 35. drop
-DROP TABLE IF EXISTS "sqlanon_0a1b2c3d_listed";
-
--- 36. drop
-DROP TABLE IF EXISTS "sqlanon_0a1b2c3d_branches";
-
--- 37. drop
-DROP TABLE IF EXISTS "sqlanon_0a1b2c3d_lookup";
-
--- 38. drop
-DROP TABLE IF EXISTS "sqlanon_0a1b2c3d_overall_0";
-
--- 39. drop
-DROP TABLE IF EXISTS "sqlanon_0a1b2c3d_masks";
-
--- 40. drop
-DROP TABLE IF EXISTS "sqlanon_0a1b2c3d_leaf";
-
--- 41. drop
-DROP TABLE IF EXISTS "sqlanon_0a1b2c3d_base";
