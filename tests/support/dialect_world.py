@@ -226,7 +226,7 @@ CITIES = ("Graz", "O'Hara\\", "Linz", "")
 TWO_COLUMNS = {
     "city": {
         "role": "quasi_identifier",
-        "hierarchy": {"levels": dict.fromkeys(["Graz", "O'Hara\\", "Linz", ""], ["*"])},
+        "hierarchy": {"levels": {city: ["*"] for city in CITIES}},
     },
     "seen": {"role": "quasi_identifier", "hierarchy": {"dates": ["decade"]}},
 }
