@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from sqlanon.commands.guarded import pick
+from sqlanon.core.facts import pick
 from sqlanon.core.publish.papers import Belonging, check_papers
 from sqlanon.core.publish.workplace import COMPLETED, settle_left_behind
 
@@ -36,4 +36,4 @@ def belonging_lines(found: Belonging) -> list[str]:
 
 def belonging_document(found: Belonging) -> dict[str, Any]:
     """Return what to print as JSON."""
-    return {"file": str(found.manifest), **pick(found, "holds", "sha256"), "faults": list(found.faults)}
+    return pick(found, "file=manifest holds sha256 faults")

@@ -17,10 +17,10 @@ from sqlanon.assess.risk.words import counted
 from sqlanon.commands.belonging import BESIDE, belonging_document, belonging_lines, find_belonging
 from sqlanon.commands.check_files import K, files_of
 from sqlanon.commands.common import Judged, open_relation, reading_with
-from sqlanon.commands.guarded import pick
 from sqlanon.commands.verbosity import say
 from sqlanon.core.audit.check import CheckResult, check_relation
 from sqlanon.core.engines.base import Engine
+from sqlanon.core.facts import pick
 from sqlanon.core.hierarchies.readers import check_rows, read_rows
 from sqlanon.core.models import least_count
 from sqlanon.core.models.base import PrivacyModel
@@ -210,13 +210,12 @@ def _document(found: CheckResult, judged: Judged, options: CheckOptions) -> dict
         "holds": found.holds,
         "k": options.k,
         **judged.to_dict(),
-        **pick(found, "records", "classes"),
+        **pick(found, "records classes"),
         "failing_classes": size.failing_classes if size else 0,
         "failing_records": size.failing_records if size else 0,
-        "smallest_class": found.smallest_class,
-        **({} if found.entities is None else {"entities": found.entities}),
+        **pick(found, "smallest_class entities?"),
         "models": [
-            {"column": column, **pick(item, "model", "holds", "failing_classes", "failing_records")}
+            {"column": column, **pick(item, "model holds failing_classes failing_records")}
             for column, item in zip(columns, found.models, strict=True)
         ],
     }

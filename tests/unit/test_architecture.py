@@ -31,9 +31,9 @@ FOLDERS = (
 """Folders and root modules from the ground up; each imports from itself and from those before it. The empty name is
 ``sqlanon`` itself."""
 CORE = (
-    "interrupts", "doors", "cards", "disk", "sqltrees", "lattice", "sizes", "models", "measures", "search", "formats",
-    "policy", "compiler", "engines", "progress", "audit", "source", "evaluate", "publish", "plan", "anonymizer",
-    "verification",
+    "interrupts", "doors", "facts", "cards", "disk", "sqltrees", "lattice", "sizes", "models", "measures", "search",
+    "formats", "policy", "compiler", "engines", "progress", "audit", "source", "evaluate", "publish", "plan",
+    "anonymizer", "verification",
 )  # fmt: skip
 """Rooms of the core from the ground up. ``hierarchies`` stands beside ``policy``, which names them: both are one."""
 BESIDE = {"hierarchies": "policy"}
@@ -59,7 +59,7 @@ LINES = {
 MODULES_OF_A_FILE, ROOMS_OF_A_FILE, NAMES_OF_A_CLASS = 20, 12, 25
 """Budgets: how many modules and rooms of the package a file imports, and how many public names a class has."""
 MANY_MODULES = {
-    "": 30, "core.plan.full_domain": 33, "core.plan.planned": 32, "core.source.encoding": 25, "commands.run": 24,
+    "": 30, "core.plan.full_domain": 33, "core.plan.planned": 32, "core.source.encoding": 25, "commands.run": 23,
     "core.verification": 24, "core.policy.checks": 22, "assess.profiling.profile": 21,
 }  # fmt: skip
 MANY_ROOMS = {
@@ -69,7 +69,7 @@ MANY_ROOMS = {
     "commands.check": 13, "commands.run_tables": 13,
 }  # fmt: skip
 MANY_NAMES = {
-    "Engine": 56, "PolicyFacts": 44, "Planned": 43, "RunSummary": 38, "ColumnProfile": 35, "Catalog": 30,
+    "Engine": 56, "PolicyFacts": 44, "Planned": 43, "RunSummary": 38, "ColumnProfile": 34, "Catalog": 30,
     "PostgresEngine": 28, "JudgedColumn": 28, "Plan": 27,
 }  # fmt: skip
 """What is beyond these budgets still, with its present figure: these lists and figures may only shrink."""

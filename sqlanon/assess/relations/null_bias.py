@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sqlglot import exp
@@ -31,6 +31,7 @@ from sqlglot import exp
 from sqlanon.assess.relations.chance import chi_square_tail
 from sqlanon.assess.relations.nulls import columns_of, nothing_to_audit, printable
 from sqlanon.core.engines.base import Engine
+from sqlanon.core.facts import Facts
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.binding import bind
 
@@ -122,7 +123,7 @@ class ColumnBias:
 
 
 @dataclass(frozen=True, slots=True)
-class NullBias:
+class NullBias(Facts):
     """The bias report of the basic match; for the operator, because its counts are exact."""
 
     records: int
@@ -130,10 +131,6 @@ class NullBias:
     excluded: int
     share_excluded: float
     columns: tuple[ColumnBias, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the report as a JSON document."""
-        return {**asdict(self), "columns": [asdict(column) for column in self.columns]}
 
     def lines(self) -> list[str]:
         """Return the report as text, a row per column, without its NULLs."""

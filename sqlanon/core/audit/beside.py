@@ -23,6 +23,7 @@ from sqlglot import exp
 
 from sqlanon.core.audit.trees import rows_of_all
 from sqlanon.core.engines.base import Engine, Row
+from sqlanon.core.facts import Facts, pick
 from sqlanon.core.sqltrees.binding import bind
 from sqlanon.core.sqltrees.trees import column, count_distinct, count_rows, equal, named, number, total, when
 from sqlanon.errors import UnsupportedError
@@ -89,7 +90,7 @@ class SourceColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedColumn:
+class JudgedColumn(Facts):
     """What was found of a column beside the quasi-identifiers. ``values`` and what follows leave out NULL.
 
     Attributes:
@@ -110,6 +111,7 @@ class JudgedColumn:
         unit: what ``k`` counts.
     """
 
+    KEYS = "column=name role values records alone few known_by=known determines identifies entity_like"
     name: str
     role: str
     kind: str
@@ -198,18 +200,7 @@ class JudgedColumn:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it for JSON."""
-        return {
-            "column": self.name,
-            "role": self.role,
-            "values": self.values,
-            "records": self.records,
-            "alone": self.alone,
-            "few": self.few,
-            "known_by": self.known or None,
-            "determines": {name: round(share, 6) for name, share in self.determines.items()},
-            "identifies": self.identifies,
-            "entity_like": self.entity_like,
-        }
+        return pick(self, self.KEYS, digits=6) | {"known_by": self.known or None}
 
 
 def judge_columns(
