@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import ceil
 from typing import Any
 
-from sqlanon.assess.profiling.facts import Profile
+from sqlanon.assess.profiling.facts import TAIL, ColumnProfile, Profile
+from sqlanon.assess.profiling.looks import look_of, reading_of
+from sqlanon.assess.profiling.roles import suggest
 from sqlanon.assess.risk.facts import AT_RISK_OVER, Risk
 from sqlanon.assess.risk.figures import AT_RISK
-from sqlanon.commands.agents.looks import looks_of
 from sqlanon.commands.agents.sieve import Sieve, shown
 from sqlanon.core.audit.check import CheckResult
 from sqlanon.core.plan.planned import Planned
 from sqlanon.core.publish.ledger import Entities
+from sqlanon.core.source.beside import kind_of
+from sqlanon.core.source.columns import is_scalar
 from sqlanon.recoding.local.recoded_plan import RecodedPlan
+
+FEW_VALUES = "few_values"
+"""Fewer than k records have a value, or none has."""
+FEW = 3
+"""Stands for all numbers of distinct values below k; one would be a constant, and two a flag."""
 
 OF_CLASSES = ("prosecutor_average", "distinction")
 """Figures of risk that are the classes as a share of the records."""
@@ -135,3 +144,55 @@ def plan_answer(found: Planned, sieve: Sieve) -> dict[str, Any]:
         "classes": sieve.count(found.ledger.classes, n),
         "smallest_class": sieve.size(account.smallest_class),
     }
+
+
+def looks_of(found: ColumnProfile, sieve: Sieve) -> dict[str, Any]:
+    """Return what a column looks like, and the role that it may have."""
+    if not is_scalar(found.type):
+        return {"looks_like": found.looks_like, "suggested_role": found.role}  # by its type alone
+    rounded = _rounded(found, sieve)
+    look = look_of(rounded)
+    suggested = suggest(replace(rounded, looks_like=look.kind, because=look.because))
+    return {"looks_like": FEW_VALUES if look.kind == "empty" else look.kind, "suggested_role": suggested.role}
+
+
+def _rounded(found: ColumnProfile, sieve: Sieve) -> ColumnProfile:
+    """Return a column with the counts that an agent may know in the place of its own."""
+    records = int(_part(found.records, None, sieve))
+
+    def part(count: float) -> int:
+        return min(records, int(_part(count, found.records, sieve)))
+
+    values = max(found.examined, 1)
+    shapes = {
+        shape: _part(share * values, values, sieve) / _part(values, None, sieve)
+        for shape, share in found.shapes.items()
+        if values >= sieve.k
+    }
+    tells_bounds = sieve.k <= TAIL
+    return replace(
+        found,
+        records=records,
+        nulls=part(found.nulls),
+        empty=part(found.empty),
+        distinct=max(FEW, part(found.distinct)),
+        alone=part(found.alone),
+        most=part(found.most),
+        shapes=shapes,
+        number_share=part(found.number_share * found.records) / max(records, 1),
+        reads_as=reading_of(kind_of(found.type), shapes)[0],
+        spread=found.spread if tells_bounds else None,
+        lengths=found.lengths if tells_bounds else None,
+        examined=0,
+        separation=None,
+        frequent=(),
+    )
+
+
+def _part(count: float, whole: float | None, sieve: Sieve) -> float:
+    """Return a count as a number: none where it is small, all where few are left, or else a multiple of k."""
+    if count < sieve.k:
+        return 0
+    if whole is not None and whole - count < sieve.k:
+        count = whole
+    return float(sieve.count(count) or 0)
