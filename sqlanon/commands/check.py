@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -14,13 +15,12 @@ from typing import Any
 from sqlglot import exp
 
 from sqlanon.assess.risk.words import counted
-from sqlanon.commands.belonging import BESIDE, belonging_document, belonging_lines, find_belonging
 from sqlanon.commands.check_files import K, files_of
 from sqlanon.commands.common import Judged, open_relation, reading_with
-from sqlanon.commands.guarded import pick
 from sqlanon.commands.verbosity import say
 from sqlanon.core.audit.check import CheckResult, check_relation
 from sqlanon.core.engines.base import Engine
+from sqlanon.core.facts import pick
 from sqlanon.core.hierarchies.readers import check_rows, read_rows
 from sqlanon.core.models import least_count
 from sqlanon.core.models.base import PrivacyModel
@@ -29,10 +29,15 @@ from sqlanon.core.policy import Model
 from sqlanon.core.policy.checks import check_model
 from sqlanon.core.policy.extensions import NOTHING
 from sqlanon.core.policy.faults import Faults
+from sqlanon.core.publish.papers import Belonging, check_papers
+from sqlanon.core.publish.workplace import COMPLETED, settle_left_behind
 from sqlanon.core.source.files import Reading
 from sqlanon.core.source.lookups import list_ancestors
 from sqlanon.core.source.opening import Source, other_records, tables_hint
 from sqlanon.errors import EngineError, InputError, SourceError, SqlanonError, UnsupportedError
+
+BESIDE = "*"
+"""The value of ``--manifest`` without a file."""
 
 REFERENCE = "sqlanon_reference"
 
@@ -210,13 +215,12 @@ def _document(found: CheckResult, judged: Judged, options: CheckOptions) -> dict
         "holds": found.holds,
         "k": options.k,
         **judged.to_dict(),
-        **pick(found, "records", "classes"),
+        **pick(found, "records classes"),
         "failing_classes": size.failing_classes if size else 0,
         "failing_records": size.failing_records if size else 0,
-        "smallest_class": found.smallest_class,
-        **({} if found.entities is None else {"entities": found.entities}),
+        **pick(found, "smallest_class entities?"),
         "models": [
-            {"column": column, **pick(item, "model", "holds", "failing_classes", "failing_records")}
+            {"column": column, **pick(item, "model holds failing_classes failing_records")}
             for column, item in zip(columns, found.models, strict=True)
         ],
     }
@@ -289,3 +293,32 @@ def _parameter(name: str, value: str) -> Any:
     except InvalidOperation:
         return value
     return int(number) if number.is_finite() and number == int(number) else number
+
+
+def find_belonging(release: str, manifest: str) -> Belonging:
+    """Compare a release with its accompanying files, after a publication to it that was interrupted is settled.
+
+    Raises:
+        InputError: one cannot be read, or the manifest holds no digests.
+    """
+    path = Path(release).absolute()
+    if (done := settle_left_behind(path)) is not None:
+        what = (
+            "The new release got its accompanying files."
+            if done == COMPLETED
+            else "The old release stays, with its accompanying files."
+        )
+        print(f"A publication to {path.name!r} was interrupted. {what}", file=sys.stderr)
+    return check_papers(path, None if manifest == BESIDE else Path(manifest))
+
+
+def belonging_lines(found: Belonging) -> list[str]:
+    """Return what to print."""
+    if found.holds:
+        return [f"The release and its accompanying files belong together (SHA-256 {found.sha256})."]
+    return ["The release and its accompanying files do not belong together.", *(f"  {fault}" for fault in found.faults)]
+
+
+def belonging_document(found: Belonging) -> dict[str, Any]:
+    """Return what to print as JSON."""
+    return pick(found, "file=manifest holds sha256 faults")

@@ -10,9 +10,10 @@ from typing import Any
 
 from sqlanon.assess.relations.nulls import printable
 from sqlanon.commands.csv_options import read_csv_options
-from sqlanon.commands.guarded import concealed, concealing, pick
+from sqlanon.commands.guarded import concealed, concealing
 from sqlanon.commands.standard_streams import STANDARD, read_standard_policy, spool_standard_input
 from sqlanon.commands.verbosity import label
+from sqlanon.core.facts import Facts
 from sqlanon.core.policy import Policy
 from sqlanon.core.policy.paths import same_file
 from sqlanon.core.source.columns import match_columns
@@ -28,7 +29,7 @@ def warn(text: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Facts):
     """What a command judged of a relation, by its exact names.
 
     Attributes:
@@ -37,6 +38,7 @@ class Judged:
         columns: how many columns the relation has.
     """
 
+    KEYS = "source table quasi_identifiers entity columns columns_not_judged=others"
     source: str
     table: str | None
     quasi_identifiers: tuple[str, ...]
@@ -83,14 +85,6 @@ class Judged:
         if self.others is None and left:
             lines.append(f"not judged: {left} other column{'s' if left > 1 else ''}")
         return lines
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the keys of a JSON document."""
-        return {
-            **pick(self, "source", "table", "quasi_identifiers", "entity"),
-            "columns": self.columns,
-            "columns_not_judged": self.others,
-        }
 
 
 def open_relation(source: str, table: str | None, reading: Reading) -> Source:

@@ -205,7 +205,8 @@ def _stop(stopped: KeyboardInterrupt, *, as_json: bool) -> None:
     known = stopped if isinstance(stopped, Interrupted) else Interrupted("Nothing was published.")
     print(verbosity.label("Interrupted:", "red", sys.stderr), known, file=sys.stderr)
     if as_json:
-        document: dict[str, Any] = {"error": "Interrupted", **pick(known, "message", "published", "incumbent")}
+        document: dict[str, Any] = {"error": "Interrupted", "message": known.message}
+        document |= {"published": known.published, "incumbent": known.incumbent}
         answer(document | ({"hint": known.hint} if known.hint else {}))
 
 
@@ -251,7 +252,7 @@ def _fail(error: SqlanonError, *, as_json: bool) -> int:
             document["nearest"] = error.nearest
         if isinstance(error, PolicyError):
             document["message"] = str(error)
-            document["faults"] = [pick(fault, "key", "message", "hint") for fault in error.faults]
+            document["faults"] = [{"key": f.key, "message": f.message, "hint": f.hint} for f in error.faults]
         if isinstance(error, IdentifyingColumnError):
             document["columns"] = error.columns
         if isinstance(error, UncoveredValuesError):
@@ -261,8 +262,3 @@ def _fail(error: SqlanonError, *, as_json: bool) -> int:
         said = {key: concealed(document[key]) for key in ("message", "faults", "hint", "queries") if key in document}
         answer({**document, **said})
     return error.exit_code
-
-
-def pick(facts: object, *names: str) -> dict[str, Any]:
-    """Return some attributes by name, for a document that names them alike."""
-    return {name: getattr(facts, name) for name in names}

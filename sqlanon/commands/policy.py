@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from sqlanon.assess.risk.words import counted
-from sqlanon.commands.guarded import concealed, concealing, pick
+from sqlanon.commands.guarded import concealed, concealing
 from sqlanon.commands.verbosity import say
+from sqlanon.core.facts import pick
 from sqlanon.core.hierarchies.readers import check_rows, read_hierarchy
 from sqlanon.core.hierarchies.specs import FileHierarchy
 from sqlanon.core.policy import Policy
@@ -99,5 +100,5 @@ def _faulty_files(files: Mapping[str, Mapping[str, FileHierarchy]]) -> list[tupl
 def _described(error: SqlanonError) -> dict[str, Any]:
     document: dict[str, Any] = {"error": type(error).__name__, "message": error.message or str(error)}
     if isinstance(error, PolicyError):
-        document["faults"] = [pick(fault, "key", "message", "hint") for fault in error.faults]
+        document["faults"] = [pick(fault, "key message hint") for fault in error.faults]
     return document | ({"hint": error.hint} if error.hint else {})

@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 from sqlanon.commands.common import read_policy, warn
-from sqlanon.commands.guarded import pick
 from sqlanon.commands.progress import progress
 from sqlanon.commands.verbosity import say
+from sqlanon.core.facts import pick
 from sqlanon.live.refreshing import REASONS, EpochFacts, Refresh, refresh
 
 
@@ -28,21 +28,19 @@ def execute(policy: str, as_json: bool, on_interrupt: str | None, dry_run: bool,
 
 def _document(found: Refresh) -> dict[str, Any]:
     """Return the document of ``refresh --json``."""
-    counts = ("records", "published", "suppressed", "excluded", "allowed")
     return {
-        **pick(found, "refreshed", "due", "reason", *counts, "levels"),
-        "before": pick(found.before, "published", "suppressed") if found.before is not None else None,
-        "output": found.output,
-        "warnings": list(found.warnings),
-        "seconds": round(found.seconds, 6),
+        **pick(found, "refreshed due reason records published suppressed excluded allowed levels"),
+        "before": found.before and pick(found.before, "published suppressed"),
+        **pick(found, "output warnings"),
+        **pick(found, "seconds", digits=6),
         **({} if found.epoch is None else {"epoch": _epoch(found.epoch)}),
     }
 
 
 def _epoch(epoch: EpochFacts) -> dict[str, Any]:
     """Return the part of the document about the epoch of a live view."""
-    step = {} if epoch.step is None else pick(epoch.step, "joined", "gone", "withdrawn", "held")
-    return {**pick(epoch, "length", "number", "over", "advanced"), **step}
+    step = {} if epoch.step is None else pick(epoch.step, "joined gone withdrawn held")
+    return {**pick(epoch, "length number over advanced"), **step}
 
 
 def _print_refresh(found: Refresh) -> None:

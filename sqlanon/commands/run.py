@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from decimal import ROUND_CEILING, Context
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from sqlanon.commands.common import warn, with_search
-from sqlanon.commands.guarded import answer, concealing, pick
+from sqlanon.commands.guarded import ANSWERS, Answers, answer, attempt, concealing
 from sqlanon.commands.progress import progress
-from sqlanon.commands.run_beside import check_beside, taken_by
-from sqlanon.commands.run_several import run_several
+from sqlanon.commands.run_beside import check_beside, taken_by, write_beside
 from sqlanon.commands.standard_streams import STANDARD, read_standard_policy, send, to_file, to_standard_output
 from sqlanon.commands.verbosity import say, verbosity
 from sqlanon.core.anonymizer import anonymize
-from sqlanon.core.disk.writing import write_text
+from sqlanon.core.facts import pick
 from sqlanon.core.plan.planned import Planned
 from sqlanon.core.plan.release import Release
 from sqlanon.core.policy import Policy
-from sqlanon.core.policy.paths import same_file
 from sqlanon.core.publish.ledger import Ledger
-from sqlanon.core.publish.proof_file import write_proof
 from sqlanon.errors import InputError, Interrupted, SqlanonError
 from sqlanon.recoding.local.recoded_plan import RecodedPlan
 from sqlanon.report.files import check_report, write_report
-from sqlanon.report.summary import summarize, summarize_failure
+from sqlanon.report.summary import summarize_failure
 from sqlanon.report.wording import counted, describe_proof, search_extent
 from sqlanon.tables.policy import TablesPolicy, is_tables_file, names_tables
 
@@ -35,12 +35,8 @@ if TYPE_CHECKING:  # loaded when they are asked for
     from sqlanon.commands.run_lineage import Lineage
     from sqlanon.report.changes import Earlier
 
-PROOF = ("optimal", "gap", "lower_bound")
+PROOF = "optimal gap lower_bound"
 """What documents hold of a certificate."""
-BESIDE = (
-    "The operator's proof {!r} is in the folder of the release. It reveals more about suppressed records than the "
-    "release does: keep it elsewhere, and hand on the certificate beside the release instead."
-)
 MOST_RULES = 20
 """The most rules of a recoding that are printed for a person; ``--json`` has all."""
 
@@ -203,7 +199,7 @@ def _report(
     for warning in release.warnings:
         warn(warning)
     try:
-        _write_beside(release, beside, audience)
+        write_beside(release, beside, audience)
         if lineage is not None:
             lineage.complete(release.manifest)
     except SqlanonError as error:
@@ -224,34 +220,20 @@ def _report(
             say(f"  report: {beside['report']}")
 
 
-def _write_beside(release: Release, beside: Mapping[str, Path], audience: str) -> None:
-    if "script" in beside:
-        write_text(beside["script"], release.sql)
-    if "certificate" in beside:
-        _write_certificate(beside["certificate"], release)
-    if "report" in beside:
-        write_report(summarize(release), beside["report"], audience=audience)
-
-
 def result(release: Release) -> dict[str, Any]:
     """Return the document of ``run --json``. For the operator: its counts are exact."""
     plan, ledger, certificate = release.plan, release.ledger, release.certificate
     document = {
         "strategy": certificate.strategy,
         "levels": release.levels,
-        **pick(certificate, *PROOF, "loss", "measure", "aggregate"),
-        **pick(ledger, "records", "published", "suppressed", "excluded"),
-        **({} if ledger.entities is None else {"entities": ledger.entities.to_dict()}),
-        "reasons": dict(ledger.reasons),
+        **pick(certificate, PROOF, "loss measure aggregate"),
+        **pick(ledger, "records published suppressed excluded entities? reasons"),
         "models": [{"model": label, "suppressed": count} for label, count in plan.suppressed_by_model],
-        **pick(ledger, "classes", "smallest_class", "largest_class"),
-        **pick(certificate, "lattice_size", "evaluated"),
-        "snapshots": plan.snapshots,
-        "verdict_sources": release.verdict_sources,
-        "statements": plan.statements,
-        "seconds": {name: round(value, 6) for name, value in release.seconds.items()},
-        "output": release.output,
-        **({} if release.recorded is None else {"ledger": release.recorded.to_dict()}),
+        **pick(ledger, "classes smallest_class largest_class"),
+        **pick(certificate, "lattice_size evaluated"),
+        **pick(release, "snapshots=plan.snapshots verdict_sources statements=plan.statements"),
+        **pick(release, "seconds", digits=6),
+        **pick(release, "output ledger?=recorded"),
         "report": plan.policy.report,
         "warnings": [plan.policy.conceal(warning) for warning in release.warnings],
         "beside": plan.beside,
@@ -268,7 +250,7 @@ def _nothing_left(plan: Planned, name: str) -> dict[str, Any]:
         return {"column": name, "keeping": None}
     counts = {"suppressed": keeping.counted_against_limit, "allowed": plan.catalog.allowed}
     levels = plan.catalog.levels(keeping.node)
-    return {"column": name, "keeping": {"levels": levels, **pick(keeping, "loss", "feasible"), **counts}}
+    return {"column": name, "keeping": {"levels": levels, **pick(keeping, "loss feasible"), **counts}}
 
 
 def _describe_nothing_left(plan: Planned, name: str) -> str:
@@ -301,15 +283,15 @@ def _recoding(plan: RecodedPlan) -> dict[str, Any]:
     if plan.kind == "local_recoding":
         document |= {"hold": plan.hold, "size": plan.size}
     if plan.full_domain is not None and plan.full_domain_certificate is not None:
-        document["full_domain"] = asdict(plan.full_domain) | pick(plan.full_domain_certificate, *PROOF)
+        document["full_domain"] = pick(plan.full_domain) | pick(plan.full_domain_certificate, PROOF)
         document["candidates"] = plan.candidates
         document["chosen"] = [{"levels": levels, "loss": loss} for levels, loss in plan.gains]
     if plan.quality is not None:
-        document |= asdict(plan.quality)
+        document |= pick(plan.quality)
     rules = []
     for rule in plan.rules:
         patterns = {"suppressed": plan.suppressed_columns(rule)} if plan.kind == "patterns" else {}
-        counts = pick(rule, "records", "classes", "smallest", "largest")
+        counts = pick(rule, "records classes smallest largest")
         rules.append({**patterns, "levels": plan.catalog.levels(rule.node), **counts})
     return document | {"rules": rules}
 
@@ -381,13 +363,49 @@ def _print_rules(plan: RecodedPlan) -> None:
         say(f"  … and {len(plan.rules) - len(largest)} rules that publish fewer (run --json names them)")
 
 
-def _write_certificate(path: Path, release: Release) -> None:
-    document = release.proof
-    if document is None:
-        reason = "has a proof that cannot be run again" if release.certificate.optimal else "has proven nothing"
-        warn(f"{release.certificate.strategy} {reason}, so there is no certificate.")
-    else:
-        write_proof(document, path)
-        released = release.output.get("file")
-        if released is not None and same_file(path.absolute().parent, Path(released).absolute().parent):
-            warn(BESIDE.format(path.name))
+def run_several(
+    policies: Sequence[str],
+    run: Callable[[str], int],
+    *,
+    as_json: bool,
+    fail_fast: bool,
+    of_one: Mapping[str, object],
+) -> int:
+    """Run policies, and return the highest exit code.
+
+    The documents of ``--json`` are one array, each with its ``policy`` and its ``exit_code``.
+
+    Args:
+        of_one: options that name one file or stream.
+        fail_fast: do not begin with another policy after one that failed.
+
+    Raises:
+        InputError: an option is for one policy, or standard input is named twice.
+    """
+    given = [name for name, value in of_one.items() if value is not None]
+    if given:
+        raise InputError(
+            f"{' and '.join(given)} would be written anew by each of the {len(policies)} policies.",
+            hint="run them one by one, or say it in each policy.",
+        )
+    if policies.count(STANDARD) > 1:
+        raise InputError("Standard input holds one policy.", hint="write - once.")
+    several = Answers()
+    click.get_current_context().meta[ANSWERS] = several
+    asked, codes = verbosity(), list[int]()
+    for number, path in enumerate(policies):
+        several.about = {"policy": path}
+        asked.about = f"{path}: "
+        if not as_json:
+            say(f"{path}:")
+        codes.append(attempt(partial(run, path), as_json=as_json))
+        if as_json:
+            several.documents[-1]["exit_code"] = codes[-1]
+        if asked.account is not None:
+            asked.account.report(asked.about)
+        if fail_fast and codes[-1]:
+            left = policies[number + 1 :]
+            if left:
+                print(f"Not run, after {path} failed: {', '.join(left)}", file=sys.stderr)
+            break
+    return max(codes)

@@ -65,7 +65,7 @@ class Lineage:
         self._write("FAIL", {"errorMessage": facet}, [])
 
     def _write(self, how: str, facets: Mapping[str, Any], outputs: Datasets) -> None:
-        inputs = [{**dataset.to_dict(), "facets": {}, "inputFacets": {}} for dataset in self._sources()]
+        inputs = [{**dataset._asdict(), "facets": {}, "inputFacets": {}} for dataset in self._sources()]
         begun = self._event("START", self.begun, {}, inputs, [])
         ended = self._event(how, _now(), facets, inputs, outputs)
         write_text(self.path, "".join(json.dumps(event, ensure_ascii=False) + "\n" for event in (begun, ended)))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 
 from sqlanon.commands.common import read_policy, warn
 from sqlanon.commands.progress import progress
 from sqlanon.commands.verbosity import say
+from sqlanon.core.facts import pick
 from sqlanon.core.verification import Verification, verify
 
 OF_RECIPIENT = {
@@ -23,7 +23,7 @@ def execute(certificate: str, policy: str, proof: str | None, as_json: bool) -> 
     with progress() as watch:
         found = verify(certificate, loaded, proof=proof, watch=watch)
     if as_json:
-        print(json.dumps({"holds": found.holds, **asdict(found)}))
+        print(json.dumps(pick(found, "holds") | pick(found)))
     else:
         _print_verification(found)
     return 0 if found.holds else 1

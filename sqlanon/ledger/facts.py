@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sqlanon.core.facts import Facts
 from sqlanon.core.sqltrees.trees import normal_text
 
 PENDING, PUBLISHED = "pending", "published"
@@ -13,7 +14,7 @@ PENDING, PUBLISHED = "pending", "published"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReleaseEntry:
+class ReleaseEntry(Facts):
     """What is written down of a release.
 
     Attributes:
@@ -57,32 +58,9 @@ class ReleaseEntry:
     person_type: str = ""
     person_form: str = ""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the keys of a JSON document."""
-        return {
-            "release": self.release,
-            "time": self.time,
-            "source": self.source,
-            "person_column": self.person_column,
-            "recipient": self.recipient,
-            "colludes": self.colludes if isinstance(self.colludes, str) else list(self.colludes),
-            "policy_fingerprint": self.policy_fingerprint,
-            "hierarchies": dict(self.hierarchies),
-            "levels": {name: list(levels) for name, levels in self.levels.items()},
-            "models": [dict(model) for model in self.models],
-            "columns": list(self.columns),
-            "output": dict(self.output),
-            "digest": self.digest,
-            "k": self.k,
-            "classes": self.classes,
-            "persons": self.persons,
-            "person_type": self.person_type,
-            "person_form": self.person_form,
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class EarlierRelease:
+class EarlierRelease(Facts):
     """A release that a ledger holds.
 
     Attributes:
@@ -91,13 +69,10 @@ class EarlierRelease:
         entry: what was written down.
     """
 
+    KEYS = "number state *entry"
     number: int
     state: str
     entry: ReleaseEntry
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the keys of a JSON document."""
-        return {"number": self.number, "state": self.state, **self.entry.to_dict()}
 
 
 def collude(one: ReleaseEntry, other: ReleaseEntry) -> bool:

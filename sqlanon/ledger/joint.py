@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from sqlanon.core.compiler.encoded_source import EntityColumn
 from sqlanon.core.engines.base import Engine
+from sqlanon.core.facts import Facts
 from sqlanon.core.policy import Column, Policy
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import (
@@ -71,7 +72,7 @@ class LabelledSource:
 
 
 @dataclass(frozen=True, slots=True)
-class JointCounts:
+class JointCounts(Facts):
     """How many joint cells some releases have.
 
     Attributes:
@@ -82,21 +83,12 @@ class JointCounts:
         smallest: the least number of persons of a cell; None without any.
     """
 
+    KEYS = "cells persons small_cells=small persons_in_small_cells=small_persons smallest_cell=smallest"
     cells: int
     persons: int
     small: int
     small_persons: int
     smallest: int | None
-
-    def to_dict(self) -> dict[str, int | None]:
-        """Return the counts for JSON; for the operator, because they are exact."""
-        return {
-            "cells": self.cells,
-            "persons": self.persons,
-            "small_cells": self.small,
-            "persons_in_small_cells": self.small_persons,
-            "smallest_cell": self.smallest,
-        }
 
 
 def count_joint(engine: Engine, members: Sequence[exp.Expr], k: int) -> JointCounts:

@@ -13,6 +13,7 @@ from typing import Any
 from sqlglot import exp
 
 from sqlanon.core.disk.digests import digest_of
+from sqlanon.core.facts import Facts, pick
 from sqlanon.core.policy import Policy
 from sqlanon.core.sqltrees.trees import column, count_distinct, equal, named
 from sqlanon.errors import InputError
@@ -32,19 +33,16 @@ POLICIES = (".yaml", ".yml", ".json", ".toml")
 
 
 @dataclass(frozen=True, slots=True)
-class ReviewedRelease:
+class ReviewedRelease(Facts):
     """A release of a ledger, and what became of its file."""
 
+    KEYS = "*release file"
     release: EarlierRelease
     file: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the keys of a JSON document; for the operator."""
-        return {**self.release.to_dict(), "file": self.file}
-
 
 @dataclass(frozen=True, slots=True)
-class ReviewedGroup:
+class ReviewedGroup(Facts):
     """Releases of one source that somebody may have together.
 
     Attributes:
@@ -55,6 +53,7 @@ class ReviewedGroup:
         strangers: pairs of releases, one after the other, of which hardly anybody is in both, and nobody accepted that.
     """
 
+    KEYS = "source releases recipients k *counts hardly_anybody_in_both=strangers holds"
     source: str
     releases: tuple[int, ...]
     recipients: tuple[str, ...]
@@ -66,18 +65,6 @@ class ReviewedGroup:
     def holds(self) -> bool:
         """Whether no joint cell holds fewer, and persons were known again."""
         return not self.counts.small and not self.strangers
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the keys of a JSON document; for the operator."""
-        return {
-            "source": self.source,
-            "releases": list(self.releases),
-            "recipients": list(self.recipients),
-            "k": self.k,
-            **self.counts.to_dict(),
-            "hardly_anybody_in_both": [list(pair) for pair in self.strangers],
-            "holds": self.holds,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +97,7 @@ class LedgerReview:
 
     def to_dict(self, *, checked: bool) -> dict[str, Any]:
         """Return the keys of a JSON document; for the operator."""
-        document: dict[str, Any] = {"file": self.file, "releases": [item.to_dict() for item in self.releases]}
-        if not checked:
-            return document
-        groups = [group.to_dict() for group in self.groups]
-        return document | {"groups": groups, "seals": self.sealed, "faults": list(self.faults), "holds": self.holds}
+        return pick(self, "file releases groups seals=sealed faults holds" if checked else "file releases")
 
 
 def ledger_file(place: str, *, missing: bool = False) -> tuple[Path, Policy | None]:

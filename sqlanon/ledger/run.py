@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from sqlanon.core.evaluate.session import Session
 from sqlanon.core.policy import Output, Policy
+from sqlanon.core.policy.paths import same_file
 from sqlanon.core.source.opening import Source
 from sqlanon.core.source.recorded import JudgedTogether, Recorded
-from sqlanon.ledger.opening import check_apart, load_persons, policy_ledger
+from sqlanon.errors import InputError, UnsupportedError
+from sqlanon.ledger.identity import kind_of_key, source_name
 from sqlanon.ledger.recording import LedgerRecording, Recordable, recorded, recording_of
 from sqlanon.ledger.releases import ReleaseLedger
 from sqlanon.ledger.together import judge_together
+
+BESIDE = (
+    "The ledger is in the folder of the release, and links the releases of every person. Give it a folder of its own "
+    "that only you can open (ledger: private/anon_ledger.duckdb), and hand on the release, never its folder."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +58,67 @@ class RunLedger:
 def ledger_of_run(policy: Policy, opened: Source, given: object) -> RunLedger:
     """Open and lock the ledger of a policy that has one: see ``policy_ledger``."""
     return RunLedger(policy_ledger(policy, opened, given))
+
+
+def policy_ledger(policy: Policy, opened: Source, given: object) -> ReleaseLedger:
+    """Open and lock the ledger of a policy that has one. The columns of the source are not looked at yet.
+
+    Args:
+        given: the source that the run was given; None: the policy's.
+
+    Raises:
+        UnsupportedError: the engine, or this version, cannot keep such a ledger.
+        InputError: see ``ReleaseLedger.open``.
+    """
+    spec = policy.ledger
+    assert spec is not None
+    opened.engine.require("keyed")
+    check_apart(policy, policy.output)
+    if spec.file is None:
+        raise UnsupportedError(
+            "This version keeps no ledger in a schema of a server.",
+            hint="name a file of yours, for a source on a server too: ledger: {file: private/anon_ledger.duckdb}.",
+        )
+    key = spec.key or policy.key
+    assert key is not None and policy.person_column is not None  # the policy was checked
+    path = Path(spec.file)
+    read = [*policy.read_files, *(file for file, *_ in opened.stamps)]
+    if sum(same_file(path, file) for file in read) > 1 or (opened.path is not None and same_file(path, opened.path)):
+        raise InputError(f"The ledger {path.name!r} is a file that the run reads.", hint="choose another name.")
+    return ReleaseLedger.open(
+        path,
+        key,
+        source=source_name(policy, opened, given),
+        person_column=policy.person_column,
+        recipient=spec.recipient,
+        colludes=spec.colludes,
+    )
+
+
+def check_apart(policy: Policy, output: Output | None) -> tuple[str, ...]:
+    """Return a warning if the ledger is in the folder of a release.
+
+    Raises:
+        InputError: it is the release itself, or in it.
+    """
+    if policy.ledger is None or policy.ledger.file is None or output is None or output.kind != "file":
+        return ()
+    ledger, release = Path(policy.ledger.file).resolve(), Path(output.target).resolve()
+    if ledger == release or release in ledger.parents:
+        raise InputError(
+            f"The ledger {ledger.name!r} is what the release is to be written to.",
+            hint="give the ledger a folder of its own.",
+        )
+    return (BESIDE,) if ledger.parent == release.parent else ()
+
+
+def load_persons(ledger: ReleaseLedger, policy: Policy, source: Source) -> None:
+    """Load the persons of a source that was checked, with their digests.
+
+    Raises:
+        InputError: some records have no person, two records have one key, or keys had another type before.
+    """
+    kind = source.types[ledger.person_column]
+    ledger.check_kind(kind_of_key(kind))
+    ledger.check_persons(source.engine, source.relation, kind, once=policy.entity is None)
+    ledger.load_persons(source.engine, source.relation, kind)

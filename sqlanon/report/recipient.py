@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sqlanon.core.audit.judged_columns import JudgedColumn
+from sqlanon.core.facts import Facts, pick
 from sqlanon.core.publish.ledger import Ledger, in_steps, is_small
 from sqlanon.report.story import DROPPED
 from sqlanon.report.summary import AttributeSummary, RunSummary
@@ -30,7 +31,7 @@ SOME, NONE = "some", "none"
 
 
 @dataclass(frozen=True, slots=True)
-class PublishedColumn:
+class PublishedColumn(Facts):
     """A quasi-identifier as it is published.
 
     Attributes:
@@ -39,6 +40,7 @@ class PublishedColumn:
         at_root: the records whose values no hierarchy lists, as the manifest has them; None: there are none.
     """
 
+    KEYS = "column=name levels height published_as=description loss at_root?"
     name: str
     levels: tuple[int, ...]
     height: int
@@ -46,22 +48,12 @@ class PublishedColumn:
     loss: float | None = None
     at_root: int | str | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it for JSON."""
-        return {
-            "column": self.name,
-            "levels": list(self.levels),
-            "height": self.height,
-            "published_as": self.description,
-            "loss": self.loss,
-            **({} if self.at_root is None else {"at_root": self.at_root}),
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class PublishedRule:
+class PublishedRule(Facts):
     """What a rule publishes; the manifest holds the same."""
 
+    KEYS = "rule=description records classes"
     description: str
     records: int
     classes: int
@@ -77,7 +69,7 @@ class PublishedSizes:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptColumn:
+class KeptColumn(Facts):
     """A column that is published as it is.
 
     Attributes:
@@ -85,18 +77,15 @@ class KeptColumn:
             groups of fewer than k: a count, ``<k``, ``<=`` a count, or a word; None where they are not counted.
     """
 
+    KEYS = "column=name role alone in_groups_below_k=few"
     name: str
     role: str
     alone: int | str | None = None
     few: int | str | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it for JSON."""
-        return {"column": self.name, "role": self.role, "alone": self.alone, "in_groups_below_k": self.few}
-
 
 @dataclass(frozen=True, slots=True)
-class RecipientSummary:
+class RecipientSummary(Facts):
     """The facts of a run for those who get its release.
 
     Attributes:
@@ -110,6 +99,11 @@ class RecipientSummary:
         risk, thresholds: of the published records, where records are counted.
     """
 
+    KEYS = (
+        "release=name day versions k asked promised not_promised nulls_mean=null_words models counts_entities ledger "
+        "certificate quasi_identifiers=columns rules class_sizes=sizes published_as_they_are=beside "
+        "records_with_null=nulls risk thresholds"
+    )
     name: str | None
     day: str
     versions: tuple[tuple[str, str], ...]
@@ -134,27 +128,8 @@ class RecipientSummary:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the facts for JSON."""
-        return {
-            "release": self.name,
-            "day": self.day,
-            "versions": dict(self.versions),
-            "k": self.k,
-            "asked": dict(self.asked),
-            "promised": list(self.promised),
-            "not_promised": list(self.not_promised),
-            "nulls_mean": list(self.null_words),
-            "models": list(self.models),
-            "counts_entities": self.counts_entities,
-            "ledger": None if self.ledger is None else dict(self.ledger),
-            "certificate": None if self.certificate is None else dict(self.certificate),
-            "quasi_identifiers": [column.to_dict() for column in self.columns],
-            "rules": [{"rule": r.description, "records": r.records, "classes": r.classes} for r in self.rules],
-            "class_sizes": [{"least": s.least, "most": s.most, "records": s.records} for s in self.sizes],
-            "published_as_they_are": [column.to_dict() for column in self.beside],
-            "records_with_null": dict(self.nulls),
-            "risk": [{"key": f.key, "kind": f.kind, "value": f.value, "sentence": f.sentence} for f in self.risk],
-            "thresholds": [threshold.to_dict() for threshold in self.thresholds],
-        }
+        risk = [pick(figure, "key kind value sentence") for figure in self.risk]
+        return pick(self, self.KEYS) | {"versions": dict(self.versions), "asked": dict(self.asked), "risk": risk}
 
 
 def for_recipient(run: RunSummary) -> RecipientSummary:

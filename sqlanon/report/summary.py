@@ -7,7 +7,7 @@ the data and no label of a hierarchy.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from sqlanon.assess.relations.null_bias import NullBias
 from sqlanon.assess.relations.nulls import NullAudit
 from sqlanon.core.audit.judged_columns import JudgedColumn
 from sqlanon.core.engines.duckdb.engine import VERSION as DUCKDB_VERSION
+from sqlanon.core.facts import pick
 from sqlanon.core.models import least_count
 from sqlanon.core.models.base import judges_persons
 from sqlanon.core.plan.planned import Planned
@@ -27,7 +28,6 @@ from sqlanon.errors import NoSolutionError, SqlanonError, UnsupportedError
 from sqlanon.recoding.local.recoded_plan import RecodedPlan
 from sqlanon.report.settings import file_name, settings_of
 from sqlanon.report.story import IDENTITY, asked, meaning_of_nulls, not_promised, promised
-from sqlanon.report.utility_section import QUERIES, without_values
 from sqlanon.report.wording import (
     FULLY_SUPPRESSED,
     RULE,
@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from sqlanon.assess.risk.facts import RiskComparison
     from sqlanon.assess.utility.facts import Utility
 
+QUERIES = 200
+"""Random counts that a report asks: enough for a median and a 95th percentile, in a part of a second."""
 MOST_RULES = 30
 """The most rules that a report lists."""
 
@@ -280,24 +282,13 @@ class RunSummary:
         """Return the facts for JSON; for the operator."""
         pairs = ("versions", "settings", "columns", "asked", "seconds", "output")
         left_out = (*pairs, "beside", "public_certificate")
-        found = {item.name: _plain(getattr(self, item.name)) for item in fields(self) if item.name not in left_out}
+        found = pick(self, *(item.name for item in fields(self) if item.name not in left_out))
         found |= {name: dict(getattr(self, name)) for name in pairs}
         found["beside"] = [
             {**column.to_dict(), "alone_in_release": counts and counts[0], "in_groups_below_k": counts and counts[1]}
             for column, counts in self.beside
         ]
         return found
-
-
-def _plain(value: Any) -> Any:
-    """Return a fact for JSON: what has a ``to_dict`` by that, other dataclasses by their fields."""
-    if hasattr(value, "to_dict"):
-        return value.to_dict()
-    if is_dataclass(value):
-        return {item.name: _plain(getattr(value, item.name)) for item in fields(value)}
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def summarize(release: Release, *, now: str | None = None) -> RunSummary:
@@ -346,7 +337,7 @@ def summarize(release: Release, *, now: str | None = None) -> RunSummary:
         beside=_beside(plan),
         public_certificate=release.manifest["certificate"],
         risk=plan.risk() if taking_part else None,
-        utility=without_values(plan.utility(queries=QUERIES)) if measures_utility else None,
+        utility=plan.utility(queries=QUERIES).without_values() if measures_utility else None,
     )
 
 

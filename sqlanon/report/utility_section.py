@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlanon.assess.utility.wording import ESTIMATES, LEARNERS
@@ -14,11 +13,7 @@ from sqlanon.report.wording import counted, figure, share
 if TYPE_CHECKING:
     from sqlanon.assess.utility.facts import Association, ColumnUtility, Prediction, QueryErrors, Utility
 
-QUERIES = 200
-"""Random counts that a report asks: enough for a median and a 95th percentile, in a part of a second."""
 DASH = "–"
-LABELLED = ("value", "range")
-"""Kinds of bars whose label is a published value, which no report holds."""
 MOST_PICTURES = 6
 """The columns that are drawn: those that lost most."""
 MOST_PAIRS = 10
@@ -42,18 +37,6 @@ ASKED = (
     "Random counts over one to three quasi-identifiers, each of 1 to 10 % of the records. The error is relative to the "
     "true count, which includes the suppressed records."
 )
-
-
-def without_values(utility: Utility) -> Utility:
-    """Return the facts without the published values that label the bars of their charts."""
-    columns = tuple(
-        replace(
-            column,
-            buckets=tuple(replace(b, label="") if b.kind in LABELLED else b for b in column.buckets),
-        )
-        for column in utility.columns
-    )
-    return replace(utility, columns=columns)
 
 
 def lost(utility: Utility) -> Iterable[Block]:

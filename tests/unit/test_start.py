@@ -18,7 +18,7 @@ import pytest
 import sqlanon
 from sqlanon.cli import main
 from sqlanon.commands import usage
-from sqlanon.commands.belonging import BESIDE
+from sqlanon.commands.check import BESIDE
 from sqlanon.commands.standard_streams import FORMATS
 from sqlanon.core.policy import ON_INTERRUPT
 from sqlanon.interop.scripts.dbt.template import DIALECTS as ADAPTERS

@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+
+from sqlanon.core.facts import Facts
 
 SINGLING_OUT, LINKABILITY, INFERENCE = "singling_out", "linkability", "inference"
 RISKS = (SINGLING_OUT, LINKABILITY, INFERENCE)
@@ -39,16 +40,12 @@ def _wilson(successes: int, attempts: int) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, slots=True)
-class NotApplicable:
+class NotApplicable(Facts):
     """An attack that has nothing to try on a release, and why."""
 
     attack: str
     risk: str
     reason: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it for JSON."""
-        return {"attack": self.attack, "risk": self.risk, "reason": self.reason}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +98,7 @@ class Control:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(Facts):
     """What an attack came to.
 
     Attributes:
@@ -116,6 +113,12 @@ class Finding:
         figures: further counts, by name.
     """
 
+    KEYS = (
+        "attack risk columns attempts successes rate interval baseline_successes baseline control_attempts "
+        "control_successes excess excess_interval=control.interval excess_of_rate meaning how "
+        "compared_attempts?=control.attempts compared_successes?=control.successes figures?"
+    )
+    DIGITS = 6
     attack: str
     risk: str
     attempts: int
@@ -186,44 +189,12 @@ class Finding:
             )
         return replace(beside, meaning=" ".join(filter(None, (self.meaning, control.meaning, worse))))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it for JSON: rates with six digits."""
-        found: dict[str, Any] = {
-            "attack": self.attack,
-            "risk": self.risk,
-            "columns": list(self.columns),
-            "attempts": self.attempts,
-            "successes": self.successes,
-            "rate": _rounded(self.rate),
-            "interval": _both(self.interval),
-            "baseline_successes": self.baseline_successes,
-            "baseline": _rounded(self.baseline),
-            "control_attempts": self.control_attempts,
-            "control_successes": self.control_successes,
-            "excess": _rounded(self.excess),
-            "excess_interval": None if self.control is None else _both(self.control.interval),
-            "excess_of_rate": _rounded(self.excess_of_rate),
-            "meaning": self.meaning,
-            "how": self.how,
-        }
-        if self.control is not None:
-            found |= {"compared_attempts": self.control.attempts, "compared_successes": self.control.successes}
-        return found | ({"figures": dict(self.figures)} if self.figures else {})
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 6)
-
-
-def _both(interval: Interval | None) -> list[float] | None:
-    return None if interval is None else [round(value, 6) for value in interval]
-
 
 Outcome = Finding | NotApplicable
 
 
 @dataclass(frozen=True, slots=True)
-class AttackReport:
+class AttackReport(Facts):
     """What all attacks on a release came to.
 
     Attributes:
@@ -237,6 +208,7 @@ class AttackReport:
         warnings: what the reader should know besides.
     """
 
+    KEYS = "release records published seed control findings not_applicable warnings"
     release: str
     records: int
     published: int
@@ -250,19 +222,6 @@ class AttackReport:
         """Return the findings whose excess over the control is above a rate: that of the release made with the control,
         or of the release itself. Where nothing was compared, the rate of the attack counts."""
         return tuple(item for item in self.findings if (_decisive(item) or 0.0) > rate)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it for JSON."""
-        return {
-            "release": self.release,
-            "records": self.records,
-            "published": self.published,
-            "seed": self.seed,
-            "control": self.control,
-            "findings": [item.to_dict() for item in self.findings],
-            "not_applicable": [item.to_dict() for item in self.not_applicable],
-            "warnings": list(self.warnings),
-        }
 
 
 def _decisive(item: Finding) -> float | None:

@@ -32,6 +32,7 @@ from sqlglot import exp
 
 from sqlanon.core.compiler.encoded_source import COVERED, leaves
 from sqlanon.core.engines.base import Engine
+from sqlanon.core.facts import Facts
 from sqlanon.core.lattice.catalog import Catalog
 from sqlanon.core.lattice.nodes import Node
 from sqlanon.core.sqltrees import names
@@ -69,7 +70,7 @@ low, high, number_of = (names.namer(stem) for stem in ("low", "high", "children"
 
 
 @dataclass(frozen=True, slots=True)
-class Refined:
+class Refined(Facts):
     """What is concluded of the quasi-identifiers of published records, from the release and its rules alone.
 
     Attributes:
@@ -83,10 +84,6 @@ class Refined:
     narrowed: int
     finer: int
     original: int
-
-    def to_dict(self) -> dict[str, int]:
-        """Return the counts."""
-        return {"records": self.records, "narrowed": self.narrowed, "finer": self.finer, "original": self.original}
 
 
 def more_special(rules: Sequence[Node]) -> Iterator[tuple[int, int]]:

@@ -29,6 +29,7 @@ from sqlglot import exp
 
 from sqlanon.assess.attack.first_fit import CLASS, CLASSES, GENERAL, PAIRS, RULES, SPECIAL, create_anew
 from sqlanon.core.engines.base import Engine
+from sqlanon.core.facts import Facts
 from sqlanon.core.lattice.catalog import Catalog, SensitiveAttribute
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import (
@@ -60,7 +61,7 @@ PART, VALUE, MANY, HOMES_OF = "part", "value", "many", "homes"
 
 
 @dataclass(frozen=True, slots=True)
-class Inferred:
+class Inferred(Facts):
     """What is concluded of a sensitive column; persons are counted against the source.
 
     Attributes:
@@ -74,13 +75,6 @@ class Inferred:
     certain_right: int = 0
     few: int = 0
     few_right: int = 0
-
-    def to_dict(self) -> dict[str, int]:
-        """Return the counts."""
-        return {
-            "persons": self.persons, "certain": self.certain, "certain_right": self.certain_right,
-            "few": self.few, "few_right": self.few_right,
-        }  # fmt: skip
 
 
 def infer(engine: Engine, catalog: Catalog, sensitive: SensitiveAttribute, *, k: int, l: int) -> Inferred:  # noqa: E741

@@ -15,13 +15,14 @@ below its chord, has none. Of equally far points it is the one of less risk.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
 from sqlanon.assess.risk.words import share
 from sqlanon.core.cards import WithCard
+from sqlanon.core.facts import Facts, pick
 from sqlanon.core.publish.ledger import Ledger
 from sqlanon.core.search.certificate import Certificate
 
@@ -30,7 +31,7 @@ NEAR = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class FrontierPoint:
+class FrontierPoint(Facts):
     """The optimum for one k and one limit on suppression.
 
     Attributes:
@@ -43,6 +44,12 @@ class FrontierPoint:
         carried: the search was stopped by a limit, and the node or its bound comes from other points.
     """
 
+    KEYS = (
+        "k limit found levels loss=certificate.loss lower_bound=certificate.lower_bound gap=certificate.gap optimal "
+        "evaluated=certificate.evaluated records=ledger.records published=ledger.published "
+        "suppressed=ledger.suppressed excluded=ledger.excluded classes=ledger.classes smallest_class "
+        "entities?=ledger.entities highest_risk average_risk carried reason"
+    )
     k: int
     limit: Decimal
     levels: dict[str, int] | None = None
@@ -110,28 +117,11 @@ class FrontierPoint:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the facts of the point, for the operator: counts are exact. Without a solution they are None."""
-        proof, ledger = self.certificate, self.ledger
-        return {
-            "k": self.k,
-            "limit": float(self.limit),
-            "found": self.found,
-            "levels": self.levels,
-            **{name: getattr(proof, name, None) for name in ("loss", "lower_bound", "gap")},
-            "optimal": self.optimal,
-            "evaluated": getattr(proof, "evaluated", None),
-            **{name: getattr(ledger, name, None) for name in ("records", "published", "suppressed", "excluded")},
-            "classes": getattr(ledger, "classes", None),
-            "smallest_class": self.smallest_class,
-            **({} if ledger is None or ledger.entities is None else {"entities": ledger.entities.to_dict()}),
-            "highest_risk": self.highest_risk if self.found else None,
-            "average_risk": self.average_risk,
-            "carried": self.carried,
-            "reason": self.reason,
-        }
+        return pick(self, self.KEYS) | {"highest_risk": self.highest_risk if self.found else None}
 
 
 @dataclass(frozen=True, slots=True)
-class Knee:
+class Knee(Facts):
     """The knee of a curve.
 
     Attributes:
@@ -140,18 +130,10 @@ class Knee:
         distance: how far below the chord it stands, between 0 and 1, both axes scaled to [0, 1].
     """
 
+    KEYS = "of_limit=limit k=point.k limit=point.limit distance"
     limit: Decimal | None
     point: FrontierPoint
     distance: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the place of the knee."""
-        return {
-            "of_limit": None if self.limit is None else float(self.limit),
-            "k": self.point.k,
-            "limit": float(self.point.limit),
-            "distance": self.distance,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,12 +154,9 @@ class FrontierStep:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the step by the places of its points."""
-        ends = {
-            name: {"k": point.k, "limit": float(point.limit)}
-            for name, point in (("from", self.before), ("to", self.after))
-        }
+        ends = {"from": pick(self.before, "k limit"), "to": pick(self.after, "k limit")}
         risk = {"highest_risk": self.after.highest_risk - self.before.highest_risk}
-        return {**ends, "loss": self.loss, "share": self.share, **risk, "sentence": self.sentence}
+        return {**ends, **pick(self, "loss share"), **risk, "sentence": self.sentence}
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +180,7 @@ class Effort:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Frontier(WithCard):
+class Frontier(WithCard, Facts):
     """The proven optima of a policy over a grid of k and limits on suppression.
 
     Attributes:
@@ -210,6 +189,7 @@ class Frontier(WithCard):
         warnings: what the user should know of the source.
     """
 
+    KEYS = "measure aggregate k=ks limit=limits points knees steps effort warnings"
     points: tuple[FrontierPoint, ...]
     measure: str
     aggregate: str | None
@@ -265,20 +245,11 @@ class Frontier(WithCard):
     def to_dict(self) -> dict[str, Any]:
         """Return the frontier as a JSON document, for the operator: counts are exact."""
         knees = {knee.point.place for knee in self.knees}
-        return {
-            "measure": self.measure,
-            "aggregate": self.aggregate,
-            "k": list(self.ks),
-            "limit": [float(limit) for limit in self.limits],
-            "points": [
-                {**point.to_dict(), "dominated_by": self._dominating(point), "knee": point.place in knees}
-                for point in self.points
-            ],
-            "knees": [knee.to_dict() for knee in self.knees],
-            "steps": [step.to_dict() for step in self.steps],
-            "effort": asdict(self.effort),
-            "warnings": list(self.warnings),
-        }
+        points = [
+            {**point.to_dict(), "dominated_by": self._dominating(point), "knee": point.place in knees}
+            for point in self.points
+        ]
+        return pick(self, self.KEYS) | {"points": points}
 
     def _dominating(self, point: FrontierPoint) -> dict[str, Any] | None:
         better = self.dominated.get(point.place)

@@ -20,6 +20,7 @@ from sqlanon.assess.profiling.drafted_hierarchies import SUPPRESS, DraftedHierar
 from sqlanon.assess.profiling.facts import ColumnProfile, Profile
 from sqlanon.assess.profiling.roles import K
 from sqlanon.core.audit.judged_columns import SEVERAL
+from sqlanon.core.facts import Facts
 from sqlanon.core.policy import Policy
 from sqlanon.core.policy.paths import is_connection_text, is_url
 from sqlanon.core.policy.schema_line import schema_line
@@ -35,7 +36,7 @@ DECIDE = "DECIDE:"
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Facts):
     """What a person must decide of a draft: of a column, or of a key of the policy.
 
     ``instead`` is the line of the policy file that would take the place of the drafted one.
@@ -46,22 +47,15 @@ class Decision:
     sentence: str
     instead: str | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it for JSON."""
-        return {"column": self.column, "key": self.key, "sentence": self.sentence, "instead": self.instead}
-
 
 @dataclass(frozen=True, slots=True)
-class PolicyDraft:
+class PolicyDraft(Facts):
     """A drafted policy: the text of its file, the policy that it reads as, and what a person must decide."""
 
+    KEYS = "policy decisions"
     yaml: str
     policy: Policy
     decisions: tuple[Decision, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it for JSON."""
-        return {"policy": self.policy.to_dict(), "decisions": [item.to_dict() for item in self.decisions]}
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,12 @@ What is near the edge of a distribution is a value of few records. So a spread i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlanon.assess.risk.column_sets import ColumnSets
 from sqlanon.core.cards import WithCard
+from sqlanon.core.facts import Facts
 
 TAIL = 10
 """Records that lie at or beyond a bound, at least."""
@@ -99,7 +100,7 @@ class Frequent:
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnProfile:
+class ColumnProfile(Facts):
     """What was found of a column.
 
     Attributes:
@@ -126,6 +127,11 @@ class ColumnProfile:
         separation: the share of pairs of records that differ in the column; None with fewer than two records.
     """
 
+    KEYS = (
+        "name type looks_like because topic role reason question records nulls empty distinct alone exact uniqueness "
+        "distinction separation reads_as misfits date_format ambiguous number_share examined spread lengths frequent "
+        "shapes follows_from"
+    )
     name: str
     type: str
     records: int
@@ -182,25 +188,12 @@ class ColumnProfile:
         """Whether it holds numbers and other texts."""
         return self.reads_as == "text" and 0.05 <= self.number_share < 0.95
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it for JSON."""
-        found = {name: getattr(self, name) for name in (
-            "name", "type", "looks_like", "because", "topic", "role", "reason", "question", "records", "nulls", "empty",
-            "distinct", "alone", "exact", "uniqueness", "distinction", "separation", "reads_as", "misfits",
-            "date_format", "ambiguous", "number_share", "examined",
-        )}  # fmt: skip
-        found["spread"] = asdict(self.spread) if self.spread is not None else None
-        found["lengths"] = asdict(self.lengths) if self.lengths is not None else None
-        found["frequent"] = [asdict(item) for item in self.frequent]
-        found["shapes"] = dict(self.shapes)
-        found["follows_from"] = list(self.follows_from)
-        return found
-
 
 @dataclass(frozen=True, slots=True)
-class RankedSet:
+class RankedSet(Facts):
     """A set of columns that singles records out, with a sentence about it."""
 
+    KEYS = "columns uniques share sentence"
     columns: tuple[str, ...]
     uniques: int
     records: int
@@ -211,15 +204,9 @@ class RankedSet:
         """The share of the records that the set singles out."""
         return self.uniques / self.records if self.records else 0.0
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it for JSON."""
-        return {
-            "columns": list(self.columns), "uniques": self.uniques, "share": self.share, "sentence": self.sentence,
-        }  # fmt: skip
-
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Profile(WithCard):
+class Profile(WithCard, Facts):
     """What a table holds; for the operator, because its counts are exact.
 
     Attributes:
@@ -232,6 +219,7 @@ class Profile(WithCard):
         kept_together: all columns that would be published as they are, as one set; None with fewer than two.
     """
 
+    KEYS = "source table csv engine records columns candidates ranking kept_together sets warnings"
     source: str
     table: str | None
     csv: Mapping[str, Any]
@@ -260,19 +248,3 @@ class Profile(WithCard):
     def with_role(self, role: str) -> tuple[ColumnProfile, ...]:
         """Return the columns for which a role is suggested."""
         return tuple(item for item in self.columns if item.role == role)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the profile as a JSON document."""
-        return {
-            "source": self.source,
-            "table": self.table,
-            "csv": dict(self.csv),
-            "engine": self.engine,
-            "records": self.records,
-            "columns": [item.to_dict() for item in self.columns],
-            "candidates": list(self.candidates),
-            "ranking": [item.to_dict() for item in self.ranking],
-            "kept_together": self.kept_together.to_dict() if self.kept_together is not None else None,
-            "sets": self.sets.to_dict() if self.sets is not None else None,
-            "warnings": list(self.warnings),
-        }

@@ -23,14 +23,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sqlglot import exp
 
-from sqlanon.assess.relations.chance import chi_square_tail
 from sqlanon.assess.relations.nulls import columns_of, nothing_to_audit, printable
 from sqlanon.core.engines.base import Engine
+from sqlanon.core.facts import Facts
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.binding import bind
 
@@ -122,7 +122,7 @@ class ColumnBias:
 
 
 @dataclass(frozen=True, slots=True)
-class NullBias:
+class NullBias(Facts):
     """The bias report of the basic match; for the operator, because its counts are exact."""
 
     records: int
@@ -130,10 +130,6 @@ class NullBias:
     excluded: int
     share_excluded: float
     columns: tuple[ColumnBias, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the report as a JSON document."""
-        return {**asdict(self), "columns": [asdict(column) for column in self.columns]}
 
     def lines(self) -> list[str]:
         """Return the report as text, a row per column, without its NULLs."""
@@ -318,3 +314,39 @@ def _kind(type_name: str) -> str:
 def _figure(value: float) -> float | None:
     """Return a float to 12 digits, because the order in which the database adds varies; None when it is not finite."""
     return float(f"{value:.12g}") if math.isfinite(value) else None
+
+
+def chi_square_tail(statistic: float, degrees: int) -> float:
+    """Return the probability that a chi-square variable exceeds ``statistic``: Q(degrees / 2, statistic / 2).
+
+    The regularized incomplete gamma function by its series below the mean, by its continued fraction (Lentz) above
+    (Press et al., Numerical Recipes, section 6.2); relative error about 1e-10.
+    """
+    a, x = degrees / 2, statistic / 2
+    if x <= 0:
+        return 1.0
+    scale = math.exp(a * math.log(x) - x - math.lgamma(a))
+    if x < a + 1:
+        term = summed = 1 / a
+        n = a
+        while term > summed * 1e-15:
+            n += 1
+            term *= x / n
+            summed += term
+        return max(1 - scale * summed, 0.0)
+    b = x + 1 - a
+    c, d = 1e300, 1 / b
+    fraction = d
+    for i in range(1, 1_000_000):
+        b += 2
+        step = -i * (i - a)
+        d = 1 / _off_zero(step * d + b)
+        c = _off_zero(b + step / c)
+        fraction *= c * d
+        if abs(c * d - 1) < 1e-15:
+            break
+    return min(scale * fraction, 1.0)
+
+
+def _off_zero(value: float) -> float:
+    return value if abs(value) > 1e-300 else 1e-300

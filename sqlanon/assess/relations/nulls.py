@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from sqlglot import exp
@@ -28,6 +28,7 @@ from sqlanon.assess.relations.null_patterns import Layout
 from sqlanon.core.audit.check import exact_columns, refuse_reserved
 from sqlanon.core.audit.trees import compared_as_read
 from sqlanon.core.engines.base import Engine
+from sqlanon.core.facts import Facts
 from sqlanon.core.sqltrees.binding import bind
 from sqlanon.errors import InputError, UnsupportedError
 
@@ -70,7 +71,7 @@ class MatchBucket:
 
 
 @dataclass(frozen=True, slots=True)
-class NullAudit:
+class NullAudit(Facts):
     """Counts only; for the operator, because they are exact.
 
     Attributes:
@@ -93,10 +94,6 @@ class NullAudit:
     k: int | None
     below_k: Matches | None
     only_wildcards: OnlyWildcards | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the audit as a JSON document."""
-        return {**asdict(self), "distribution": [asdict(bucket) for bucket in self.distribution]}
 
     def lines(self) -> list[str]:
         """Return the audit as text, with a short table."""

@@ -24,13 +24,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb, prod
-from typing import Any
 
 from sqlglot import exp
 
 from sqlanon.assess.relations.nulls import columns_of, printable, working_tables
 from sqlanon.assess.risk.packed_base import PackedBase, create_base
 from sqlanon.core.engines.base import Engine
+from sqlanon.core.facts import Facts
 from sqlanon.errors import InputError, UnsupportedError
 
 LARGEST_MINIMAL = 3
@@ -51,7 +51,7 @@ NEARLY_ALL = 0.95
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnSet:
+class ColumnSet(Facts):
     """How far a set of columns distinguishes the records.
 
     Attributes:
@@ -61,6 +61,7 @@ class ColumnSet:
         minimal_uniques: records of which the set is a minimal unique; None where that was not looked for.
     """
 
+    KEYS = "columns combinations uniques distinction separation minimal_uniques"
     columns: tuple[str, ...]
     records: int
     combinations: int
@@ -78,20 +79,9 @@ class ColumnSet:
         """The uniques as a share of the records."""
         return self.uniques / self.records if self.records else 0.0
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it for JSON."""
-        return {
-            "columns": list(self.columns),
-            "combinations": self.combinations,
-            "uniques": self.uniques,
-            "distinction": self.distinction,
-            "separation": self.separation,
-            "minimal_uniques": self.minimal_uniques,
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class MinimalUniques:
+class MinimalUniques(Facts):
     """The minimal sample uniques of all records, up to a size, and their scores (SUDA).
 
     Attributes:
@@ -104,6 +94,7 @@ class MinimalUniques:
         contributions: column -> the share of all scores from minimal uniques with this column.
     """
 
+    KEYS = "largest records by_smallest highest_score=highest total_score=total mean_score=mean contributions"
     largest: int
     records: int
     by_smallest: dict[int, int]
@@ -112,21 +103,9 @@ class MinimalUniques:
     mean: float
     contributions: dict[str, float]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return them for JSON."""
-        return {
-            "largest": self.largest,
-            "records": self.records,
-            "by_smallest": {str(size): count for size, count in self.by_smallest.items()},
-            "highest_score": self.highest,
-            "total_score": self.total,
-            "mean_score": self.mean,
-            "contributions": dict(self.contributions),
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class ColumnSets:
+class ColumnSets(Facts):
     """What was found of the sets of some columns; for the operator, because the counts are exact.
 
     Attributes:
@@ -137,6 +116,7 @@ class ColumnSets:
         minimal: None where nothing was looked for (a size of 0), or there are no records.
     """
 
+    KEYS = "columns records left_out sets_looked_at sets_possible=possible complete_to sets minimal_uniques=minimal"
     columns: tuple[str, ...]
     records: int
     left_out: int
@@ -167,18 +147,10 @@ class ColumnSets:
             f"most {self.complete_to} column{'s' if self.complete_to != 1 else ''}, and all columns together."
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return them for JSON."""
-        return {
-            "columns": list(self.columns),
-            "records": self.records,
-            "left_out": self.left_out,
-            "sets_looked_at": len(self.sets),
-            "sets_possible": self.possible,
-            "complete_to": self.complete_to,
-            "sets": [item.to_dict() for item in self.sets],
-            "minimal_uniques": self.minimal.to_dict() if self.minimal is not None else None,
-        }
+    @property
+    def sets_looked_at(self) -> int:
+        """How many sets were looked at."""
+        return len(self.sets)
 
 
 def measure_column_sets(

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 from sqlanon.assess.risk.column_sets import ColumnSets
 from sqlanon.assess.risk.words import expected, probability, share
 from sqlanon.core.cards import WithCard
+from sqlanon.core.facts import Facts
 from sqlanon.core.sizes.histogram import ClassSizes, SizeHistogram
 
 GROUPS = {
@@ -71,7 +71,7 @@ def units(unit: str) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(Facts):
     """One figure of risk.
 
     Attributes:
@@ -85,6 +85,7 @@ class Figure:
         sentence: what the figure means, in plain words.
     """
 
+    KEYS = "key group kind value of_all records bound sentence"
     key: str
     group: str
     kind: str
@@ -109,22 +110,9 @@ class Figure:
             return "–"
         return expected(self.of_all) if self.kind == "count" else share(self.of_all)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figure for JSON."""
-        return {
-            "key": self.key,
-            "group": self.group,
-            "kind": self.kind,
-            "value": self.value,
-            "of_all": self.of_all,
-            "records": self.records,
-            "bound": self.bound,
-            "sentence": self.sentence,
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class CitedThreshold:
+class CitedThreshold(Facts):
     """A threshold that people cite, with what it is about; that it is met is no proof of compliance.
 
     Attributes:
@@ -143,20 +131,9 @@ class CitedThreshold:
     met: bool | None
     sentence: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the threshold for JSON."""
-        return {
-            "key": self.key,
-            "name": self.name,
-            "about": self.about,
-            "source": self.source,
-            "met": self.met,
-            "sentence": self.sentence,
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Risk(WithCard):
+class Risk(WithCard, Facts):
     """The figures of one relation, or of one release.
 
     Attributes:
@@ -178,6 +155,10 @@ class Risk(WithCard):
             count records, also where the figures count entities. None where they were not looked at.
     """
 
+    KEYS = (
+        "quasi_identifiers unit nulls k records entities? suppressed excluded classes smallest_class largest_class "
+        "figures class_sizes=sizes thresholds notes column_sets"
+    )
     quasi_identifiers: tuple[str, ...]
     unit: str
     nulls: str
@@ -230,30 +211,9 @@ class Risk(WithCard):
         """The notes that may come after the figures."""
         return tuple(note for note in self.notes if note != self.left_out)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures for JSON: counts are exact, for the operator."""
-        return {
-            "quasi_identifiers": list(self.quasi_identifiers),
-            "unit": self.unit,
-            "nulls": self.nulls,
-            "k": self.k,
-            "records": self.records,
-            **({} if self.entities is None else {"entities": self.entities}),
-            "suppressed": self.suppressed,
-            "excluded": self.excluded,
-            "classes": self.classes,
-            "smallest_class": self.smallest_class,
-            "largest_class": self.largest_class,
-            "figures": [figure.to_dict() for figure in self.figures],
-            "class_sizes": [bucket.to_dict() for bucket in self.sizes],
-            "thresholds": [threshold.to_dict() for threshold in self.thresholds],
-            "notes": list(self.notes),
-            "column_sets": None if self.column_sets is None else self.column_sets.to_dict(),
-        }
-
 
 @dataclass(frozen=True, slots=True, repr=False)
-class RiskComparison(WithCard):
+class RiskComparison(WithCard, Facts):
     """The same figures of the source's records as they are, and of the release."""
 
     before: Risk
@@ -265,10 +225,6 @@ class RiskComparison(WithCard):
         keys = dict.fromkeys((figure.group, figure.key) for figure in (*self.before, *self.after))
         for _, key in sorted(keys, key=lambda pair: order.index(pair[0])):
             yield self.before.get(key), self.after.get(key)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return both for JSON, for the operator."""
-        return {"before": self.before.to_dict(), "after": self.after.to_dict()}
 
 
 def with_notes(risk: Risk, *notes: str) -> Risk:

@@ -6,9 +6,11 @@ A label of a bucket is a published value of the release, or two of them, each in
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal
+
+from sqlanon.core.facts import Facts, pick
 
 DEFINITIONS: Mapping[str, str] = MappingProxyType(
     {
@@ -95,20 +97,16 @@ Kind = Literal["value", "range", "null", "other", "suppressed"]
 
 
 @dataclass(frozen=True, slots=True)
-class LevelShare:
+class LevelShare(Facts):
     """The records that are published at a level of a column."""
 
     level: int
     records: int
     share: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fact as JSON has it."""
-        return {"level": self.level, "records": self.records, "share": self.share}
-
 
 @dataclass(frozen=True, slots=True)
-class Bucket:
+class Bucket(Facts):
     """A bar of the chart of a column.
 
     Attributes:
@@ -129,34 +127,18 @@ class Bucket:
     before_share: float
     after_share: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fact as JSON has it."""
-        return {
-            "kind": self.kind,
-            "label": self.label,
-            "values": self.values,
-            "before": self.before,
-            "after": self.after,
-            "before_share": self.before_share,
-            "after_share": self.after_share,
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class ShapeBar:
+class ShapeBar(Facts):
     """The share of the records with one value of level 0, or a range of them, before and after."""
 
     kind: Kind
     before_share: float
     after_share: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fact as JSON has it."""
-        return {"kind": self.kind, "before_share": self.before_share, "after_share": self.after_share}
-
 
 @dataclass(frozen=True, slots=True)
-class ColumnUtility:
+class ColumnUtility(Facts):
     """The utility of one column.
 
     Attributes:
@@ -191,32 +173,9 @@ class ColumnUtility:
     fully_suppressed: bool = False
     shape: tuple[ShapeBar, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the facts as JSON has them."""
-        return {
-            "name": self.name,
-            "role": self.role,
-            "ordered": self.ordered,
-            "loss": self.loss,
-            "loss_measure": self.loss_measure,
-            "levels": [level.to_dict() for level in self.levels],
-            "suppressed": self.suppressed,
-            "suppressed_share": self.suppressed_share,
-            "values_before": self.values_before,
-            "values_after": self.values_after,
-            "total_variation": self.total_variation,
-            "total_variation_published": self.total_variation_published,
-            "wasserstein": self.wasserstein,
-            "wasserstein_published": self.wasserstein_published,
-            "buckets": [bucket.to_dict() for bucket in self.buckets],
-            "bucket_level": self.bucket_level,
-            "fully_suppressed": self.fully_suppressed,
-            "shape": [bar.to_dict() for bar in self.shape],
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class QueryError:
+class QueryError(Facts):
     """The relative errors of one way to answer queries: ``contained``, ``overlapping`` or ``uniform``."""
 
     estimate: str
@@ -224,18 +183,9 @@ class QueryError:
     percentile_95: float
     mean: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fact as JSON has it."""
-        return {
-            "estimate": self.estimate,
-            "median": self.median,
-            "percentile_95": self.percentile_95,
-            "mean": self.mean,
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class QueryErrors:
+class QueryErrors(Facts):
     """The errors of random COUNT queries.
 
     Attributes:
@@ -255,21 +205,12 @@ class QueryErrors:
         """Return the errors of one way to answer."""
         return next(item for item in self.errors if item.estimate == estimate)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the facts as JSON has them."""
-        return {
-            "queries": self.queries,
-            "seed": self.seed,
-            "sanity_bound": self.sanity_bound,
-            "columns": list(self.columns),
-            "errors": [item.to_dict() for item in self.errors],
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class PairAssociation:
+class PairAssociation(Facts):
     """How strongly two columns go together, before and after: Cramér's V, 0 to 1."""
 
+    KEYS = "first second before after change"
     first: str
     second: str
     before: float
@@ -280,51 +221,29 @@ class PairAssociation:
         """The absolute change."""
         return abs(self.after - self.before)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fact as JSON has it."""
-        return {
-            "first": self.first,
-            "second": self.second,
-            "before": self.before,
-            "after": self.after,
-            "change": self.change,
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class Association:
+class Association(Facts):
     """The association of every two columns, and how much it changes; ``left_out``: columns that are not compared."""
 
+    KEYS = "mean_change max_change left_out pairs"
     pairs: tuple[PairAssociation, ...]
     mean_change: float
     max_change: float
     left_out: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the facts as JSON has them."""
-        return {
-            "mean_change": self.mean_change,
-            "max_change": self.max_change,
-            "left_out": list(self.left_out),
-            "pairs": [pair.to_dict() for pair in self.pairs],
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class Accuracy:
+class Accuracy(Facts):
     """The share of the test that a learner guesses right: learnt from the source, and from the release."""
 
     learner: str
     original: float
     release: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fact as JSON has it."""
-        return {"learner": self.learner, "original": self.original, "release": self.release}
-
 
 @dataclass(frozen=True, slots=True)
-class Prediction:
+class Prediction(Facts):
     """How well a column is predicted by the others.
 
     Attributes:
@@ -349,23 +268,9 @@ class Prediction:
         """Return the accuracies of one learner."""
         return next(item for item in self.accuracies if item.learner == learner)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the facts as JSON has them."""
-        return {
-            "target": self.target,
-            "features": list(self.features),
-            "classes": self.classes,
-            "training": self.training,
-            "training_released": self.training_released,
-            "tests": self.tests,
-            "tests_suppressed": self.tests_suppressed,
-            "majority": self.majority,
-            "accuracies": [item.to_dict() for item in self.accuracies],
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class Utility:
+class Utility(Facts):
     """What a release is still good for, for the operator: counts are exact.
 
     Attributes:
@@ -394,18 +299,14 @@ class Utility:
         """Return the facts of one column."""
         return next(item for item in self.columns if item.name == name)
 
+    def without_values(self) -> Utility:
+        """Return the facts without the published values that label the bars of their charts."""
+        columns = [
+            replace(c, buckets=tuple(replace(b, label="") if b.kind in ("value", "range") else b for b in c.buckets))
+            for c in self.columns
+        ]
+        return replace(self, columns=tuple(columns))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the facts as JSON has them, with the definition of each figure."""
-        return {
-            "records": self.records,
-            "published": self.published,
-            "suppressed": self.suppressed,
-            "excluded": self.excluded,
-            "least": self.least,
-            "columns": [item.to_dict() for item in self.columns],
-            "queries": None if self.queries is None else self.queries.to_dict(),
-            "association": None if self.association is None else self.association.to_dict(),
-            "prediction": None if self.prediction is None else self.prediction.to_dict(),
-            "warnings": list(self.warnings),
-            "definitions": dict(DEFINITIONS),
-        }
+        return pick(self) | {"definitions": dict(DEFINITIONS)}

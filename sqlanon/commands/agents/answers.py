@@ -14,6 +14,11 @@ from sqlanon.core.plan.planned import Planned
 from sqlanon.core.publish.ledger import Entities
 from sqlanon.recoding.local.recoded_plan import RecodedPlan
 
+FEW_VALUES = "few_values"
+"""Fewer than k records have a value, or none has."""
+FEW = 3
+"""Stands for all numbers of distinct values below k; one would be a constant, and two a flag."""
+
 OF_CLASSES = ("prosecutor_average", "distinction")
 """Figures of risk that are the classes as a share of the records."""
 SMALL = "sample_below_k"

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from sqlanon.core.facts import Facts, pick
 from sqlanon.core.sqltrees.trees import column
 
 SEVERAL = 1.1
@@ -64,7 +65,7 @@ class SourceColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedColumn:
+class JudgedColumn(Facts):
     """What was found of a column beside the quasi-identifiers. ``values`` and what follows leave out NULL.
 
     Attributes:
@@ -86,6 +87,7 @@ class JudgedColumn:
         unit: what ``k`` counts.
     """
 
+    KEYS = "column=name role values records alone few known_by=known determines identifies entity_like"
     name: str
     role: str
     kind: str
@@ -185,18 +187,7 @@ class JudgedColumn:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it for JSON."""
-        return {
-            "column": self.name,
-            "role": self.role,
-            "values": self.values,
-            "records": self.records,
-            "alone": self.alone,
-            "few": self.few,
-            "known_by": self.known or None,
-            "determines": {name: round(share, 6) for name, share in self.determines.items()},
-            "identifies": self.identifies,
-            "entity_like": self.entity_like,
-        }
+        return pick(self, self.KEYS, digits=6) | {"known_by": self.known or None}
 
 
 def repeats(values: int, records: int) -> bool:

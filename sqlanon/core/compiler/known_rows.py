@@ -3,7 +3,7 @@
 The rows of a node's grain become units: the first, the second, … copy of a row that a person has, numbered over all
 rows. A sub-multiset of a person's rows is a chain of units in ascending order, in which a further copy follows the one
 before it; so each sub-multiset is one chain, the same for whoever has these rows. Rounds drop the persons with a chain
-that fewer than k of the remaining persons have (``evaluate.settling_persons``).
+that fewer than k of the remaining persons have (``evaluate.settling``).
 """
 
 from __future__ import annotations

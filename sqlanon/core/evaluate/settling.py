@@ -13,17 +13,18 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 from sqlglot import exp
 
+from sqlanon.core.compiler import known_rows
 from sqlanon.core.compiler import settled as compiler
 from sqlanon.core.compiler.classes_on_sets import part_of_set
 from sqlanon.core.compiler.question import Question
 from sqlanon.core.engines.base import Engine
-from sqlanon.core.evaluate.settling_persons import SettledPersons, settle_persons
 from sqlanon.core.evaluate.settling_sets import JudgedTable, settle_known
 from sqlanon.core.lattice.nodes import Node
 from sqlanon.core.measures.loss import decides
 from sqlanon.core.models.base import PrivacyModel, is_of_release
 from sqlanon.core.models.bounded_knowledge import BoundedKnowledge
 from sqlanon.core.models.joint_cells import JointCells
+from sqlanon.core.models.profile_k import ProfileK
 from sqlanon.core.models.release import SizeCut, SizeModel, cut_of
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import column, masked
@@ -220,3 +221,46 @@ def suppressed_alone(engine: Engine, question: Question, node: Node, grain: str,
     suppressed = sum(n * classes for n, fails, _, classes in found.counted() if fails)
     found.drop()
     return suppressed
+
+
+@dataclass(frozen=True, slots=True)
+class SettledPersons:
+    """The persons of one node, in a table with who fails (``compiler.known_rows.settled_persons``).
+
+    Attributes:
+        total: nothing beyond the counts of the table: whoever fails does so at every more special node.
+    """
+
+    engine: Engine
+    table: str
+    total: int = 0
+
+    def drop(self) -> None:
+        """Drop the table."""
+        self.engine.drop(self.table)
+
+
+def settle_persons(
+    engine: Engine, question: Question, node: Node, grain: str, stem: str, *, replayed: bool
+) -> SettledPersons:
+    """Return the persons of a node, of whom those outside of the greatest valid set fail (``models.profile_k``)."""
+    [model] = question.models  # a policy has no other beside it
+    assert isinstance(model, ProfileK) and model.at_most is not None
+    held, known, result = f"{stem}_units", f"{stem}_known", f"{stem}_persons"
+    title = "settle persons"
+    engine.create(title, held, known_rows.units(question, node, grain, model.at_most), replayed=replayed)
+    version = 0
+    before = engine.create(title, f"{known}_0", known_rows.chains(held, model.at_most), replayed=replayed)
+    engine.drop(held)
+    while True:
+        query = known_rows.remaining(f"{known}_{version}", model.at_most, model.k)
+        left = engine.create(title, f"{known}_{version + 1}", query, replayed=replayed)
+        engine.drop(f"{known}_{version}")
+        version += 1
+        if left == before:
+            break
+        before = left
+    query = known_rows.settled_persons(question, node, grain, f"{known}_{version}")
+    engine.create(title, result, query, replayed=replayed)
+    engine.drop(f"{known}_{version}")
+    return SettledPersons(engine, result)

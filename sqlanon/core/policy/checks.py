@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlanon.core.models.base import closes_upward
 from sqlanon.core.policy.epochs import check_epoch_fits
-from sqlanon.core.policy.extensions import Extensions
+from sqlanon.core.policy.extensions import Extensions, found
 from sqlanon.core.policy.facts import (
     ROLES,
     Column,
@@ -32,7 +32,6 @@ from sqlanon.core.policy.ledger import LedgerSpec, check_ledger
 from sqlanon.core.policy.partitions import check_partitions_fit
 from sqlanon.core.policy.persons import check_persons
 from sqlanon.core.policy.plain import is_unicode
-from sqlanon.core.policy.release_models import check_release_models
 from sqlanon.core.policy.representatives import Publish, check_publish
 from sqlanon.core.policy.sources import check_output, check_report, check_sources
 from sqlanon.core.policy.transformation import CELL_AGGREGATES, CELL_MEASURES, Patterns, check_transformation
@@ -402,3 +401,21 @@ def _find(faults: Faults, key: str, find: Callable[[str], Any], name: str) -> An
     except InputError as error:
         faults.add(key, error.message, error.hint)
         return None
+
+
+def check_release_models(faults: Faults, policy: PolicyFacts) -> None:
+    """Note what a policy asks of models that judge all classes of a release together, and what cannot be had."""
+    for number, model in enumerate(policy.privacy):
+        kind = found(policy.extensions.model, model.type)
+        if getattr(kind, "of_release", False) is not True:  # of profile_k it is a question (``check_persons``)
+            continue
+        key = f"privacy[{number}].type"
+        if policy.transformation is not None:
+            message = f"{model.type} judges all classes of a release together; patterns and local recoding add them up."
+            faults.add(key, message, "leave out transformation.")
+        if policy.entity is not None and not getattr(kind, "counts_entities", False):
+            message = f"{model.type} counts records, and the policy counts entities."
+            faults.add(key, message, "leave out entity, or the model.")
+        if policy.output is not None and policy.output.kind == "live_view" and not getattr(kind, "judged_live", False):
+            message = f"{model.type} judges all classes of a release together, which a live view does not."
+            faults.add(key, message, "publish a table or a file.")

@@ -7,17 +7,17 @@ that came to its class alone is singled out by the difference, whatever k is, wi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from sqlglot import exp
 
 from sqlanon.core.engines.base import Engine
+from sqlanon.core.facts import Facts
 from sqlanon.core.sqltrees.binding import bind
 
 
 @dataclass(frozen=True, slots=True)
-class Differences:
+class Differences(Facts):
     """The rows by which two states of a release differ, counted by class (what is published of the quasi-identifiers).
 
     Attributes:
@@ -56,10 +56,6 @@ class Differences:
     def among_few(self) -> int:
         """The rows with which fewer than k came or went, those that stand alone included."""
         return self.came_among_few + self.went_among_few
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the counts for JSON; for the operator, because they are exact."""
-        return asdict(self)
 
 
 def count_differences(

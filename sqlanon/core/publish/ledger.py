@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Self
 
+from sqlanon.core.facts import Facts
 from sqlanon.core.lattice.catalog import Catalog
 from sqlanon.errors import AuditError
 
@@ -15,7 +16,7 @@ REASONS = (*SUPPRESSION_REASONS, "null")
 
 
 @dataclass(frozen=True, slots=True)
-class Entities:
+class Entities(Facts):
     """Accounting of every entity (a person, say): total = published + suppressed + excluded.
 
     Attributes:
@@ -43,13 +44,9 @@ class Entities:
                 hint=_DEFECT,
             )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the exact counts, for the operator."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
-class Ledger:
+class Ledger(Facts):
     """Accounting of every record.
 
     Attributes:
@@ -64,6 +61,7 @@ class Ledger:
         AuditError: the counts do not add up.
     """
 
+    KEYS = "records published suppressed excluded reasons classes smallest_class largest_class entities?"
     records: int
     published: int
     suppressed: int
@@ -120,20 +118,6 @@ class Ledger:
             f"{self.records} records, {self.published} published, {self.suppressed} suppressed, "
             f"{self.excluded} excluded"
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the exact counts, for the operator."""
-        return {
-            "records": self.records,
-            "published": self.published,
-            "suppressed": self.suppressed,
-            "excluded": self.excluded,
-            "reasons": dict(self.reasons),
-            "classes": self.classes,
-            "smallest_class": self.smallest_class,
-            "largest_class": self.largest_class,
-            **({} if self.entities is None else {"entities": self.entities.to_dict()}),
-        }
 
     def coarsened(self, k: int) -> dict[str, Any]:
         """Return the counts for files that travel: small ones read ``<k``, and subtraction does not give them back.

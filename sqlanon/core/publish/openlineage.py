@@ -27,10 +27,6 @@ class Dataset(NamedTuple):
     namespace: str
     name: str
 
-    def to_dict(self) -> dict[str, str]:
-        """Return the keys that name it."""
-        return {"namespace": self.namespace, "name": self.name}
-
     def of(self, table: str | None) -> Dataset:
         """Return the name of a table in it; None is the whole."""
         return self if table is None else Dataset(self.namespace, f"{self.name}.{table}")
@@ -128,7 +124,7 @@ def _described(
         )
     counted = isinstance(table.rows, int) and bool(manifest["output"])
     statistics = {"outputStatistics": _facet(STATISTICS, rowCount=table.rows)} if counted else {}
-    return {**released.to_dict(), "facets": facets, "outputFacets": statistics}
+    return {**released._asdict(), "facets": facets, "outputFacets": statistics}
 
 
 def _input(source: Dataset, column: Mapping[str, Any]) -> dict[str, Any]:
@@ -136,7 +132,7 @@ def _input(source: Dataset, column: Mapping[str, Any]) -> dict[str, Any]:
     how: dict[str, Any] = {"type": "DIRECT", "subtype": subtype, "masking": bool(description)}
     if description:
         how["description"] = description
-    return {**source.to_dict(), "field": column.get("of", column["name"]), "transformations": [how]}
+    return {**source._asdict(), "field": column.get("of", column["name"]), "transformations": [how]}
 
 
 def _transformation(column: Mapping[str, Any]) -> tuple[str, str]:
@@ -168,7 +164,7 @@ def _filters(manifest: Mapping[str, Any], table: Released, source: Dataset | Non
     }
     for column in table.columns:
         if column["role"] == "quasi_identifier" or (column["name"] in watched and "of" not in column):
-            yield {**source.to_dict(), "field": column["name"], "transformations": [how]}
+            yield {**source._asdict(), "field": column["name"], "transformations": [how]}
 
 
 def _facet(schema: str, **values: Any) -> dict[str, Any]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
+
+from sqlanon.core.facts import Facts
 
 
 @dataclass(frozen=True, slots=True)
-class Certificate:
+class Certificate(Facts):
     """What is proven.
 
     Attributes:
@@ -38,10 +40,6 @@ class Certificate:
             return f"within {self.gap:.2%} of the optimum"
         return "no proof of how near to the optimum"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return all fields, for the operator."""
-        return asdict(self)
-
     def coarsened(self) -> dict[str, Any]:
         """Return the fields for files that travel with a release, where the loss must not: without it and its bound.
 
@@ -61,4 +59,4 @@ class Certificate:
         """
         closed = self.gap == 0
         bound = self.loss if closed else None
-        return {**asdict(self), "lower_bound": bound, "gap": 0.0 if closed else None, "evaluated": None}
+        return {**self.to_dict(), "lower_bound": bound, "gap": 0.0 if closed else None, "evaluated": None}

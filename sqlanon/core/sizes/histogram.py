@@ -7,24 +7,23 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
+from sqlanon.core.facts import Facts
+
 if TYPE_CHECKING:  # arrays are imported where they are used
     from sqlanon.core.sizes.special import Floats
 
 
 @dataclass(frozen=True, slots=True)
-class ClassSizes:
+class ClassSizes(Facts):
     """The classes of ``least`` to ``most`` records: those that are published, and those that are suppressed."""
 
+    KEYS = "least most classes records"
     least: int
     most: int
     classes: int
     records: int
     suppressed_classes: int = 0
     suppressed_records: int = 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the counts of published classes for JSON."""
-        return {"least": self.least, "most": self.most, "classes": self.classes, "records": self.records}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from sqlglot import exp
 
 from sqlanon.core.audit.release import ReleaseClaim
+from sqlanon.core.facts import Facts
 from sqlanon.core.policy import Output, Policy
 from sqlanon.core.source.opening import Source
 
@@ -31,7 +32,7 @@ class JudgedTogether:
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class Recorded(Facts):
     """What a run wrote down, or would have: the key ``ledger`` of ``run --json``.
 
     Attributes:
@@ -41,15 +42,12 @@ class Recorded:
         others: how many releases of other sources the ledger holds, which it was not judged with.
     """
 
+    KEYS = "file release earlier *more"
     file: str
     release: str | None
     earlier: int
     others: int = 0
     more: Mapping[str, Any] = field(default_factory=dict)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the keys of a JSON document."""
-        return {"file": self.file, "release": self.release, "earlier": self.earlier, **self.more}
 
 
 class Recording(Protocol):

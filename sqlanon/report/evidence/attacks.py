@@ -13,6 +13,7 @@ from typing import Any
 
 from sqlanon.assess.relations.nulls import NullAudit
 from sqlanon.assess.relations.of_plan import COMPARED_CLASSES
+from sqlanon.core.facts import Facts
 from sqlanon.core.models import least_count
 from sqlanon.core.plan.planned import Planned
 from sqlanon.core.plan.release import Release
@@ -29,7 +30,7 @@ NO_FINDING, NEEDS_REVIEW, NOT_APPLICABLE, NOT_RUN = "no_finding", "needs_review"
 
 
 @dataclass(frozen=True, slots=True)
-class Attack:
+class Attack(Facts):
     """An attack and what it came to.
 
     Attributes:
@@ -39,6 +40,7 @@ class Attack:
         figures: by name; coarsened where the pack is for a recipient.
     """
 
+    KEYS = "key name attacker_knows=knows how outcome result figures reference"
     key: str
     name: str
     knows: str
@@ -47,19 +49,6 @@ class Attack:
     result: str
     figures: Mapping[str, Any]
     reference: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it for JSON."""
-        return {
-            "key": self.key,
-            "name": self.name,
-            "attacker_knows": self.knows,
-            "how": self.how,
-            "outcome": self.outcome,
-            "result": self.result,
-            "figures": dict(self.figures),
-            "reference": self.reference,
-        }
 
 
 def attacks(release: Release, recounted: Recount, *, for_operator: bool) -> tuple[Attack, ...]:

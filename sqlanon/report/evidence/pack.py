@@ -6,9 +6,9 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from sqlanon.core.engines.journal import Watcher
+from sqlanon.core.facts import Facts
 from sqlanon.core.plan.planned import Planned
 from sqlanon.core.policy import PolicyLike, as_policy
 from sqlanon.errors import InputError, Interrupted, SqlanonError
@@ -24,7 +24,7 @@ ALREADY = "The release itself was published before."
 
 
 @dataclass(frozen=True, slots=True)
-class EvidencePack:
+class EvidencePack(Facts):
     """A pack that was written.
 
     Attributes:
@@ -36,6 +36,7 @@ class EvidencePack:
         warnings: what the user should know of the release.
     """
 
+    KEYS = "folder audience came release release_sha256 files attacks=outcomes warnings"
     folder: Path
     audience: str
     came: str
@@ -44,19 +45,6 @@ class EvidencePack:
     files: Mapping[str, str]
     outcomes: Mapping[str, str]
     warnings: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it for JSON."""
-        return {
-            "folder": str(self.folder),
-            "audience": self.audience,
-            "came": self.came,
-            "release": self.release,
-            "release_sha256": self.release_sha256,
-            "files": dict(self.files),
-            "attacks": dict(self.outcomes),
-            "warnings": list(self.warnings),
-        }
 
 
 def evidence(

@@ -7,13 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sqlanon.core.facts import Facts
 from sqlanon.report.evidence.catalogs import catalog
 
 
 @dataclass(frozen=True, slots=True)
-class ReviewedColumn:
+class ReviewedColumn(Facts):
     """A column as the annexes list it: its name, its role, and how it is published, in words."""
 
+    KEYS = "column=name role published_as"
     name: str
     role: str
     published_as: str
@@ -25,7 +27,7 @@ class ReviewedColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class Identifier:
+class Identifier(Facts):
     """An identifier of the list, with the columns whose names point to it.
 
     Attributes:
@@ -37,15 +39,6 @@ class Identifier:
     identifier: str
     published: tuple[ReviewedColumn, ...]
     left_out: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it for JSON."""
-        return {
-            "letter": self.letter,
-            "identifier": self.identifier,
-            "published": [{"column": c.name, "role": c.role, "published_as": c.published_as} for c in self.published],
-            "left_out": list(self.left_out),
-        }
 
 
 def checklist(columns: Sequence[ReviewedColumn]) -> tuple[Identifier, ...]:
