@@ -10,6 +10,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from effort import fast_of
 from tables import text_table
 
 import sqlanon
@@ -128,7 +129,7 @@ def test_an_interrupt_of_the_search_for_the_single_node_ends_the_choice_too(
         assert (len(plan.rules), plan.candidates) == (1, 0)
 
 
-@pytest.mark.parametrize("diverse", [True, False])
+@pytest.mark.parametrize("diverse", fast_of([True, False], False))
 def test_larger_classes_are_tried_when_no_draw_of_a_size_is_allowed(
     connection: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch, diverse: bool
 ) -> None:
@@ -157,6 +158,7 @@ def test_larger_classes_are_tried_when_no_draw_of_a_size_is_allowed(
         assert plan.size == held[-1][0] > held[0][0] and plan.hold
 
 
+@pytest.mark.slow
 def test_watchers_see_how_many_nodes_are_chosen_of_how_many(connection: duckdb.DuckDBPyConnection) -> None:
     seen: list[Step] = []
     with sqlanon.recode(connection, policy_of(), watch=seen.append) as plan:

@@ -341,6 +341,7 @@ def test_several_policies_are_run_one_after_the_other(folder: Path) -> None:
     assert second.keys() == alone.keys() | {"policy", "exit_code"}
 
 
+@pytest.mark.slow
 def test_messages_of_several_policies_name_theirs(folder: Path) -> None:
     done = sqlanon("run", "p.json", "never.json")
     assert done.returncode == 1 and done.stderr.startswith("never.json: NoSolutionError: ")

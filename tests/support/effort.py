@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-FAST = 0.1
+FAST = 0.05
 """The effort of the fast tier."""
 
 FULL = 1.0
