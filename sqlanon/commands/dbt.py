@@ -13,8 +13,7 @@ from sqlanon.core.plan.full_domain import Plan
 from sqlanon.core.policy import Policy
 from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.interop.scripts.dbt.project import PROJECT, Written, write
-from sqlanon.interop.scripts.dbt.release import LOOKUP, DbtRelease, dbt_release, refuse_release
-from sqlanon.interop.scripts.dbt.seeds import ROWS
+from sqlanon.interop.scripts.dbt.release import LOOKUP, ROWS, DbtRelease, dbt_release, refuse_release
 from sqlanon.interop.scripts.dbt.sources import FILE
 from sqlanon.interop.scripts.dbt.template import DIALECTS, Call
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from sqlanon.core.facts import pick
 from sqlanon.report import blocks
 from sqlanon.report.summary import RunSummary
 from sqlanon.report.view import view_of
@@ -22,14 +23,9 @@ def report_document(run: RunSummary, audience: str = "operator") -> dict[str, An
     return {
         "report_version": REPORT_VERSION,
         "sqlanon_version": VERSION,
-        "audience": view.audience,
-        "notice": view.notice,
-        "title": view.title,
-        "when": view.when,
-        "headline": view.headline,
+        **pick(view, "audience notice title when headline"),
         "proof": view.proof or None,
-        "warnings": list(view.warnings),
-        "facts": view.facts,
+        **pick(view, "warnings facts"),
         "sections": [
             {"key": section.key, "title": section.title, "sentences": _sentences(section)} for section in view.sections
         ],

@@ -28,7 +28,7 @@ from sqlanon.report.recipient import RecipientSummary
 from sqlanon.report.risk_section import of_release
 from sqlanon.report.sections import promises
 from sqlanon.report.summary import ClassSizes
-from sqlanon.report.wording import count, figure
+from sqlanon.report.wording import count, figure, shown
 
 WITHHELD = (
     "This report holds what the release and its manifest show, and no more. Risk and distributions of the source, "
@@ -53,13 +53,6 @@ def sections_for_recipient(run: RecipientSummary) -> tuple[Section, ...]:
         Section("withheld", "What is not in this report", (Sentence(WITHHELD, soft=False),)),
     )
     return tuple(section for section in found if section.blocks)
-
-
-def shown(number: int | str | None) -> str:
-    """Return a count, or what stands for it, as it reads in a report."""
-    if number is None:
-        return "not shown"
-    return count(number) if isinstance(number, int) else number
 
 
 def _records(run: RecipientSummary) -> Iterable[Block]:

@@ -9,10 +9,10 @@ from sqlanon.core.search.certificate import Certificate
 from sqlanon.errors import InputError
 from sqlanon.report.blocks import Section
 from sqlanon.report.recipient import RecipientSummary, for_recipient
-from sqlanon.report.recipient_sections import sections_for_recipient, shown
+from sqlanon.report.recipient_sections import sections_for_recipient
 from sqlanon.report.sections import key_figures, origin, sections_of
 from sqlanon.report.summary import FailureSummary, RunSummary
-from sqlanon.report.wording import NO_NEARNESS, NOTICES, count, counted, describe_proof, share
+from sqlanon.report.wording import NO_NEARNESS, NOTICES, count, counted, describe_proof, share, shown
 
 AUDIENCES = tuple(NOTICES)
 """For whom a report may be."""

@@ -256,6 +256,13 @@ def figure(number: float) -> str:
     return decimal(round(number, digits)) if number == 0 or abs(number) >= 0.0001 else f"{number:.2g}"
 
 
+def shown(number: int | str | None) -> str:
+    """Return a count, or what stands for it, as it reads in a report."""
+    if number is None:
+        return "not shown"
+    return count(number) if isinstance(number, int) else number
+
+
 def duration(seconds: float) -> str:
     """Return a time: 0.07 s, 12.3 s, 3 min 05 s."""
     if seconds < 10:

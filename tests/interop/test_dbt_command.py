@@ -30,8 +30,7 @@ from sqlanon import Policy, plan
 from sqlanon.cli import main
 from sqlanon.core.models.k_anonymity import KAnonymity
 from sqlanon.errors import InputError, UnsupportedError
-from sqlanon.interop.scripts.dbt.release import dbt_release
-from sqlanon.interop.scripts.dbt.seeds import seed
+from sqlanon.interop.scripts.dbt.release import dbt_release, seed
 from sqlanon.interop.scripts.dbt.statements import too_many_suppressed
 from sqlanon.interop.scripts.dbt.template import Call, refuse_signs, written
 from sqlanon.live.compiler.live import FrozenColumn, LiveView, live_view

@@ -187,7 +187,7 @@ def test_postgres_compares_in_its_transaction(postgres: Server, kind: str, monke
     assert not publish(SAME)
     wanted = "" if kind == "live_view" else ALMOST.format(3, 4)  # an old live view shows the new records
     assert wanted in publish(CHANGED)
-    module = importlib.import_module("sqlanon.core.publish.differences")
+    module = importlib.import_module("sqlanon.core.publish.replaced")
     bind: Callable[..., Any] = module.bind
     monkeypatch.setattr(module, "bind", lambda *a, **b: bind(*a, **b).select("1 / 0", append=True))
     assert not publish(SAME)

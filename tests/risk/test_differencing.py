@@ -12,7 +12,7 @@ from effort import enough, scaled
 from engine_kinds import KINDS, Kind, duckdb
 
 from sqlanon.core.engines.base import Engine
-from sqlanon.core.publish.differences import Differences, count_differences
+from sqlanon.core.publish.replaced import Differences, count_differences
 from sqlanon.core.sqltrees.trees import table
 
 Row = tuple[str | None, ...]

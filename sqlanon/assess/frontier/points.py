@@ -20,7 +20,7 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
-from sqlanon.assess.risk.words import share
+from sqlanon.assess.risk.words import share, trimmed
 from sqlanon.core.cards import WithCard
 from sqlanon.core.facts import Facts, pick
 from sqlanon.core.publish.ledger import Ledger
@@ -357,5 +357,4 @@ def percent(share: Decimal) -> str:
     >>> percent(Decimal("0.050")), percent(Decimal("0")), percent(Decimal("1"))
     ('5 %', '0 %', '100 %')
     """
-    text = f"{share * 100:f}"
-    return (text.rstrip("0").rstrip(".") if "." in text else text) + " %"
+    return trimmed(f"{share * 100:f}") + " %"

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sqlanon.assess.utility.charts import buckets, chart_of
-from sqlanon.assess.utility.distances import total_variation, wasserstein
+from sqlanon.assess.utility.columns import total_variation, wasserstein
 from sqlanon.assess.utility.facts import ColumnUtility, LevelShare
 from sqlanon.assess.utility.released import Flags, Real, ReleasedTypes, Whole, scale_of
 from sqlanon.core.compiler import compared_records as compiler

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Self
 
-from sqlanon.core.facts import Facts
+from sqlanon.core.facts import Facts, pick
 from sqlanon.core.lattice.catalog import Catalog
 from sqlanon.errors import AuditError
 
@@ -165,9 +165,7 @@ class Ledger(Facts):
                 **dict(zip(SUPPRESSION_REASONS, shown, strict=True)),
                 "null": coarse(self.excluded, k),
             },
-            "classes": self.classes,
-            "smallest_class": self.smallest_class,
-            "largest_class": self.largest_class,
+            **pick(self, "classes smallest_class largest_class"),
         }
 
     def _of_entities(self, entities: Entities, k: int) -> dict[str, Any]:
@@ -186,9 +184,7 @@ class Ledger(Facts):
             "suppressed": suppressed,
             "excluded": excluded,
             "reasons": {"failing_class": suppressed, "uncovered": 0, "null": excluded},
-            "classes": self.classes,
-            "smallest_class": self.smallest_class,
-            "largest_class": self.largest_class,
+            **pick(self, "classes smallest_class largest_class"),
         }
 
     def hides(self, k: int) -> bool:

@@ -15,7 +15,7 @@ from sqlanon.core.compiler import subset as compiler
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.policy import Policy
 from sqlanon.core.source.columns import without_enum
-from sqlanon.core.source.named_records import named_records
+from sqlanon.core.source.population import named_records
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import column, count_if, is_null, named, table
 from sqlanon.errors import InputError, SourceError, listing

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 from jinja2 import Environment, StrictUndefined
 
-from sqlanon.report.wording import count
+from sqlanon.report.wording import shown
 
 
 @cache
@@ -26,10 +26,3 @@ def sentence(template: str, figures: Mapping[str, Any]) -> str:
     environment = Environment(undefined=StrictUndefined)
     environment.globals["shown"] = shown
     return environment.from_string(template).render(figures)
-
-
-def shown(number: int | str | None) -> str:
-    """Return a count, or what stands for it, as it reads in a sentence."""
-    if number is None:
-        return "not shown"
-    return count(number) if isinstance(number, int) else number

@@ -19,7 +19,7 @@ from sqlanon.core.publish.papers import DIGESTS
 from sqlanon.core.publish.proof_file import proof_text
 from sqlanon.core.search.certificate import Certificate
 from sqlanon.report.evidence.attacks import Attack, attacks_not_tried
-from sqlanon.report.evidence.catalogs import catalog, shown
+from sqlanon.report.evidence.catalogs import catalog
 from sqlanon.report.evidence.folder import INDEX, SUMS, VERSION, sha256_of
 from sqlanon.report.evidence.measures import risk_paper, utility_paper
 from sqlanon.report.evidence.policy_paper import policy_paper
@@ -29,7 +29,7 @@ from sqlanon.report.markdown import escaped
 from sqlanon.report.recipient import RecipientSummary, for_recipient
 from sqlanon.report.story import IDENTITY
 from sqlanon.report.summary import RunSummary
-from sqlanon.report.wording import NO_NEARNESS, ROLES, count, describe_proof, figure, share
+from sqlanon.report.wording import NO_NEARNESS, ROLES, count, describe_proof, figure, share, shown
 
 ANNEXES = (
     "annex-a-hipaa-expert-determination",

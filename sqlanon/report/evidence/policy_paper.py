@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path, PurePath
 from typing import Any
 
+from sqlanon.core.facts import pick
 from sqlanon.core.hierarchies import specs
 from sqlanon.core.policy import Column, LocalRecoding, Model, Policy
 from sqlanon.core.policy.paths import is_connection_text, is_url, names_records
@@ -48,12 +49,9 @@ def policy_paper(policy: Policy, *, for_operator: bool) -> dict[str, Any]:
         "entity": policy.entity if for_operator or policy.entity is None else "records are counted by person",
         "accept": list(policy.accept),
         "privacy": [_model(model, policy) for model in policy.privacy],
-        "undeclared": policy.undeclared,
-        "uncovered": policy.uncovered,
-        "nulls": policy.nulls,
-        "suppressed": policy.suppressed,
+        **pick(policy, "undeclared uncovered nulls suppressed"),
         **_limit(policy),
-        "quality": {"measure": policy.quality.measure, "aggregate": policy.quality.aggregate},
+        "quality": pick(policy.quality, "measure aggregate"),
         "search": {"strategy": policy.search.strategy, "gap": float(policy.search.gap)},
         "transformation": _transformation(policy),
         "publish": written_publish(policy.publish),
@@ -70,8 +68,7 @@ def _limit(policy: Policy) -> dict[str, Any]:
 
 
 def _column(column: Column, policy: Policy) -> dict[str, Any]:
-    found: dict[str, Any] = {"role": column.role, "min_level": column.min_level, "max_level": column.max_level}
-    found["uncovered"], found["days"] = column.uncovered, column.days
+    found = pick(column, "role min_level max_level uncovered days")
     found["keep_weekday"] = column.keep_weekday or None
     found["with"] = None if column.travels is None else written_travels(column.travels)
     found["weight"] = float(column.weight) if column.weight != 1 else None

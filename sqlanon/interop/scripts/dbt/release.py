@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import csv
+import io
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +21,6 @@ from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import column, lookup_rows, named
 from sqlanon.errors import UnsupportedError
 from sqlanon.interop.scripts.dbt.rules import computed_lookup, refuse_extension, refuse_settings
-from sqlanon.interop.scripts.dbt.seeds import seed
 from sqlanon.interop.scripts.dbt.statements import broken_classes, needs_source, too_many_suppressed
 from sqlanon.interop.scripts.dbt.template import TEXTS, Call, ref, refuse_signs, written
 from sqlanon.live.compiler.live import TEXT, VALUE, FrozenColumn, LiveView, live_view
@@ -27,6 +28,9 @@ from sqlanon.live.compiler.live_models import SNAPSHOT
 from sqlanon.live.lookups import has_lookup, sensitive_with_lookup, with_key
 from sqlanon.live.output import frozen_lookups
 from sqlanon.live.view import frozen_view, heights_of, refuse_policy
+
+ROWS = 50_000
+"""Rows of a seed beyond which dbt loads it slowly."""
 
 Lookup = tuple[tuple[str | None, str | None], ...]
 """The rows of a lookup: a value, and what is published for it."""
@@ -201,3 +205,17 @@ def _tests(release: DbtRelease) -> list[dict[str, Any]]:
             continue
         tests.append({f"sqlanon.{test}": {"name": f"{release.name}_{test}_{number}", "arguments": arguments}})
     return tests
+
+
+def signed(text: str | None) -> str:
+    """Return ``=`` and the text; ``-`` for NULL."""
+    return "-" if text is None else "=" + text
+
+
+def seed(rows: Iterable[tuple[str | None, str | None]]) -> str:
+    """Return the file of a lookup: values, and what is published for them."""
+    written = io.StringIO()
+    writer = csv.writer(written, quoting=csv.QUOTE_ALL, lineterminator="\n")
+    writer.writerow([VALUE, TEXT])
+    writer.writerows([signed(value), signed(text)] for value, text in rows)
+    return written.getvalue()
