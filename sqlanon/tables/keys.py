@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlanon.core.policy.keys.columns import COLUMN_KEYS as ALL_COLUMN_KEYS
-from sqlanon.core.policy.keys.output import MODE_KEY
 from sqlanon.core.policy.keys.policy import TOP_KEYS
+from sqlanon.core.policy.output import Output
+from sqlanon.core.policy.parts import keys_of
 from sqlanon.parameters import TEXT, Parameter, choice, find, option, or_nothing, parts, shaped, text
 
 SHARED = (
@@ -76,7 +77,7 @@ OUTPUT_KEYS = (
         example="output: {folder: release, format: csv}",
         default="parquet",
     ),
-    MODE_KEY,
+    find(keys_of(Output), "mode"),
 )
 KEYS = (
     *_some(TOP_KEYS, SHARED),

@@ -20,7 +20,7 @@ from sqlanon.core.policy.extensions import NOTHING, Extensions, found
 from sqlanon.core.policy.hierarchies import WITH_ONE_VALUE, WITH_OPTIONS
 from sqlanon.core.policy.keys.policy import TOP_KEYS
 from sqlanon.core.policy.transformation import KEYS as TRANSFORMATIONS
-from sqlanon.core.policy.transformation import TYPE
+from sqlanon.core.policy.transformation import KINDS, TYPE
 from sqlanon.parameters import Parameter, ValueCheck, find
 from sqlanon.tables.keys import KEYS as TABLES_KEYS
 from sqlanon.tables.keys import OUTPUT_KEYS, TABLE_KEYS
@@ -116,7 +116,7 @@ def _of_key(
     if not isinstance(check, ValueCheck):
         return
     for inner in check.keys if entry.path not in SAME else ():
-        yield from _of_key(inner, entry.path, entry.page, extensions)
+        yield from _of_key(inner, entry.path, entry.page, extensions, check.part)
     if check.kind in ("models", "column_models"):
         yield from _models(entry.path, entry.page, extensions, watching=check.kind == "column_models")
     elif check.kind == "hierarchy":
@@ -129,7 +129,7 @@ def _of_key(
                 (*entry.path, name), _sentence(about), "mapping", example=example, page=entry.page, chosen=True
             )
             for inner in TRANSFORMATIONS[name]:
-                yield from _of_key(inner, (*entry.path, name), entry.page, extensions)
+                yield from _of_key(inner, (*entry.path, name), entry.page, extensions, KINDS[name])
 
 
 def _entry(parameter: Parameter, path: tuple[str, ...], page: str, owner: Owner, extensions: Extensions) -> KeyEntry:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from decimal import Decimal
+from types import UnionType
 from typing import Any
 
 from sqlanon.core.models.base import closes_upward
-from sqlanon.core.policy.epochs import check_epoch_fits
 from sqlanon.core.policy.extensions import Extensions
 from sqlanon.core.policy.facts import (
     ROLES,
@@ -27,18 +27,18 @@ from sqlanon.core.policy.key import Key, check_key
 from sqlanon.core.policy.keyed import KEYED_ROLES, check_keyed
 from sqlanon.core.policy.keys.columns import COLUMN_KEYS, LARGEST
 from sqlanon.core.policy.keys.policy import CHOICES, TOP_KEYS
-from sqlanon.core.policy.keys.search import ENGINE_KEYS, QUALITY_KEYS, SEARCH_KEYS
 from sqlanon.core.policy.ledger import LedgerSpec, check_ledger
-from sqlanon.core.policy.partitions import check_partitions_fit
+from sqlanon.core.policy.output import check_epoch_fits, check_output, check_partitions_fit
 from sqlanon.core.policy.persons import check_persons
 from sqlanon.core.policy.plain import is_unicode
 from sqlanon.core.policy.release_models import check_release_models
 from sqlanon.core.policy.representatives import Publish, check_publish
-from sqlanon.core.policy.sources import check_output, check_report, check_sources
+from sqlanon.core.policy.search import check_engine, check_search, find_named
+from sqlanon.core.policy.sources import check_report, check_sources
 from sqlanon.core.policy.transformation import CELL_AGGREGATES, CELL_MEASURES, Patterns, check_transformation
 from sqlanon.core.policy.travelling import check_travelling
-from sqlanon.errors import InputError, SqlanonError
-from sqlanon.parameters import suggest
+from sqlanon.errors import SqlanonError
+from sqlanon.parameters import find, suggest
 
 LISTED = {
     "columns": (Column, 'sqlanon.Column.keep("stay")'),
@@ -49,7 +49,7 @@ LISTED = {
 """Fields that hold tuples of parts, with an example of a part."""
 RELATED = {"privacy", "accept", "entity", "key", "publish", "ledger", "transformation"}
 """Keys whose faults may follow from a column that is left out."""
-SINGLE = {
+SINGLE: Mapping[str, tuple[Any, str]] = {
     "key": (Key | None, 'sqlanon.Key(file="secret.key")'),
     "ledger": (LedgerSpec | None, 'sqlanon.LedgerSpec("anon_ledger.duckdb")'),
     "quality": (Quality, 'sqlanon.Quality("loss")'),
@@ -76,19 +76,19 @@ def check(policy: PolicyFacts) -> None:
 def _check_parts(faults: Faults, policy: PolicyFacts) -> None:
     """Note the faults of a policy whose parts are objects of their classes."""
     for key in CHOICES:
-        faults.value(key, getattr(policy, key), TOP_KEYS)
+        faults.value(key, getattr(policy, key), find(TOP_KEYS, key))
     check_sources(faults, policy)
     _check_columns(faults, policy)
     _check_entity(faults, policy.entity, policy.columns)
     if policy.key is not None:
-        check_key(faults, policy.key)
+        check_key(faults, "key", policy.key)
     check_keyed(faults, policy)
     _check_accepted(faults, policy)
     _check_privacy(faults, policy)
     check_release_models(faults, policy)
     check_persons(faults, policy)
-    _check_search(faults, policy)
-    _check_engine(faults, policy.engine)
+    check_search(faults, policy.quality, policy.search, policy.extensions)
+    check_engine(faults, policy.engine)
     check_transformation(faults, policy.transformation, [c.name for c in policy.quasi_identifiers])
     if policy.transformation is not None:
         _check_fit(faults, policy)
@@ -102,7 +102,7 @@ def _check_parts(faults: Faults, policy: PolicyFacts) -> None:
     if policy.report is not None:
         check_report(faults, policy.report)
     if policy.certificate is not None:
-        faults.value("certificate", policy.certificate, TOP_KEYS)
+        faults.value("certificate", policy.certificate, find(TOP_KEYS, "certificate"))
 
 
 def _check_kinds(faults: Faults, policy: PolicyFacts) -> None:
@@ -136,7 +136,7 @@ def _of_their_kinds(policy: PolicyFacts) -> PolicyFacts:
     values["columns"] = tuple(c if _are_models(c.models) else replace(c, models=()) for c in named)
     for key, (known, _) in SINGLE.items():
         if not isinstance(values[key], known):
-            values[key] = PolicyFacts.__dataclass_fields__[key].default
+            values[key] = None if isinstance(known, UnionType) else known()
     return PolicyFacts(**values)
 
 
@@ -190,7 +190,7 @@ def _check_privacy(faults: Faults, policy: PolicyFacts) -> None:
     if any(subset != subsets[0] for subset in subsets):
         faults.add("privacy", "The models name different subsets.", "name one subset.")
     _check_populations(faults, policy, subsets)
-    faults.value("suppression_count", policy.suppression_count, TOP_KEYS)
+    faults.value("suppression_count", policy.suppression_count, find(TOP_KEYS, "suppression_count"))
     limit = policy.suppression_limit
     if not isinstance(limit, Decimal) or not limit.is_finite() or not 0 <= limit <= 1:
         faults.add("suppression_limit", "This is not a share.", "give a number between 0 (none) and 1 (all).")
@@ -212,27 +212,6 @@ def _check_populations(faults: Faults, policy: PolicyFacts, subsets: Sequence[An
             faults.add(key, message, "write population: {file: …} or {table: …}, or the number of its records.")
     if any(where != tables[0] for where in tables):
         faults.add("privacy", "The models name different populations.", "name one population.")
-
-
-def _check_search(faults: Faults, policy: PolicyFacts) -> None:
-    quality, search, extensions = policy.quality, policy.search, policy.extensions
-    faults.choice("quality.measure", quality.measure, extensions.names("measures"))
-    _find(faults, "quality.measure", extensions.measure, quality.measure)
-    faults.value("quality.aggregate", quality.aggregate, QUALITY_KEYS)
-    faults.choice("search.strategy", search.strategy, ("auto", *extensions.names("strategies")))
-    _find(faults, "search.strategy", extensions.strategy, search.strategy)
-    for name in ("where", "on_interrupt", "time_limit", "max_evaluations", "gap"):
-        faults.value(f"search.{name}", getattr(search, name), SEARCH_KEYS)
-
-
-def _check_engine(faults: Faults, engine: EngineOptions) -> None:
-    for key in ("threads", "memory_limit", "temp_directory", "master", "name"):
-        faults.value(f"engine.{key}", getattr(engine, key), ENGINE_KEYS)
-    for key in ("master", "settings"):
-        if getattr(engine, key) and engine.name != "spark":
-            faults.add(f"engine.{key}", "Only Spark has this key.", "say name: spark, or leave it out.")
-    if not isinstance(engine.settings, Mapping):
-        faults.add("engine.settings", "This is not a mapping.", "write {spark.executor.memory: 4g}.")
 
 
 def _check_fit(faults: Faults, policy: PolicyFacts) -> None:
@@ -280,7 +259,7 @@ def _check_unions(faults: Faults, policy: PolicyFacts, kind: str) -> None:
     for column in policy.columns:
         for number, model in enumerate(column.models):
             key = f"columns.{column.name}.models[{number}]"
-            if not closes_upward(_find(faults, f"{key}.type", policy.extensions.model, model.type)):
+            if not closes_upward(find_named(faults, f"{key}.type", policy.extensions.model, model.type)):
                 message = (
                     f"{kind} may publish two classes by the same texts, and a union of classes that pass {model.type} "
                     "may fail it."
@@ -320,13 +299,13 @@ def _check_column(faults: Faults, column: Column, extensions: Extensions, *, pat
     low, high = column.min_level, column.max_level
     fits = True
     for name, level in (("min_level", low), ("max_level", high)):
-        fits = faults.value(f"{key}.{name}", level, COLUMN_KEYS) and fits
+        fits = faults.value(f"{key}.{name}", level, find(COLUMN_KEYS, name)) and fits
     if fits and low is not None and high is not None and low > high:
         faults.add(f"{key}.min_level", f"min_level {low} is above max_level {high}.", "swap or remove one.")
-    faults.value(f"{key}.weight", column.weight, COLUMN_KEYS)
+    faults.value(f"{key}.weight", column.weight, find(COLUMN_KEYS, "weight"))
     if column.information_loss is not None:
         _check_losses(faults, f"{key}.hierarchy.information_loss", column)
-    faults.value(f"{key}.uncovered", column.uncovered, COLUMN_KEYS)
+    faults.value(f"{key}.uncovered", column.uncovered, find(COLUMN_KEYS, "uncovered"))
     if column.hierarchy is not None:
         check_hierarchy(faults, f"{key}.hierarchy", column.hierarchy, extensions)
 
@@ -366,7 +345,7 @@ def check_model(
     faults.choice(f"{key}.type", model.type, known)
     if model.type not in known:
         return
-    kind = _find(faults, f"{key}.type", extensions.model, model.type)
+    kind = find_named(faults, f"{key}.type", extensions.model, model.type)
     if kind is None:
         return
     if getattr(kind, "watches", False) != (column is not None):
@@ -391,14 +370,3 @@ def _check_construction(faults: Faults, key: str, model: Model, extensions: Exte
     except Exception as error:  # of a model from outside the package
         message = f"{model.type} cannot be built from these parameters ({type(error).__name__})."
         faults.add(key, message, "see the documentation of the model.")
-
-
-def _find(faults: Faults, key: str, find: Callable[[str], Any], name: str) -> Any:
-    """Return what an extension's name stands for; None after noting that it cannot be used, or if there is none."""
-    try:
-        return find(name)
-    except (KeyError, TypeError):  # an unknown choice, which is noted already
-        return None
-    except InputError as error:
-        faults.add(key, error.message, error.hint)
-        return None

@@ -13,12 +13,12 @@ from sqlanon.core.models.base import PrivacyModel
 from sqlanon.core.policy.extensions import NOTHING, Extensions
 from sqlanon.core.policy.key import Key
 from sqlanon.core.policy.keys.columns import ROLES
-from sqlanon.core.policy.keys.output import TARGETS
-from sqlanon.core.policy.keys.search import ENGINES, ON_INTERRUPT, WHERE
 from sqlanon.core.policy.ledger import LedgerSpec
+from sqlanon.core.policy.output import TARGETS, Output
 from sqlanon.core.policy.paths import FilePatterns, is_url
 from sqlanon.core.policy.plain import set_plain
 from sqlanon.core.policy.representatives import Publish
+from sqlanon.core.policy.search import ENGINES, ON_INTERRUPT, WHERE, EngineOptions, Quality, SearchOptions
 from sqlanon.core.policy.transformation import Transformation
 from sqlanon.core.policy.variables import WrittenPlace
 from sqlanon.parameters import is_number
@@ -146,43 +146,6 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Quality:
-    """The quality measure and the aggregate that folds the attributes' losses; None is the measure's own default."""
-
-    measure: str = "loss"
-    aggregate: str | None = None
-
-    def __post_init__(self) -> None:
-        set_plain(self)
-
-
-@dataclass(frozen=True, slots=True)
-class SearchOptions:
-    """The strategy and the limits of the search.
-
-    Attributes:
-        strategy: its name; ``auto`` is ``box``.
-        time_limit: in seconds.
-        max_evaluations: how many nodes are judged at most.
-        gap: the relative gap that is good enough.
-        where: nodes are judged in the engine of the source, in an embedded one (``local``), or where it suits
-            (``auto``).
-        on_interrupt: whether an interrupted search is discarded, which raises ``Interrupted``, or counts as one that a
-            limit has ended, so that the best node found is published (``publish``).
-    """
-
-    strategy: str = "auto"
-    time_limit: float | None = None
-    max_evaluations: int | None = None
-    gap: float = 0.0
-    where: str = "auto"
-    on_interrupt: str = "discard"
-
-    def __post_init__(self) -> None:
-        set_plain(self)
-
-
-@dataclass(frozen=True, slots=True)
 class Join:
     """A further source, joined by key: each record of the sources before it meets at most one of its rows.
 
@@ -205,97 +168,6 @@ class Join:
         pairs: Any = given.items() if isinstance(given, Mapping) else given if isinstance(given, list | tuple) else ()
         pairs = tuple(pair if isinstance(pair, tuple) else (pair, pair) for pair in pairs)
         object.__setattr__(self, "key", pairs)
-
-
-@dataclass(frozen=True, slots=True)
-class Output:
-    """Where the release goes, e.g. ``Output.file("released.parquet")``.
-
-    Attributes:
-        kind: ``view``, ``live_view``, ``table`` or ``file``.
-        target: a name in the database, or a path; a relative path in a policy becomes absolute.
-        owner, readers: roles of a server: who owns the release, and who may read it.
-        mode: the permissions of a file, as ``chmod`` writes them; None: those of what is replaced, or else ``"0600"``.
-        epoch: of a live view: how long it stays as it is, ``1 hour`` say; None: it shows each change at once.
-        margin: of a live view with an epoch: newcomers are at least so many more than a class must hold; None is 0.
-        record: of a live view with an epoch: the column of the source that is the key of its records.
-        partition_by: of a file: quasi-identifiers whose released values are its folders; none: it is one file.
-    """
-
-    kind: str
-    target: str
-    owner: str | None = None
-    readers: tuple[str, ...] = ()
-    mode: str | None = None
-    epoch: str | None = None
-    margin: int | None = None
-    record: str | None = None
-    partition_by: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        set_plain(self)
-        for name in ("readers", "partition_by"):
-            given: Any = getattr(self, name)
-            given = (given,) if isinstance(given, str) else given
-            object.__setattr__(self, name, tuple(given) if isinstance(given, list) else given)
-
-    @classmethod
-    def file(cls, path: str | Path, *, mode: str | None = None, partition_by: Sequence[str] = ()) -> Output:
-        """Return a file; its ending decides the format. With ``partition_by`` it is a folder of Parquet files."""
-        return cls("file", path, mode=mode, partition_by=partition_by)  # type: ignore[arg-type]
-
-    @classmethod
-    def table(cls, name: str, *, owner: str | None = None, readers: Sequence[str] = ()) -> Output:
-        """Return a table of the source's database."""
-        return cls("table", name, owner, readers)  # type: ignore[arg-type]
-
-    @classmethod
-    def view(cls, name: str, *, owner: str | None = None, readers: Sequence[str] = ()) -> Output:
-        """Return a view over a table that holds the released rows."""
-        return cls("view", name, owner, readers)  # type: ignore[arg-type]
-
-    @classmethod
-    def live_view(
-        cls,
-        name: str,
-        *,
-        owner: str | None = None,
-        readers: Sequence[str] = (),
-        epoch: str | None = None,
-        margin: int | None = None,
-        record: str | None = None,
-    ) -> Output:
-        """Return a view that generalizes and counts the source on every read; with an ``epoch``, at its end only."""
-        return cls("live_view", name, owner, readers, None, epoch, margin, record)  # type: ignore[arg-type]
-
-
-@dataclass(frozen=True, slots=True)
-class EngineOptions:
-    """The engine that works on files, and its settings.
-
-    Attributes:
-        name: ``duckdb`` (None) or ``spark``.
-        memory_limit, threads, temp_directory: of the embedded DuckDB.
-        master, settings: of Spark: where the cluster is, and its own settings by their names.
-    """
-
-    name: str | None = None
-    memory_limit: str | None = None
-    threads: int | None = None
-    temp_directory: str | None = None
-    master: str | None = None
-    settings: Mapping[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        set_plain(self)
-        if isinstance(self.settings, Mapping):
-            texts = {str(name): str(value) for name, value in self.settings.items()}
-            object.__setattr__(self, "settings", texts)
-
-    @property
-    def embedded(self) -> dict[str, Any]:
-        """The settings of the embedded DuckDB."""
-        return {key: getattr(self, key) for key in ("memory_limit", "threads", "temp_directory")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,14 +201,14 @@ class PolicyFacts:
     suppression_limit: Decimal = Decimal(0)
     suppression_count: int | None = None
     nulls: str = "extended"
-    quality: Quality = Quality()
-    search: SearchOptions = SearchOptions()
+    quality: Quality = field(default_factory=Quality)
+    search: SearchOptions = field(default_factory=SearchOptions)
     suppressed: str = "drop"
     transformation: Transformation | None = None
     output: Output | None = None
     if_exists: str = "error"
     report: str | None = None
-    engine: EngineOptions = EngineOptions()
+    engine: EngineOptions = field(default_factory=EngineOptions)
     version: int = 1
     files: tuple[str, ...] = ()
     publish: tuple[Publish, ...] = ()

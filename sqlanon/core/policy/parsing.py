@@ -17,15 +17,16 @@ from sqlanon.core.policy.extensions import NOTHING, Extensions
 from sqlanon.core.policy.facts import Column, EngineOptions, Model, PolicyFacts, Quality, SearchOptions
 from sqlanon.core.policy.faults import Faults
 from sqlanon.core.policy.hierarchies import check_hierarchy, parse_hierarchy
-from sqlanon.core.policy.key import parse_key
+from sqlanon.core.policy.key import Key
 from sqlanon.core.policy.keys.columns import COLUMN_KEYS
 from sqlanon.core.policy.keys.policy import CHOICES, TOP_KEYS
-from sqlanon.core.policy.keys.search import ENGINE_KEYS, QUALITY_KEYS, SEARCH_KEYS
-from sqlanon.core.policy.ledger import parse_ledger
+from sqlanon.core.policy.ledger import LedgerSpec
+from sqlanon.core.policy.output import read_output
+from sqlanon.core.policy.parts import read
 from sqlanon.core.policy.paths import is_database, is_file, is_server
 from sqlanon.core.policy.plain import plain
 from sqlanon.core.policy.representatives import parse_publish
-from sqlanon.core.policy.sources import parse_join, parse_options, parse_output
+from sqlanon.core.policy.sources import parse_join, parse_options
 from sqlanon.core.policy.transformation import Patterns, parse_transformation
 from sqlanon.core.policy.travelling import parse_travels
 from sqlanon.parameters import names_of
@@ -60,7 +61,7 @@ def parse(faults: Faults, document: Any, base_directory: Path, extensions: Exten
     values = {
         **{key: keys[key] for key in SAME if key in keys},
         **parse_options(keys, extensions),
-        **{key: read(faults, keys.get(key), base_directory, extensions) for key, read in PARTS.items()},
+        **{key: parsed(faults, keys.get(key), base_directory, extensions) for key, parsed in PARTS.items()},
         "accept": () if keys.get("accept") is None else keys["accept"],
         "files": () if keys.get("files") is None else keys["files"],
     }
@@ -126,8 +127,8 @@ def _read_columns(
         if losses is not None:
             changes["information_loss"] = losses
         if hierarchy is not None and not isinstance(hierarchy, HierarchySpec):
-            read = parse_hierarchy(faults, f"{key}.hierarchy", hierarchy, base_directory, extensions)
-            changes["hierarchy"] = read or Suppress()  # a fault is noted: this lets the rest of the column be checked
+            spec = parse_hierarchy(faults, f"{key}.hierarchy", hierarchy, base_directory, extensions)
+            changes["hierarchy"] = spec or Suppress()  # a fault is noted: this lets the rest of the column be checked
         if not isinstance(column.models, tuple) or _is_document(column.models):
             changes["models"] = _models(faults, f"{key}.models", column.models)
         found.append(replace(column, **changes) if changes else column)
@@ -199,13 +200,13 @@ PARTS: Mapping[str, Read] = {
     "join": lambda faults, value, _, extensions: parse_join(faults, value, extensions),
     "columns": _columns,
     "privacy": lambda faults, value, *_: _models(faults, "privacy", value),
-    "quality": lambda faults, value, *_: Quality(**faults.mapping("quality", value, names_of(QUALITY_KEYS))),
-    "search": lambda faults, value, *_: SearchOptions(**faults.mapping("search", value, names_of(SEARCH_KEYS))),
+    "quality": lambda faults, value, *_: read(faults, "quality", value, Quality),
+    "search": lambda faults, value, *_: read(faults, "search", value, SearchOptions),
     "transformation": lambda faults, value, *_: parse_transformation(faults, value),
-    "key": lambda faults, value, *_: parse_key(faults, value),
-    "ledger": lambda faults, value, *_: parse_ledger(faults, value),
+    "key": lambda faults, value, *_: None if value is None else read(faults, "key", value, Key),
+    "ledger": lambda faults, value, *_: None if value is None else read(faults, "ledger", value, LedgerSpec),
     "publish": lambda faults, value, *_: parse_publish(faults, value),
-    "output": lambda faults, value, *_: parse_output(faults, value),
-    "engine": lambda faults, value, *_: EngineOptions(**faults.mapping("engine", value, names_of(ENGINE_KEYS))),
+    "output": lambda faults, value, *_: read_output(faults, value),
+    "engine": lambda faults, value, *_: read(faults, "engine", value, EngineOptions),
 }
 """Fields of a policy that are objects, and how the keys of a policy file become such an object."""

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sqlanon.core.policy.epochs import check_epoch
 from sqlanon.core.policy.extensions import Extensions
-from sqlanon.core.policy.facts import TARGETS, Join, Output, PolicyFacts
+from sqlanon.core.policy.facts import Join, PolicyFacts
 from sqlanon.core.policy.faults import Faults, named
 from sqlanon.core.policy.keys.csv import CSV_OPTIONS
-from sqlanon.core.policy.keys.output import EPOCH_KEYS, MODE, OUTPUT_KEYS
 from sqlanon.core.policy.keys.policy import JOIN_KEYS, TOP_KEYS
-from sqlanon.core.policy.partitions import check_partitions
-from sqlanon.core.policy.paths import REPORT_ENDINGS, TARGET_ENDINGS, is_database
+from sqlanon.core.policy.paths import REPORT_ENDINGS, is_database
 from sqlanon.errors import InputError
-from sqlanon.parameters import names_of
+from sqlanon.parameters import find, names_of
 
 
 def parse_options(keys: Mapping[str, Any], extensions: Extensions) -> dict[str, Any]:
@@ -58,34 +54,16 @@ def parse_join(faults: Faults, value: Any, extensions: Extensions) -> tuple[Join
     return tuple(joins)
 
 
-def parse_output(faults: Faults, value: Any) -> Output | None:
-    """Return where the release goes; a text means a file."""
-    if value is None:
-        return None
-    if isinstance(value, str):
-        return Output.file(value)
-    keys = faults.mapping("output", value, names_of(OUTPUT_KEYS))
-    owner, readers, mode = (keys.pop(key, None) for key in ("owner", "readers", "mode"))
-    partition_by = keys.pop("partition_by", None) or ()
-    of_epoch = {key: keys.pop(key, None) for key in names_of(EPOCH_KEYS)}
-    if len(keys) != 1:
-        hint = "write {file: release.parquet}, {table: …}, {view: …} or {live_view: …}."
-        faults.add("output", "This does not name exactly one target.", hint)
-        return None
-    [(kind, target)] = keys.items()
-    return Output(kind, target, owner, readers or (), mode, **of_epoch, partition_by=partition_by)
-
-
 def check_sources(faults: Faults, policy: PolicyFacts) -> None:
     """Note the faults of the sources and of their options."""
     for key in ("source", "table"):
-        faults.value(key, getattr(policy, key), TOP_KEYS)
+        faults.value(key, getattr(policy, key), find(TOP_KEYS, key))
     _check_patterns(faults, policy)
     _check_options(faults, "", policy, policy.extensions)
     for number, join in enumerate(policy.join):
         key = f"join[{number}]"
         for name in ("source", "table"):
-            faults.value(f"{key}.{name}", getattr(join, name), JOIN_KEYS)
+            faults.value(f"{key}.{name}", getattr(join, name), find(JOIN_KEYS, name))
         if join.table is None and (join.source is None or (isinstance(join.source, str) and is_database(join.source))):
             faults.add(f"{key}.table", "A table of a database is not named.", "add the key table, or the key source.")
         _check_key(faults, f"{key}.key", join.key)
@@ -125,35 +103,6 @@ def _check_key(faults: Faults, key: str, pairs: Sequence[tuple[object, ...]]) ->
         faults.add(key, "This does not name key columns.", "write key: column, a list, or {column: its name here}.")
     elif any(len({str(name).casefold() for name in side}) < len(side) for side in zip(*pairs, strict=True)):
         faults.add(key, "This names a key column twice.", "name each column once.")
-
-
-def check_output(faults: Faults, output: Output, extensions: Extensions) -> None:
-    """Note the faults of the target of a release."""
-    faults.choice("output", output.kind, TARGETS)
-    if output.kind == "file" and (output.owner is not None or output.readers):
-        faults.add("output", "A file has neither owner nor readers.", "leave them out, or publish a view or a table.")
-    if output.mode is not None and output.kind != "file":
-        faults.add("output.mode", "Only a file has permissions.", "leave it out, or name roles: readers: [analyst].")
-    if output.mode is not None and not (isinstance(output.mode, str) and re.fullmatch(MODE, output.mode)):
-        hint = 'write them as chmod does, in quotes: mode: "0640"; the owner must be able to read.'
-        faults.add("output.mode", "These are no permissions of a file.", hint)
-    check_epoch(faults, output)
-    check_partitions(faults, output)
-    faults.value("output.owner", output.owner, OUTPUT_KEYS)
-    if not isinstance(output.readers, tuple):
-        faults.add("output.readers", "This is not a list of roles.", "write [analyst].")
-    for number, reader in enumerate(output.readers if isinstance(output.readers, tuple) else ()):
-        faults.text(f"output.readers[{number}]", reader)
-    if faults.text(f"output.{output.kind}", output.target) and output.kind == "file" and not output.partition_by:
-        ending = Path(output.target).suffix.lower()
-        try:
-            found = extensions.format_of(ending)
-        except InputError as error:
-            faults.add("output.file", error.message, error.hint)
-            return
-        if ending not in TARGET_ENDINGS and (found is None or not found[1].writes):
-            known = ", ".join(TARGET_ENDINGS)
-            faults.add("output.file", "The file's ending is not known.", f"choose one of {known} or .xml.")
 
 
 def check_report(faults: Faults, report: str) -> None:

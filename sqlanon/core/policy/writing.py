@@ -10,16 +10,13 @@ from typing import Any
 
 from sqlanon.core.hierarchies import specs
 from sqlanon.core.policy.facts import Column, Join, Model, Output, PolicyFacts
-from sqlanon.core.policy.key import written_key
-from sqlanon.core.policy.keys.output import EPOCH_KEYS
-from sqlanon.core.policy.ledger import written_ledger
+from sqlanon.core.policy.parts import written
 from sqlanon.core.policy.paths import PLACES, names_records
 from sqlanon.core.policy.representatives import written_publish
-from sqlanon.core.policy.transformation import written
+from sqlanon.core.policy.transformation import written_transformation
 from sqlanon.core.policy.travelling import written_travels
 from sqlanon.core.policy.variables import KeyPath, escape, map_places
 from sqlanon.core.policy.written_places import as_written
-from sqlanon.parameters import names_of
 
 
 def document(policy: PolicyFacts, *, portable: bool = False) -> dict[str, Any]:
@@ -35,7 +32,7 @@ def document(policy: PolicyFacts, *, portable: bool = False) -> dict[str, Any]:
     if policy.entity is not None:
         result["entity"] = policy.entity
     if policy.key is not None:
-        result["key"] = written_key(policy.key, portable=portable)
+        result["key"] = written(policy.key, portable=portable)
     if policy.accept:
         result["accept"] = list(policy.accept)
     if policy.row_security != "refuse":
@@ -47,25 +44,21 @@ def document(policy: PolicyFacts, *, portable: bool = False) -> dict[str, Any]:
         result["suppression_limit"] = str(policy.suppression_limit.normalize())
     else:
         result["suppression_count"] = policy.suppression_count
-    result["quality"] = _without_none(policy.quality)
-    result["search"] = _without_none(policy.search)
-    for key, usual in (("where", "auto"), ("on_interrupt", "discard")):
-        if portable or result["search"][key] == usual:  # makes no difference to the release
-            del result["search"][key]
+    result["quality"] = written(policy.quality, portable=portable)
+    result["search"] = written(policy.search, portable=portable)
     if policy.transformation is not None:
-        result["transformation"] = written(policy.transformation, portable=portable)
+        result["transformation"] = written_transformation(policy.transformation, portable=portable)
     if policy.publish:
         result["publish"] = written_publish(policy.publish)
     if policy.ledger is not None:
-        result["ledger"] = written_ledger(policy.ledger, portable=portable)
+        result["ledger"] = written(policy.ledger, portable=portable)
     if policy.output is not None:
         result["output"] = _output(policy.output, portable)
     for name in ("report", "certificate"):
         if (path := getattr(policy, name)) is not None and not portable:
             result[name] = path
-    engine = {key: value for key, value in _without_none(policy.engine).items() if value}
-    if not portable and engine:
-        result["engine"] = {key: dict(value) if isinstance(value, Mapping) else value for key, value in engine.items()}
+    if not portable and (engine := written(policy.engine)):
+        result["engine"] = engine
     return result if portable else map_places(result, lambda path, text: _as_text(policy, path, text))
 
 
@@ -130,15 +123,7 @@ def _without_none(options: Any) -> dict[str, Any]:
 
 
 def _output(output: Output, portable: bool) -> dict[str, Any]:
-    keys: dict[str, Any] = {output.kind: Path(output.target).name if portable else output.target}
-    if output.owner is not None:
-        keys["owner"] = output.owner
-    if output.mode is not None:
-        keys["mode"] = output.mode
-    if output.partition_by:
-        keys["partition_by"] = list(output.partition_by)
-    keys |= {key: getattr(output, key) for key in names_of(EPOCH_KEYS) if getattr(output, key) is not None}
-    return keys | ({"readers": list(output.readers)} if output.readers else {})
+    return {output.kind: Path(output.target).name if portable else output.target, **written(output, portable=portable)}
 
 
 def _source(read: PolicyFacts | Join, portable: bool) -> dict[str, Any]:

@@ -9,13 +9,14 @@ handed to. Tables of parts that have a module of their own stand there: ``key``,
 from __future__ import annotations
 
 from sqlanon.core.hierarchies.spec_values import FRACTION
-from sqlanon.core.policy.key import KEYS as KEY_KEYS
+from sqlanon.core.policy.key import Key
 from sqlanon.core.policy.keys.columns import COLUMN_KEYS, UNCOVERED
 from sqlanon.core.policy.keys.csv import CSV_OPTIONS
-from sqlanon.core.policy.keys.output import OUTPUT_KEYS
-from sqlanon.core.policy.keys.search import ENGINE_KEYS, QUALITY_KEYS, SEARCH_KEYS
-from sqlanon.core.policy.ledger import KEYS as LEDGER_KEYS
+from sqlanon.core.policy.ledger import LedgerSpec
+from sqlanon.core.policy.output import OUTPUT_KEYS, Output
+from sqlanon.core.policy.parts import part_of
 from sqlanon.core.policy.representatives import KEYS as PUBLISH_KEYS
+from sqlanon.core.policy.search import EngineOptions, Quality, SearchOptions
 from sqlanon.parameters import (
     NAMES,
     TEXT,
@@ -122,7 +123,7 @@ TOP_KEYS = (
     ),
     option(
         "key",
-        parts("mapping", "mapping", KEY_KEYS),
+        part_of(Key),
         about="Where the secret stands by which pseudonyms are made and dates are shifted. The policy never holds it.",
         example="{file: secret.key}",
         page="policy.md#persons-that-stay-linked",
@@ -191,14 +192,14 @@ TOP_KEYS = (
     ),
     option(
         "quality",
-        parts("mapping", "mapping", QUALITY_KEYS),
+        part_of(Quality),
         about="What the release shall lose as little of as possible.",
         example="{measure: loss, aggregate: arithmetic_mean}",
         page="policy.md#measures",
     ),
     option(
         "search",
-        parts("mapping", "mapping", SEARCH_KEYS),
+        part_of(SearchOptions),
         about="How the best node is looked for, and how long.",
         example="{time_limit: 60, gap: 0.02}",
         page="policy.md#strategies",
@@ -226,14 +227,14 @@ TOP_KEYS = (
     ),
     option(
         "ledger",
-        parts("mapping", "mapping, or the path of a file", LEDGER_KEYS, or_text=True),
+        part_of(LedgerSpec, "mapping, or the path of a file"),
         about="Where it is written down what was released of a source to whom, so that releases are judged together.",
         example="{file: private/ledger.duckdb, record: patient_id, recipient: ministry, key: {env: LEDGER_KEY}}",
         page="ledger.md",
     ),
     option(
         "output",
-        parts("mapping", "mapping with one target, or the path of a file", OUTPUT_KEYS, or_text=True),
+        part_of(Output, "mapping with one target, or the path of a file", OUTPUT_KEYS),
         about="Where the release goes.",
         example="{file: released.parquet}",
         page="policy.md#output-and-engine",
@@ -265,7 +266,7 @@ TOP_KEYS = (
     ),
     option(
         "engine",
-        parts("mapping", "mapping", ENGINE_KEYS),
+        part_of(EngineOptions),
         about="The engine that works on files, and its settings.",
         example="{memory_limit: 4GB, threads: 2}",
         page="policy.md#output-and-engine",
