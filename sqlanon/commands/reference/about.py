@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlanon.core.hierarchies import specs
 from sqlanon.core.policy.extensions import Extensions, found
-from sqlanon.core.policy.facts import Column, PolicyFacts
+from sqlanon.core.policy.facts import PolicyFacts
 from sqlanon.core.policy.hierarchies import WITH_ONE_VALUE, WITH_OPTIONS
 from sqlanon.parameters import Parameter
 
@@ -19,7 +19,6 @@ Owner = Callable[..., Any] | None
 """The class that the keys of a mapping are handed to."""
 OWNERS: Mapping[tuple[str, ...], Owner] = {
     (): PolicyFacts,
-    ("columns",): Column,
 }
 HIERARCHIES: Mapping[str, Any] = {
     each.kind: each for each in (specs.FileHierarchy, *WITH_ONE_VALUE.values(), *WITH_OPTIONS.values())

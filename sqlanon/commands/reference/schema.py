@@ -19,9 +19,9 @@ from sqlanon.commands.reference.about import (
     sentence_of,
 )
 from sqlanon.core.hierarchies import specs
+from sqlanon.core.policy.columns import LARGEST
 from sqlanon.core.policy.extensions import NOTHING, Extensions, found
 from sqlanon.core.policy.hierarchies import WITH_ONE_VALUE, WITH_OPTIONS
-from sqlanon.core.policy.keys.columns import LARGEST
 from sqlanon.core.policy.keys.policy import TOP_KEYS
 from sqlanon.core.policy.schema_line import SCHEMA_URL
 from sqlanon.core.policy.transformation import KEYS as TRANSFORMATIONS

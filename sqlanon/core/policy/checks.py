@@ -9,9 +9,8 @@ from types import UnionType
 from typing import Any
 
 from sqlanon.core.models.base import closes_upward
-from sqlanon.core.policy.extensions import Extensions
+from sqlanon.core.policy.columns import check_column, check_travelling
 from sqlanon.core.policy.facts import (
-    ROLES,
     Column,
     EngineOptions,
     Join,
@@ -22,23 +21,19 @@ from sqlanon.core.policy.facts import (
     SearchOptions,
 )
 from sqlanon.core.policy.faults import Faults
-from sqlanon.core.policy.hierarchies import check_hierarchy
 from sqlanon.core.policy.key import Key, check_key
-from sqlanon.core.policy.keyed import KEYED_ROLES, check_keyed
-from sqlanon.core.policy.keys.columns import COLUMN_KEYS, LARGEST
+from sqlanon.core.policy.keyed import check_keyed
 from sqlanon.core.policy.keys.policy import CHOICES, TOP_KEYS
 from sqlanon.core.policy.ledger import LedgerSpec, check_ledger
+from sqlanon.core.policy.models import check_model
 from sqlanon.core.policy.output import check_epoch_fits, check_output, check_partitions_fit
 from sqlanon.core.policy.persons import check_persons
-from sqlanon.core.policy.plain import is_unicode
 from sqlanon.core.policy.release_models import check_release_models
 from sqlanon.core.policy.representatives import Publish, check_publish
 from sqlanon.core.policy.search import check_engine, check_search, find_named
 from sqlanon.core.policy.sources import check_report, check_sources
 from sqlanon.core.policy.transformation import CELL_AGGREGATES, CELL_MEASURES, Patterns, check_transformation
-from sqlanon.core.policy.travelling import check_travelling
-from sqlanon.errors import SqlanonError
-from sqlanon.parameters import find, suggest
+from sqlanon.parameters import find
 
 LISTED = {
     "columns": (Column, 'sqlanon.Column.keep("stay")'),
@@ -176,7 +171,7 @@ def _check_columns(faults: Faults, policy: PolicyFacts) -> None:
         twin = seen.setdefault(column.name.casefold(), column.name)
         if twin != column.name or sum(c.name == column.name for c in columns) > 1:
             faults.add(f"columns.{column.name}", "Another column has this name, in whatever case.", "rename one.")
-        _check_column(faults, column, policy.extensions, patterns=isinstance(policy.transformation, Patterns))
+        check_column(faults, column, policy.extensions, patterns=isinstance(policy.transformation, Patterns))
     if columns and all(c.role == "drop" for c in columns):
         faults.add("columns", "Every column is dropped.", "keep a column, or declare a quasi_identifier.")
 
@@ -265,108 +260,3 @@ def _check_unions(faults: Faults, policy: PolicyFacts, kind: str) -> None:
                     "may fail it."
                 )
                 faults.add(key, message, "use another model, such as beta_likeness, or leave out the transformation.")
-
-
-def _check_column(faults: Faults, column: Column, extensions: Extensions, *, patterns: bool) -> None:
-    key = f"columns.{column.name}"
-    if not column.name or "\0" in column.name or not is_unicode(column.name):
-        faults.add("columns", "A column has no name that a table can have.", "name it as in the source.")
-    if column.role not in ROLES:
-        message = "The role is missing." if column.role is None else "This role is not known."
-        faults.add(f"{key}.role", message, suggest(column.role, ROLES))
-    if column.role == "quasi_identifier" and column.hierarchy is None and not patterns:
-        hint = "add one, e.g. hierarchy: {suppress: {}}."
-        faults.add(f"{key}.hierarchy", "A quasi-identifier needs a hierarchy.", hint)
-    if column.role in ("sensitive", "keep", "drop", *KEYED_ROLES):
-        for name in ("min_level", "max_level", "uncovered"):
-            if getattr(column, name) is not None:
-                faults.add(f"{key}.{name}", "This key belongs to quasi-identifiers.", "remove it.")
-    if column.role == "quasi_identifier" and column.models:
-        hint = "write k_anonymity under privacy, or use sensitive."
-        faults.add(f"{key}.models", "A quasi-identifier takes no models.", hint)
-    if column.role in ("keep", "drop", *KEYED_ROLES):
-        for name, given in (("hierarchy", column.hierarchy), ("models", column.models or None)):
-            if given is not None:
-                message = f"A column with the role {column.role} takes none."
-                faults.add(f"{key}.{name}", message, "remove it, or change the role.")
-    if column.role == "sensitive" and not column.models:
-        faults.add(f"{key}.models", "A sensitive column needs a model.", "add one, or use the role keep.")
-    for number, model in enumerate(column.models):
-        check_model(faults, f"{key}.models[{number}]", model, extensions, column=column.name)
-        if model.parameters.get("distance") == "hierarchical" and column.hierarchy is None:
-            hint = "add one, or use distance: equal."
-            faults.add(f"{key}.hierarchy", "A hierarchical distance needs a hierarchy.", hint)
-    low, high = column.min_level, column.max_level
-    fits = True
-    for name, level in (("min_level", low), ("max_level", high)):
-        fits = faults.value(f"{key}.{name}", level, find(COLUMN_KEYS, name)) and fits
-    if fits and low is not None and high is not None and low > high:
-        faults.add(f"{key}.min_level", f"min_level {low} is above max_level {high}.", "swap or remove one.")
-    faults.value(f"{key}.weight", column.weight, find(COLUMN_KEYS, "weight"))
-    if column.information_loss is not None:
-        _check_losses(faults, f"{key}.hierarchy.information_loss", column)
-    faults.value(f"{key}.uncovered", column.uncovered, find(COLUMN_KEYS, "uncovered"))
-    if column.hierarchy is not None:
-        check_hierarchy(faults, f"{key}.hierarchy", column.hierarchy, extensions)
-
-
-def _check_losses(faults: Faults, key: str, column: Column) -> None:
-    """Note a loss that falls with generalization: it would make every bound of a search wrong."""
-    losses = column.information_loss
-    if column.role != "quasi_identifier":
-        faults.add(key, "This key belongs to quasi-identifiers.", "remove it.")
-        return
-    if not isinstance(losses, tuple) or not losses:
-        faults.add(key, "This is not a list of numbers.", "give one number for each level, level 0 first.")
-        return
-    good = [faults.number(f"{key}[{level}]", loss, 0, LARGEST) for level, loss in enumerate(losses)]
-    if all(good):
-        falling = [level for level in range(1, len(losses)) if losses[level] < losses[level - 1]]
-        if falling:
-            faults.add(key, f"The loss falls from level {falling[0] - 1} to {falling[0]}.", "let it rise or stay.")
-
-
-def check_model(
-    faults: Faults,
-    key: str,
-    model: Model,
-    extensions: Extensions,
-    *,
-    column: str | None = None,
-    without: Sequence[str] = (),
-) -> None:
-    """Note the faults of one model.
-
-    Args:
-        column: the column it stands under.
-        without: parameters that it need not name.
-    """
-    known = extensions.names("models")
-    faults.choice(f"{key}.type", model.type, known)
-    if model.type not in known:
-        return
-    kind = find_named(faults, f"{key}.type", extensions.model, model.type)
-    if kind is None:
-        return
-    if getattr(kind, "watches", False) != (column is not None):
-        place = "under privacy" if column is not None else "under models of the sensitive column it watches"
-        faults.add(f"{key}.type", f"{model.type} does not belong here.", f"write it {place}.")
-        return
-    before = len(faults.items)
-    parameters = getattr(kind, "parameters", ())
-    given = faults.parameters(key, model.parameters, parameters, owner=model.type, without=without)
-    for name, message, hint in getattr(kind, "faults", lambda _: ())(given):
-        faults.add(f"{key}.{name}", message, hint)
-    if len(faults.items) == before:
-        _check_construction(faults, key, model, extensions, column)
-
-
-def _check_construction(faults: Faults, key: str, model: Model, extensions: Extensions, column: str | None) -> None:
-    """Note a fault unless the model can be constructed; the text of its own errors may quote a value."""
-    try:
-        extensions.privacy_model(model.type, model.parameters, column)
-    except SqlanonError as error:
-        faults.add(f"{key}.type", error.message, error.hint)
-    except Exception as error:  # of a model from outside the package
-        message = f"{model.type} cannot be built from these parameters ({type(error).__name__})."
-        faults.add(key, message, "see the documentation of the model.")

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import ROUND_FLOOR, Decimal
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from sqlanon.core.hierarchies import specs
 from sqlanon.core.models.base import PrivacyModel
+from sqlanon.core.policy.columns import ROLES, Column, Travels
 from sqlanon.core.policy.extensions import NOTHING, Extensions
 from sqlanon.core.policy.key import Key
-from sqlanon.core.policy.keys.columns import ROLES
 from sqlanon.core.policy.ledger import LedgerSpec
+from sqlanon.core.policy.models import Model
 from sqlanon.core.policy.output import TARGETS, Output
 from sqlanon.core.policy.paths import FilePatterns, is_url
 from sqlanon.core.policy.plain import set_plain
@@ -21,128 +22,11 @@ from sqlanon.core.policy.representatives import Publish
 from sqlanon.core.policy.search import ENGINES, ON_INTERRUPT, WHERE, EngineOptions, Quality, SearchOptions
 from sqlanon.core.policy.transformation import Transformation
 from sqlanon.core.policy.variables import WrittenPlace
-from sqlanon.parameters import is_number
 
 __all__ = [
     "ENGINES", "ON_INTERRUPT", "ROLES", "TARGETS", "WHERE", "Column", "EngineOptions", "Join", "Model", "Output",
     "PolicyFacts", "Quality", "SearchOptions", "Travels",
 ]  # fmt: skip
-Uncovered = Literal["error", "top", "suppress"]
-
-
-def as_float(value: Any) -> Any:
-    """Return a number as a float, anything else as it is."""
-    return float(value) if is_number(value) else value
-
-
-@dataclass(frozen=True, slots=True)
-class Model:
-    """A privacy model and its parameters, e.g. ``Model("k_anonymity", {"k": 5})``.
-
-    The built-in models have constructors of their own (``KAnonymity(5)``); this one names models of extensions too.
-    """
-
-    type: str
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        set_plain(self)
-
-
-@dataclass(frozen=True, slots=True)
-class Travels:
-    """With which quasi-identifier a column travels.
-
-    Attributes:
-        column: its name.
-        level: the highest level of its hierarchy at which the column is published; None: the highest that it follows
-            from.
-    """
-
-    column: str
-    level: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One column of the source: its role and, for a quasi-identifier, its hierarchy and limits.
-
-    Attributes:
-        min_level, max_level: the search uses levels between them only.
-        weight: its importance for the measure; ANON calls it the priority.
-        information_loss: of every level of the hierarchy, level 0 first, for weighted information loss; None is the
-            level's share of the highest.
-        uncovered: what happens to records with values that the hierarchy lacks; None is the policy's own.
-        models: the privacy models of a sensitive column.
-        days, keep_weekday: of shifted dates: by how many days at most, and whether by whole weeks.
-        travels: of a kept column: it is blank where this quasi-identifier is generalized beyond what the column says
-            (``with`` in a policy file).
-    """
-
-    name: str
-    role: str
-    hierarchy: specs.HierarchySpec | None = None
-    min_level: int | None = None
-    max_level: int | None = None
-    weight: float = 1.0
-    information_loss: tuple[float, ...] | None = None
-    uncovered: str | None = None
-    models: tuple[Model, ...] = ()
-    days: int | None = None
-    keep_weekday: bool = False
-    travels: Travels | None = None
-
-    def __post_init__(self) -> None:
-        set_plain(self)
-        object.__setattr__(self, "weight", as_float(self.weight))
-        object.__setattr__(self, "models", tuple(self.models) if isinstance(self.models, list) else self.models)
-        if isinstance(self.information_loss, list | tuple):
-            object.__setattr__(self, "information_loss", tuple(map(as_float, self.information_loss)))
-
-    @classmethod
-    def quasi_identifier(
-        cls,
-        name: str,
-        hierarchy: specs.HierarchySpec | None = None,
-        *,
-        min_level: int | None = None,
-        max_level: int | None = None,
-        weight: float = 1.0,
-        information_loss: Sequence[float] | None = None,
-        uncovered: Uncovered | None = None,
-    ) -> Column:
-        """Return a column that an attacker may know: it is generalized. Only patterns do without a hierarchy."""
-        losses: Any = information_loss
-        return cls(name, "quasi_identifier", hierarchy, min_level, max_level, weight, losses, uncovered)
-
-    @classmethod
-    def sensitive(cls, name: str, *models: Model, hierarchy: specs.HierarchySpec | None = None) -> Column:
-        """Return a column that an attacker must not learn; a hierarchical distance needs its hierarchy."""
-        return cls(name, "sensitive", hierarchy, models=models)
-
-    @classmethod
-    def keep(cls, name: str, *, travels: str | Travels | None = None) -> Column:
-        """Return a column that is published as it is.
-
-        ``travels`` names a quasi-identifier that it travels with: it is blank where that is generalized further than
-        the column follows from it.
-        """
-        return cls(name, "keep", travels=Travels(travels) if isinstance(travels, str) else travels)
-
-    @classmethod
-    def drop(cls, name: str) -> Column:
-        """Return a column that is not published."""
-        return cls(name, "drop")
-
-    @classmethod
-    def pseudonym(cls, name: str) -> Column:
-        """Return the column of the entity, of which a keyed pseudonym is published."""
-        return cls(name, "pseudonym")
-
-    @classmethod
-    def shifted(cls, name: str, days: int, *, keep_weekday: bool = False) -> Column:
-        """Return a column of dates, which are shifted by one number of days a person, at most ``days``."""
-        return cls(name, "shift", days=days, keep_weekday=keep_weekday)
 
 
 @dataclass(frozen=True, slots=True)

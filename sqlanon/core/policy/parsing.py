@@ -12,23 +12,22 @@ from pathlib import Path
 from typing import Any
 
 from sqlanon.core.hierarchies.specs import FileHierarchy, HierarchySpec, Suppress, is_list
+from sqlanon.core.policy.columns import parse_travels
 from sqlanon.core.policy.documents import shape_fault
 from sqlanon.core.policy.extensions import NOTHING, Extensions
 from sqlanon.core.policy.facts import Column, EngineOptions, Model, PolicyFacts, Quality, SearchOptions
 from sqlanon.core.policy.faults import Faults
 from sqlanon.core.policy.hierarchies import check_hierarchy, parse_hierarchy
 from sqlanon.core.policy.key import Key
-from sqlanon.core.policy.keys.columns import COLUMN_KEYS
 from sqlanon.core.policy.keys.policy import CHOICES, TOP_KEYS
 from sqlanon.core.policy.ledger import LedgerSpec
 from sqlanon.core.policy.output import read_output
-from sqlanon.core.policy.parts import read
+from sqlanon.core.policy.parts import keys_of, of_keys, read
 from sqlanon.core.policy.paths import is_database, is_file, is_server
 from sqlanon.core.policy.plain import plain
 from sqlanon.core.policy.representatives import parse_publish
 from sqlanon.core.policy.sources import parse_join, parse_options
 from sqlanon.core.policy.transformation import Patterns, parse_transformation
-from sqlanon.core.policy.travelling import parse_travels
 from sqlanon.parameters import names_of
 
 SAME = (*CHOICES, "source", "table", "entity", "suppression_limit", "suppression_count", "report", "certificate")
@@ -105,10 +104,9 @@ def _columns(faults: Faults, value: Any, base_directory: Path, extensions: Exten
         if isinstance(item, Column):
             columns.append(replace(item, name=name))
             continue
-        keys = {"role": None, **faults.mapping(key, item, names_of(COLUMN_KEYS))}
-        own = {name: value for name, value in keys.items() if name != "with"}
-        travels = parse_travels(faults, f"{key}.with", keys.get("with"))
-        columns.append(Column(name, **{**own, "models": keys.get("models") or ()}, travels=travels))
+        keys = {"role": None, **faults.mapping(key, item, names_of(keys_of(Column)))}
+        keys |= {"with": parse_travels(faults, f"{key}.with", keys.get("with")), "models": keys.get("models") or ()}
+        columns.append(of_keys(faults, key, keys, Column, name=name))
     return _read_columns(faults, columns, base_directory, extensions)
 
 

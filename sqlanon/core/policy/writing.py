@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from sqlanon.core.hierarchies import specs
+from sqlanon.core.policy.columns import written_travels
 from sqlanon.core.policy.facts import Column, Join, Model, Output, PolicyFacts
 from sqlanon.core.policy.parts import written
 from sqlanon.core.policy.paths import PLACES, names_records
 from sqlanon.core.policy.representatives import written_publish
 from sqlanon.core.policy.transformation import written_transformation
-from sqlanon.core.policy.travelling import written_travels
 from sqlanon.core.policy.variables import KeyPath, escape, map_places
 from sqlanon.core.policy.written_places import as_written
 
@@ -150,16 +150,11 @@ def _model(model: Model, portable: bool) -> dict[str, Any]:
 
 
 def _column(column: Column, portable: bool) -> dict[str, Any]:
-    result: dict[str, Any] = {"role": column.role}
-    for key in ("min_level", "max_level", "uncovered"):
-        if (value := getattr(column, key)) is not None:
-            result[key] = value
-    if column.role == "shift":
-        result |= {"days": column.days, "keep_weekday": column.keep_weekday}
+    result = written(column)
+    if column.role != "shift":
+        del result["keep_weekday"]
     if column.travels is not None:
         result["with"] = written_travels(column.travels)
-    if column.weight != 1.0:
-        result["weight"] = column.weight
     if column.models:
         result["models"] = [_model(m, portable) for m in column.models]
     if column.hierarchy is not None:

@@ -8,9 +8,11 @@ handed to. Tables of parts that have a module of their own stand there: ``key``,
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlanon.core.hierarchies.spec_values import FRACTION
+from sqlanon.core.policy.columns import UNCOVERED, Column
 from sqlanon.core.policy.key import Key
-from sqlanon.core.policy.keys.columns import COLUMN_KEYS, UNCOVERED
 from sqlanon.core.policy.keys.csv import CSV_OPTIONS
 from sqlanon.core.policy.ledger import LedgerSpec
 from sqlanon.core.policy.output import OUTPUT_KEYS, Output
@@ -107,7 +109,7 @@ TOP_KEYS = (
     ),
     Parameter(
         "columns",
-        parts("by_name", "mapping of columns to their keys", COLUMN_KEYS),
+        replace(part_of(Column, "mapping of columns to their keys"), kind="by_name"),
         about="What each column of the source is.",
         example="{age: {role: quasi_identifier, hierarchy: {intervals: {width: 5}}}, length_of_stay: {role: keep}}",
         page="policy.md#columns",
