@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlanon.core.policy.columns import Column
-from sqlanon.core.policy.keys.policy import TOP_KEYS
+from sqlanon.core.policy.facts import TOP_KEYS
 from sqlanon.core.policy.output import Output
 from sqlanon.core.policy.parts import keys_of
 from sqlanon.parameters import TEXT, Parameter, choice, find, option, or_nothing, parts, shaped, text

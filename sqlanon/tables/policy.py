@@ -17,10 +17,9 @@ from sqlanon.core.policy import Output, Policy
 from sqlanon.core.policy.columns import Column
 from sqlanon.core.policy.documents import read_document, shape_fault
 from sqlanon.core.policy.extensions import NOTHING, Extensions
-from sqlanon.core.policy.facts import ROLES
+from sqlanon.core.policy.facts import ROLES, TOP_KEYS
 from sqlanon.core.policy.faults import Faults
 from sqlanon.core.policy.key import Key, check_key
-from sqlanon.core.policy.keys.policy import TOP_KEYS
 from sqlanon.core.policy.parts import keys_of, read
 from sqlanon.core.policy.plain import plain
 from sqlanon.core.policy.variables import WrittenPlace, expand

@@ -11,15 +11,11 @@ from typing import Any
 
 from sqlanon.core.hierarchies import specs
 from sqlanon.core.policy.extensions import Extensions, found
-from sqlanon.core.policy.facts import PolicyFacts
 from sqlanon.core.policy.hierarchies import WITH_ONE_VALUE, WITH_OPTIONS
 from sqlanon.parameters import Parameter
 
 Owner = Callable[..., Any] | None
 """The class that the keys of a mapping are handed to."""
-OWNERS: Mapping[tuple[str, ...], Owner] = {
-    (): PolicyFacts,
-}
 HIERARCHIES: Mapping[str, Any] = {
     each.kind: each for each in (specs.FileHierarchy, *WITH_ONE_VALUE.values(), *WITH_OPTIONS.values())
 }

@@ -8,7 +8,6 @@ from typing import Any
 
 from sqlanon.commands.reference.about import (
     HIERARCHIES,
-    OWNERS,
     Owner,
     default_of,
     models_of,
@@ -17,8 +16,8 @@ from sqlanon.commands.reference.about import (
 )
 from sqlanon.core.hierarchies import specs
 from sqlanon.core.policy.extensions import NOTHING, Extensions, found
+from sqlanon.core.policy.facts import TOP_KEYS, PolicyFacts
 from sqlanon.core.policy.hierarchies import WITH_ONE_VALUE, WITH_OPTIONS
-from sqlanon.core.policy.keys.policy import TOP_KEYS
 from sqlanon.core.policy.transformation import KEYS as TRANSFORMATIONS
 from sqlanon.core.policy.transformation import KINDS, TYPE
 from sqlanon.parameters import Parameter, ValueCheck, find
@@ -94,7 +93,7 @@ def entries(extensions: Extensions = NOTHING) -> tuple[KeyEntry, ...]:
             elif name == "tables":
                 result += _of_tables()
             else:
-                result += _of_key(find(TOP_KEYS, name), (), "policy.md", extensions)
+                result += _of_key(find(TOP_KEYS, name), (), "policy.md", extensions, PolicyFacts)
     for name, extension in formats.items():
         result += _format(name, extension)
     return tuple(result)
@@ -109,7 +108,6 @@ def _of_key(
     parameter: Parameter, path: tuple[str, ...], page: str, extensions: Extensions, owner: Owner = None
 ) -> Iterator[KeyEntry]:
     """Yield the entry of a key, and those of the keys below it."""
-    owner = owner or OWNERS.get(path)
     entry = _entry(parameter, path, page, owner, extensions)
     yield entry
     check = parameter.check

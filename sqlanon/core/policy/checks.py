@@ -23,17 +23,16 @@ from sqlanon.core.policy.facts import (
 from sqlanon.core.policy.faults import Faults
 from sqlanon.core.policy.key import Key, check_key
 from sqlanon.core.policy.keyed import check_keyed
-from sqlanon.core.policy.keys.policy import CHOICES, TOP_KEYS
 from sqlanon.core.policy.ledger import LedgerSpec, check_ledger
 from sqlanon.core.policy.models import check_model
 from sqlanon.core.policy.output import check_epoch_fits, check_output, check_partitions_fit
+from sqlanon.core.policy.parts import check as check_keys
 from sqlanon.core.policy.persons import check_persons
 from sqlanon.core.policy.release_models import check_release_models
 from sqlanon.core.policy.representatives import Publish, check_publish
 from sqlanon.core.policy.search import check_engine, check_search, find_named
 from sqlanon.core.policy.sources import check_report, check_sources
 from sqlanon.core.policy.transformation import CELL_AGGREGATES, CELL_MEASURES, Patterns, check_transformation
-from sqlanon.parameters import find
 
 LISTED = {
     "columns": (Column, 'sqlanon.Column.keep("stay")'),
@@ -70,8 +69,7 @@ def check(policy: PolicyFacts) -> None:
 
 def _check_parts(faults: Faults, policy: PolicyFacts) -> None:
     """Note the faults of a policy whose parts are objects of their classes."""
-    for key in CHOICES:
-        faults.value(key, getattr(policy, key), find(TOP_KEYS, key))
+    check_keys(faults, "", policy, beside=("accept",))
     check_sources(faults, policy)
     _check_columns(faults, policy)
     _check_entity(faults, policy.entity, policy.columns)
@@ -94,10 +92,7 @@ def _check_parts(faults: Faults, policy: PolicyFacts) -> None:
         check_output(faults, policy.output, policy.extensions)
         check_epoch_fits(faults, policy)
         check_partitions_fit(faults, policy, policy.output)
-    if policy.report is not None:
-        check_report(faults, policy.report)
-    if policy.certificate is not None:
-        faults.value("certificate", policy.certificate, find(TOP_KEYS, "certificate"))
+    check_report(faults, policy.report)
 
 
 def _check_kinds(faults: Faults, policy: PolicyFacts) -> None:
@@ -141,8 +136,6 @@ def _are_models(models: object) -> bool:
 
 def _check_entity(faults: Faults, entity: object, columns: Sequence[Column]) -> None:
     """Note a fault if the column that identifies the entity of a record would be published."""
-    if entity is None or not faults.text("entity", entity):
-        return
     for column in columns:
         if column.name == entity and column.role not in ("drop", "pseudonym"):
             message = f"The column {column.name!r} identifies the entity of a record, and has the role {column.role}."
@@ -185,7 +178,6 @@ def _check_privacy(faults: Faults, policy: PolicyFacts) -> None:
     if any(subset != subsets[0] for subset in subsets):
         faults.add("privacy", "The models name different subsets.", "name one subset.")
     _check_populations(faults, policy, subsets)
-    faults.value("suppression_count", policy.suppression_count, find(TOP_KEYS, "suppression_count"))
     limit = policy.suppression_limit
     if not isinstance(limit, Decimal) or not limit.is_finite() or not 0 <= limit <= 1:
         faults.add("suppression_limit", "This is not a share.", "give a number between 0 (none) and 1 (all).")

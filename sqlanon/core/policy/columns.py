@@ -69,7 +69,7 @@ class Column(PolicyPart):
     """
 
     called: ClassVar[Mapping[str, str]] = {"travels": "with"}
-    order = ("role", "min_level", "max_level", "uncovered", "days", "keep_weekday", "travels", "weight")
+    order = ("role", "min_level", "max_level", "uncovered", "days", "keep_weekday", "travels", "weight", "models")
 
     name: str
     role: str = entry(

@@ -67,7 +67,7 @@ class Faults:
     def value(self, key: str, value: Any, parameter: Parameter) -> bool:
         """Return True if ``value`` is what a key of a policy may be."""
         check = parameter.check
-        if not isinstance(check, ValueCheck) or (value is None and check.or_nothing):
+        if not isinstance(check, ValueCheck):
             return True
         before = len(self.items)
         if check.kind == "choice":

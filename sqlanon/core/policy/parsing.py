@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,23 +16,17 @@ from sqlanon.core.hierarchies.specs import FileHierarchy, HierarchySpec, Suppres
 from sqlanon.core.policy.columns import parse_travels
 from sqlanon.core.policy.documents import shape_fault
 from sqlanon.core.policy.extensions import NOTHING, Extensions
-from sqlanon.core.policy.facts import Column, EngineOptions, Model, PolicyFacts, Quality, SearchOptions
+from sqlanon.core.policy.facts import TOP_KEYS, Column, Model, PolicyFacts
 from sqlanon.core.policy.faults import Faults
 from sqlanon.core.policy.hierarchies import check_hierarchy, parse_hierarchy
-from sqlanon.core.policy.key import Key
-from sqlanon.core.policy.keys.policy import CHOICES, TOP_KEYS
-from sqlanon.core.policy.ledger import LedgerSpec
 from sqlanon.core.policy.output import read_output
-from sqlanon.core.policy.parts import keys_of, of_keys, read
+from sqlanon.core.policy.parts import fields_of_keys, keys_of, of_keys, read
 from sqlanon.core.policy.paths import is_database, is_file, is_server
 from sqlanon.core.policy.plain import plain
 from sqlanon.core.policy.representatives import parse_publish
 from sqlanon.core.policy.sources import parse_join, parse_options
 from sqlanon.core.policy.transformation import Patterns, parse_transformation
-from sqlanon.parameters import names_of
-
-SAME = (*CHOICES, "source", "table", "entity", "suppression_limit", "suppression_count", "report", "certificate")
-"""Keys that are fields of a policy as they stand."""
+from sqlanon.parameters import ValueCheck, names_of
 
 
 def parse(faults: Faults, document: Any, base_directory: Path, extensions: Extensions) -> dict[str, Any]:
@@ -57,24 +52,23 @@ def parse(faults: Faults, document: Any, base_directory: Path, extensions: Exten
     source = keys.get("source")
     if isinstance(source, str) and "table" not in keys and (is_server(source) or is_database(source)):
         faults.add("table", "A database source needs a table.", "add the key table.")
-    values = {
-        **{key: keys[key] for key in SAME if key in keys},
-        **parse_options(keys, extensions),
-        **{key: parsed(faults, keys.get(key), base_directory, extensions) for key, parsed in PARTS.items()},
-        "accept": () if keys.get("accept") is None else keys["accept"],
-        "files": () if keys.get("files") is None else keys["files"],
-    }
+    own = {name: keys[name] for name in keys if name in names_of(TOP_KEYS) and name not in ("version", "csv")}
+    for name in [*READERS]:
+        value = own.pop(name, None)
+        if value is not None or name in ("columns", "privacy"):
+            own[name] = READERS[name](faults, value, base_directory, extensions)
+    values = fields_of_keys(faults, "", own, PolicyFacts) | parse_options(keys, extensions)
     limited = "suppression_limit" in keys or keys.get("suppression_count") is not None
-    if not limited and isinstance(values["transformation"], Patterns):
+    if not limited and isinstance(values.get("transformation"), Patterns):
         values["suppression_count"] = _left_over(values["privacy"])
     return values
 
 
 def read_parts(faults: Faults, policy: PolicyFacts) -> dict[str, Any]:
     """Return the fields of a policy that were given as the keys of a policy file, not as objects, read as these."""
-    given = {key: getattr(policy, key) for key in PARTS}
+    given = {key: getattr(policy, key) for key in READERS}
     found = {
-        key: PARTS[key](faults, value, policy.base_directory, policy.extensions)
+        key: READERS[key](faults, value, policy.base_directory, policy.extensions)
         for key, value in given.items()
         if _is_document(value)
     }
@@ -193,18 +187,22 @@ def _left_over(privacy: Sequence[Model]) -> int | None:
     return max(whole) - 1 if whole else None
 
 
+def _read_part(name: str, kind: type[Any], faults: Faults, value: Any, *_: Any) -> Any:
+    return read(faults, name, value, kind)
+
+
 Read = Callable[[Faults, Any, Path, Extensions], Any]
-PARTS: Mapping[str, Read] = {
+READERS: Mapping[str, Read] = {
+    **{
+        key.name: partial(_read_part, key.name, key.check.part)
+        for key in TOP_KEYS
+        if isinstance(key.check, ValueCheck) and key.check.kind == "mapping" and key.check.part is not None
+    },
     "join": lambda faults, value, _, extensions: parse_join(faults, value, extensions),
     "columns": _columns,
     "privacy": lambda faults, value, *_: _models(faults, "privacy", value),
-    "quality": lambda faults, value, *_: read(faults, "quality", value, Quality),
-    "search": lambda faults, value, *_: read(faults, "search", value, SearchOptions),
     "transformation": lambda faults, value, *_: parse_transformation(faults, value),
-    "key": lambda faults, value, *_: None if value is None else read(faults, "key", value, Key),
-    "ledger": lambda faults, value, *_: None if value is None else read(faults, "ledger", value, LedgerSpec),
     "publish": lambda faults, value, *_: parse_publish(faults, value),
     "output": lambda faults, value, *_: read_output(faults, value),
-    "engine": lambda faults, value, *_: read(faults, "engine", value, EngineOptions),
 }
 """Fields of a policy that are objects, and how the keys of a policy file become such an object."""

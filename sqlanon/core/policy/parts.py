@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, field, fields, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -56,14 +57,14 @@ class PolicyPart:
 
     __slots__ = ()
     order: ClassVar[tuple[str, ...]] = ()
-    """Its fields in the order in which they are written and hashed, where that is not the order of the fields."""
+    """The fields that are written, and hashed, before the others."""
     alone: ClassVar[str] = ""
     """The key that a text means which stands for the mapping."""
     called: ClassVar[Mapping[str, str]] = {}
     """The keys of fields that have another name."""
 
     def __post_init__(self) -> None:
-        for each in _fields(self):
+        for each in [known for known in _fields(self) if known.compare]:
             object.__setattr__(self, each.name, _settled(each, plain(getattr(self, each.name))))
 
 
@@ -90,35 +91,49 @@ def read(faults: Faults, place: str, value: Any, kind: type[AnyPart]) -> AnyPart
 
 def of_keys(faults: Faults, place: str, keys: Mapping[str, Any], kind: type[AnyPart], /, **others: Any) -> AnyPart:
     """Return the part of keys that it knows; ``others`` are fields that are no keys."""
+    return kind(**fields_of_keys(faults, place, keys, kind), **others)
+
+
+def fields_of_keys(faults: Faults, place: str, keys: Mapping[str, Any], kind: type[PolicyPart]) -> dict[str, Any]:
+    """Return the fields of keys that a part knows, with the parts in them read; what null leaves out is left out."""
+    found = {}
     for name, value in keys.items():
         each, parameter = _keys(kind)[name]
-        if value is None and isinstance(parameter.check, ValueCheck) and parameter.check.or_nothing:
+        known = parameter.check
+        if isinstance(known, ValueCheck) and known.or_nothing and value is None:
             continue
-        inner = parameter.check.part if isinstance(parameter.check, ValueCheck) else None
-        if inner is not None and isinstance(value, Mapping):
-            value = read(faults, f"{place}.{name}", value, inner)
-        others[each.name] = value
-    return kind(**others)
+        if isinstance(known, ValueCheck) and known.part is not None and isinstance(value, Mapping):
+            value = read(faults, f"{place}.{name}", value, known.part)
+        found[each.name] = value
+    return found
 
 
 def check(faults: Faults, place: str, part: PolicyPart, *, beside: Sequence[str] = ()) -> None:
     """Note the faults of each key of a part by itself, but for those of ``beside``."""
     for name, (each, parameter) in _keys(type(part)).items():
-        if name not in beside:
-            faults.value(f"{place}.{name}" if place else name, getattr(part, each.name), parameter)
+        value = getattr(part, each.name)
+        if name not in beside and (value is not None or each.default is not None):
+            faults.value(f"{place}.{name}" if place else name, value, parameter)
 
 
-def written(part: PolicyPart, *, portable: bool = False) -> dict[str, Any]:
-    """Return the keys of a policy file; ``portable`` leaves out folders and what does not change the result."""
+def written(part: PolicyPart, *, portable: bool = False, instead: Mapping[str, Any] = {}) -> dict[str, Any]:
+    """Return the keys of a policy file.
+
+    Args:
+        portable: leave out folders and what does not change the result.
+        instead: what is written of some fields; None is nothing.
+    """
     known = {each.name: (each, name) for name, (each, _) in _keys(type(part)).items()}
     result: dict[str, Any] = {}
-    for field_name in part.order or known:
+    for field_name in dict.fromkeys((*part.order, *known)):
         each, name = known[field_name]
         value, kept = getattr(part, field_name), each.metadata["kept"]
         usual = each.default if each.default_factory is MISSING else each.default_factory()
+        if field_name in instead:
+            value, usual = instead[field_name], None
         if value is None or (kept != ALWAYS and value == usual) or (kept == HERE and portable):
             continue
-        result[name] = Path(value).name if portable and kept == PATH else as_keys(value, portable=portable)
+        result[name] = as_keys(_name(value) if kept == PATH and portable else value, portable=portable)
     return result
 
 
@@ -127,8 +142,13 @@ def as_keys(value: Any, *, portable: bool = False) -> Any:
     if isinstance(value, PolicyPart):
         return written(value, portable=portable)
     if isinstance(value, Mapping):
-        return dict(value)
+        return {name: as_keys(item, portable=portable) for name, item in value.items()}
     return [as_keys(item, portable=portable) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _name(path: Any) -> Any:
+    """Return the name of a file, or those of files, without folders."""
+    return Path(path).name if isinstance(path, str) else [Path(each).name for each in path]
 
 
 def _fields(part: Any) -> tuple[Field[Any], ...]:
@@ -136,15 +156,15 @@ def _fields(part: Any) -> tuple[Field[Any], ...]:
     return fields(part)
 
 
-def _keys(kind: type[PolicyPart]) -> Mapping[str, tuple[Field[Any], Parameter]]:
+def _keys(kind: Any) -> Mapping[str, tuple[Field[Any], Parameter]]:
     """Return the keys of a part by name, each with its field."""
-    if kind not in _KNOWN:
-        stated = {kind.called.get(each.name, each.name): each for each in _fields(kind) if "key" in each.metadata}
-        _KNOWN[kind] = {name: (each, replace(each.metadata["key"], name=name)) for name, each in stated.items()}
-    return _KNOWN[kind]
+    return _keys_of_class(kind)
 
 
-_KNOWN: dict[type[PolicyPart], Mapping[str, tuple[Field[Any], Parameter]]] = {}
+@cache
+def _keys_of_class(kind: Any) -> Mapping[str, tuple[Field[Any], Parameter]]:
+    stated = {kind.called.get(each.name, each.name): each for each in _fields(kind) if "key" in each.metadata}
+    return {name: (each, replace(each.metadata["key"], name=name)) for name, each in stated.items()}
 
 
 def _in_tuples(value: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 from sqlanon.core.hierarchies import specs
 from sqlanon.core.policy.columns import written_travels
 from sqlanon.core.policy.facts import Column, Join, Model, Output, PolicyFacts
-from sqlanon.core.policy.parts import written
+from sqlanon.core.policy.parts import as_keys, written
 from sqlanon.core.policy.paths import PLACES, names_records
 from sqlanon.core.policy.representatives import written_publish
 from sqlanon.core.policy.transformation import written_transformation
@@ -25,40 +25,19 @@ def document(policy: PolicyFacts, *, portable: bool = False) -> dict[str, Any]:
     ``portable`` leaves out folders and what does not change the result.
     """
     policy = as_written(policy, to_read_again=True)
-    result: dict[str, Any] = {"version": policy.version, **_source(policy, portable)}
-    if policy.join:
-        result["join"] = [{"key": dict(join.key), **_source(join, portable)} for join in policy.join]
-    result["columns"] = {c.name: _column(c, portable) for c in policy.columns}
-    if policy.entity is not None:
-        result["entity"] = policy.entity
-    if policy.key is not None:
-        result["key"] = written(policy.key, portable=portable)
-    if policy.accept:
-        result["accept"] = list(policy.accept)
-    if policy.row_security != "refuse":
-        result["row_security"] = policy.row_security
-    result["privacy"] = [_model(m, portable) for m in policy.privacy]
-    for key in ("undeclared", "uncovered", "nulls", "suppressed", "if_exists"):
-        result[key] = getattr(policy, key)
-    if policy.suppression_count is None:
-        result["suppression_limit"] = str(policy.suppression_limit.normalize())
-    else:
-        result["suppression_count"] = policy.suppression_count
-    result["quality"] = written(policy.quality, portable=portable)
-    result["search"] = written(policy.search, portable=portable)
-    if policy.transformation is not None:
-        result["transformation"] = written_transformation(policy.transformation, portable=portable)
-    if policy.publish:
-        result["publish"] = written_publish(policy.publish)
-    if policy.ledger is not None:
-        result["ledger"] = written(policy.ledger, portable=portable)
-    if policy.output is not None:
-        result["output"] = _output(policy.output, portable)
-    for name in ("report", "certificate"):
-        if (path := getattr(policy, name)) is not None and not portable:
-            result[name] = path
-    if not portable and (engine := written(policy.engine)):
-        result["engine"] = engine
+    count, limit, changed = policy.suppression_count, policy.suppression_limit, policy.transformation
+    special = {
+        "join": [_join(join, portable) for join in policy.join] or None,
+        "columns": {column.name: _column(column, portable) for column in policy.columns},
+        "privacy": [_model(model, portable) for model in policy.privacy],
+        "suppression_limit": str(limit.normalize()) if count is None else None,
+        "transformation": None if changed is None else written_transformation(changed, portable=portable),
+        "publish": written_publish(policy.publish) or None,
+        "output": None if policy.output is None else _output(policy.output, portable),
+    }
+    keys = written(policy, portable=portable, instead=special)
+    source = {name: keys.pop(name) for name in ("version", "source", "files", "table", "csv") if name in keys}
+    result = {**source, **as_keys(policy.formats), **keys}
     return result if portable else map_places(result, lambda path, text: _as_text(policy, path, text))
 
 
@@ -126,18 +105,8 @@ def _output(output: Output, portable: bool) -> dict[str, Any]:
     return {output.kind: Path(output.target).name if portable else output.target, **written(output, portable=portable)}
 
 
-def _source(read: PolicyFacts | Join, portable: bool) -> dict[str, Any]:
-    """Return the keys that name a relation, and the options of its file."""
-    result: dict[str, Any] = {}
-    if read.source is not None:
-        result["source"] = Path(read.source).name if portable else read.source
-    if isinstance(read, PolicyFacts) and read.files:
-        result["files"] = [Path(pattern).name if portable else pattern for pattern in read.files]
-    if read.table is not None:
-        result["table"] = read.table
-    if read.csv:
-        result["csv"] = {name: dict(value) if isinstance(value, Mapping) else value for name, value in read.csv.items()}
-    return result | {name: dict(options) for name, options in read.formats.items()}
+def _join(join: Join, portable: bool) -> dict[str, Any]:
+    return {**written(join, portable=portable, instead={"key": dict(join.key)}), **as_keys(join.formats)}
 
 
 def _model(model: Model, portable: bool) -> dict[str, Any]:
@@ -150,18 +119,16 @@ def _model(model: Model, portable: bool) -> dict[str, Any]:
 
 
 def _column(column: Column, portable: bool) -> dict[str, Any]:
-    result = written(column)
-    if column.role != "shift":
-        del result["keep_weekday"]
-    if column.travels is not None:
-        result["with"] = written_travels(column.travels)
-    if column.models:
-        result["models"] = [_model(m, portable) for m in column.models]
-    if column.hierarchy is not None:
-        result["hierarchy"] = _hierarchy(column.hierarchy, portable)
-        if column.information_loss is not None:
-            result["hierarchy"]["information_loss"] = list(column.information_loss)
-    return result
+    hierarchy = None if column.hierarchy is None else _hierarchy(column.hierarchy, portable)
+    if hierarchy is not None and column.information_loss is not None:
+        hierarchy["information_loss"] = list(column.information_loss)
+    special = {
+        "keep_weekday": column.keep_weekday if column.role == "shift" else None,
+        "travels": None if column.travels is None else written_travels(column.travels),
+        "models": [_model(model, portable) for model in column.models] or None,
+        "hierarchy": hierarchy,
+    }
+    return written(column, portable=portable, instead=special)
 
 
 def _hierarchy(spec: specs.HierarchySpec, portable: bool) -> dict[str, Any]:
