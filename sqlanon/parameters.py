@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -57,6 +58,8 @@ class ValueCheck:
         words: of a choice: each word, and what it means.
         keys: of a mapping: its keys.
         or_nothing: null stands for a key that is left out.
+        fault: what is wrong with a value that does not pass, where the kind does not say so.
+        part: of a mapping: the class whose fields the keys are.
     """
 
     judge: Check
@@ -66,6 +69,8 @@ class ValueCheck:
     words: Mapping[str, str] = field(default_factory=dict)
     keys: tuple[Parameter, ...] = ()
     or_nothing: bool = False
+    fault: str = ""
+    part: Any = None
 
     def __call__(self, value: Any) -> str | None:
         return self.judge(value)
@@ -106,9 +111,9 @@ def anything(value: Any) -> None:
     """Return None: what a value must be is checked elsewhere."""
 
 
-def shaped(schema: Mapping[str, Any], label: str, check: Check = anything) -> ValueCheck:
-    """Return a check of one place of a policy, with the JSON Schema of what passes."""
-    return ValueCheck(check, schema, label)
+def shaped(schema: Mapping[str, Any], label: str, check: Check = anything, *, fault: str = "") -> ValueCheck:
+    """Return a check of one place of a policy, with the JSON Schema of what passes; ``fault`` is said of others."""
+    return ValueCheck(check, schema, label, fault=fault)
 
 
 def parts(kind: str, label: str, keys: Sequence[Parameter] = (), *, or_text: bool = False) -> ValueCheck:
@@ -136,6 +141,24 @@ def whole(least: int) -> ValueCheck:
         return None if good else f"give a whole number of at least {least}."
 
     return ValueCheck(check, {"type": "integer", "minimum": least}, f"whole number of at least {least}", "whole")
+
+
+def names(label: str, fault: str, hint: str, *, or_name: bool = False) -> ValueCheck:
+    """Return a check for a list of names, kept as a tuple; ``or_name``: one name may stand for it."""
+    schema = {"anyOf": [{"type": "string"}, NAMES]} if or_name else NAMES
+    kind = "names_or_name" if or_name else "names"
+    return ValueCheck(
+        lambda given: None if isinstance(given, tuple) else hint, schema, label, kind, or_nothing=True, fault=fault
+    )
+
+
+def matching(pattern: str, label: str, fault: str, hint: str) -> ValueCheck:
+    """Return a check for a text that a regular expression describes."""
+
+    def check(value: Any) -> str | None:
+        return None if isinstance(value, str) and re.fullmatch(pattern, value) else hint
+
+    return ValueCheck(check, {"type": "string", "pattern": f"^{pattern}$"}, label, fault=fault)
 
 
 def is_number(value: Any) -> bool:

@@ -108,6 +108,11 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(20_000, 50, 100)
 
 
+def pytest_unconfigure() -> None:
+    """Let what was kept from collection go, or libraries report it as leaked when the process ends."""
+    gc.unfreeze()
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark every test by what it needs, before pytest selects by marks."""

@@ -26,9 +26,9 @@ from sqlanon.core.models import least_count
 from sqlanon.core.models.base import PrivacyModel
 from sqlanon.core.models.k_anonymity import KAnonymity
 from sqlanon.core.policy import Model
-from sqlanon.core.policy.checks import check_model
 from sqlanon.core.policy.extensions import NOTHING
 from sqlanon.core.policy.faults import Faults
+from sqlanon.core.policy.models import check_model
 from sqlanon.core.publish.papers import Belonging, check_papers
 from sqlanon.core.publish.workplace import COMPLETED, settle_left_behind
 from sqlanon.core.source.files import Reading

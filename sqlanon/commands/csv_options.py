@@ -9,8 +9,7 @@ from typing import Any
 
 from sqlanon.commands.guarded import concealing
 from sqlanon.core.policy.documents import parse_document
-from sqlanon.core.policy.keys.csv import CSV_OPTIONS
-from sqlanon.core.policy.sources import csv_options
+from sqlanon.core.policy.sources import CSV_OPTIONS, csv_options
 from sqlanon.errors import InputError
 from sqlanon.parameters import ValueCheck, find, names_of
 

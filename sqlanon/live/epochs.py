@@ -16,7 +16,7 @@ from sqlanon.core.audit.epochs import audit_changes, audit_state
 from sqlanon.core.engines.base import Engine, Place
 from sqlanon.core.models.k_anonymity import KAnonymity
 from sqlanon.core.policy import Output
-from sqlanon.core.policy.epochs import seconds_of
+from sqlanon.core.policy.output import seconds_of
 from sqlanon.core.publish.targets import FACT_COLUMNS, FROZEN, LEFT, SHOWN, frozen_tables
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.binding import bind

@@ -22,7 +22,7 @@ from sqlanon.core.interrupts import no_return
 from sqlanon.core.lattice.catalog import Catalog
 from sqlanon.core.models.base import is_of_release
 from sqlanon.core.policy import Output, Policy
-from sqlanon.core.policy.keyed import KEYED_ROLES
+from sqlanon.core.policy.columns import KEYED_ROLES
 from sqlanon.core.publish.targets import FACT_COLUMNS, FROZEN, LEFT, LOOKUP, SHOWN, frozen_tables, place, tables_beneath
 from sqlanon.core.source.opening import Source
 from sqlanon.core.sqltrees import names

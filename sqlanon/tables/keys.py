@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sqlanon.core.policy.keys.columns import COLUMN_KEYS as ALL_COLUMN_KEYS
-from sqlanon.core.policy.keys.output import MODE_KEY
-from sqlanon.core.policy.keys.policy import TOP_KEYS
+from sqlanon.core.policy.columns import Column
+from sqlanon.core.policy.facts import TOP_KEYS
+from sqlanon.core.policy.output import Output
+from sqlanon.core.policy.parts import keys_of
 from sqlanon.parameters import TEXT, Parameter, choice, find, option, or_nothing, parts, shaped, text
 
 SHARED = (
@@ -27,8 +28,8 @@ def _some(parameters: Sequence[Parameter], names: Sequence[str]) -> tuple[Parame
 
 
 COLUMN_KEYS = (
-    replace(ALL_COLUMN_KEYS[0], check=choice(*COLUMN_ROLES)),
-    *_some(ALL_COLUMN_KEYS, ("hierarchy", "min_level", "max_level", "weight", "uncovered")),
+    replace(keys_of(Column)[0], check=choice(*COLUMN_ROLES)),
+    *_some(keys_of(Column), ("hierarchy", "min_level", "max_level", "weight", "uncovered")),
 )
 TABLE_KEYS = (
     *(
@@ -76,7 +77,7 @@ OUTPUT_KEYS = (
         example="output: {folder: release, format: csv}",
         default="parquet",
     ),
-    MODE_KEY,
+    find(keys_of(Output), "mode"),
 )
 KEYS = (
     *_some(TOP_KEYS, SHARED),

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from sqlanon.core.policy import Output, Policy
+from sqlanon.core.policy.columns import Column
 from sqlanon.core.policy.documents import read_document, shape_fault
 from sqlanon.core.policy.extensions import NOTHING, Extensions
-from sqlanon.core.policy.facts import ROLES
+from sqlanon.core.policy.facts import ROLES, TOP_KEYS
 from sqlanon.core.policy.faults import Faults
-from sqlanon.core.policy.key import Key, check_key, parse_key
-from sqlanon.core.policy.keys.columns import COLUMN_KEYS as ALL_COLUMN_KEYS
-from sqlanon.core.policy.keys.policy import TOP_KEYS
+from sqlanon.core.policy.key import Key, check_key
+from sqlanon.core.policy.parts import keys_of, read
 from sqlanon.core.policy.plain import plain
 from sqlanon.core.policy.variables import WrittenPlace, expand
 from sqlanon.core.policy.written_places import brief, conceal
@@ -267,10 +267,10 @@ class _Reader:
     def _key(self, value: Any) -> Key | None:
         """Return where the secret of the pseudonyms stands, its file relative to the policy."""
         faults, before = self._faults, len(self._faults.items)
-        key = parse_key(faults, value)
+        key = None if value is None else read(faults, "key", value, Key)
         if key is None or len(faults.items) > before:
             return None
-        check_key(faults, key)
+        check_key(faults, "key", key)
         if len(faults.items) > before or key.file is None:
             return key
         return replace(key, file=str((self._base / key.file).absolute()))
@@ -453,7 +453,7 @@ class _Reader:
                 f"choose one of {', '.join(COLUMN_ROLES)}; keys become pseudonyms by themselves.",
             )
         for name in value:
-            if name in names_of(ALL_COLUMN_KEYS) and name not in names_of(COLUMN_KEYS):
+            if name in names_of(keys_of(Column)) and name not in names_of(COLUMN_KEYS):
                 message = "Columns of several tables cannot have this key."
                 faults.add(f"{key}.{name}", message, "leave it out.")
 

@@ -25,7 +25,7 @@ import yaml
 import sqlanon
 from sqlanon import extending, testing
 from sqlanon.core.policy import extensions
-from sqlanon.core.policy.keys.policy import TOP_KEYS
+from sqlanon.core.policy.facts import TOP_KEYS
 from sqlanon.core.search.base import Claim
 from sqlanon.core.sqltrees.trees import table
 from sqlanon.extending import AttributeMeasure, Extensions, Parameter, Request, whole

@@ -23,8 +23,9 @@ import sqlanon
 from sqlanon.core.audit.linked import AuditedTable, audit_links
 from sqlanon.core.disk.digests import digest_of
 from sqlanon.core.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.policy.columns import Column
 from sqlanon.core.policy.facts import ROLES
-from sqlanon.core.policy.keys.columns import COLUMN_KEYS as ALL_COLUMN_KEYS
+from sqlanon.core.policy.parts import keys_of
 from sqlanon.core.publish.papers import check_papers
 from sqlanon.core.publish.workplace import settle_left_behind
 from sqlanon.core.sqltrees.trees import table
@@ -463,7 +464,7 @@ def test_what_a_column_of_one_table_may_be_is_known_here() -> None:
         changed["tables"]["visits"]["columns"]["year"] = {"role": role}
         with pytest.raises(PolicyError):
             sqlanon.TablesPolicy.from_dict(changed)
-    for key in set(names_of(ALL_COLUMN_KEYS)) - set(names_of(COLUMN_KEYS)):
+    for key in set(names_of(keys_of(Column))) - set(names_of(COLUMN_KEYS)):
         changed = json.loads(json.dumps(document()))
         changed["tables"]["visits"]["columns"]["year"][key] = None
         with pytest.raises(PolicyError):

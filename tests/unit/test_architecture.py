@@ -52,15 +52,15 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 44_100, "assess": 11_600, "interop": 7_000, "commands": 6_500, "report": 6_400, "recoding": 5_200,
-    "live": 2_800, "ledger": 2_700, "tables": 2_300,
+    "core": 43_800, "assess": 11_300, "interop": 7_000, "commands": 6_450, "report": 6_300, "recoding": 5_200,
+    "live": 2_800, "ledger": 2_600, "tables": 2_300,
 }  # fmt: skip
 """The most lines of Python of each folder. A feature is paid for by what it takes away."""
 MODULES_OF_A_FILE, ROOMS_OF_A_FILE, NAMES_OF_A_CLASS = 20, 12, 25
 """Budgets: how many modules and rooms of the package a file imports, and how many public names a class has."""
 MANY_MODULES = {
     "": 30, "core.plan.full_domain": 33, "core.plan.planned": 32, "core.source.encoding": 25, "commands.run": 22,
-    "core.verification": 24, "core.policy.checks": 21, "assess.profiling.profile": 21,
+    "core.verification": 24, "assess.profiling.profile": 21,
 }  # fmt: skip
 MANY_ROOMS = {
     "": 23, "commands.run": 21, "commands.usage": 19, "report.summary": 18, "core.plan.planned": 17,

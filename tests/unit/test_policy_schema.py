@@ -20,12 +20,11 @@ from policy_documents import documents
 
 import sqlanon
 from sqlanon.commands.demo_world import POLICY
-from sqlanon.commands.reference.about import OWNERS
 from sqlanon.commands.reference.entries import GROUPS, entries
 from sqlanon.commands.reference.schema import policy_schema
 from sqlanon.core.hierarchies import specs
+from sqlanon.core.policy.facts import TOP_KEYS
 from sqlanon.core.policy.hierarchies import WITH_ONE_VALUE, WITH_OPTIONS
-from sqlanon.core.policy.keys.policy import TOP_KEYS
 from sqlanon.core.policy.schema_line import SCHEMA_URL
 from sqlanon.core.policy.transformation import KEYS as TRANSFORMATIONS
 from sqlanon.parameters import Parameter, ValueCheck
@@ -93,18 +92,6 @@ def test_every_key_that_the_checks_know_is_in_the_reference() -> None:
         assert inner | {f"columns.hierarchy.{name}"} <= known
     assert {f"columns.hierarchy.{name}" for name in WITH_ONE_VALUE} <= known
     assert {f"transformation.{name}.{key.name}" for name, keys in TRANSFORMATIONS.items() for key in keys} <= known
-
-
-@pytest.mark.parametrize("path", [path for path in OWNERS if path], ids=".".join)
-def test_the_fields_of_a_part_are_its_keys(path: tuple[str, ...]) -> None:
-    """What is read is handed to a class by name, so that no key is missing there."""
-    import inspect
-
-    owner = OWNERS[path]
-    assert owner is not None
-    beside = {"name", "information_loss", "travels"} if path == ("columns",) else set()
-    keys = {entry.path[-1] for entry in entries() if entry.path[:-1] == path and not entry.chosen} - {"with"}
-    assert keys == set(inspect.signature(owner).parameters) - beside
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from sqlanon.core.engines.base import Engine
 from sqlanon.core.engines.duckdb.files import partitions_relation
 from sqlanon.core.engines.journal import Watcher
 from sqlanon.core.policy import Policy
-from sqlanon.core.policy.keyed import KEYED_ROLES
+from sqlanon.core.policy.columns import KEYED_ROLES
 from sqlanon.core.policy.paths import is_folder
 from sqlanon.core.policy.suppression import encoded_policy
 from sqlanon.core.publish.papers import CERTIFICATE, MANIFEST

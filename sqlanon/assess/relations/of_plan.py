@@ -6,7 +6,7 @@ from sqlanon.assess.relations.null_bias import NullBias, null_bias
 from sqlanon.assess.relations.nulls import NullAudit, audit_nulls
 from sqlanon.core.plan.keyed import without_keyed
 from sqlanon.core.plan.planned import Planned
-from sqlanon.core.policy.keyed import KEYED_ROLES
+from sqlanon.core.policy.columns import KEYED_ROLES
 from sqlanon.core.source.columns import is_scalar
 
 COMPARED_CLASSES = 20_000

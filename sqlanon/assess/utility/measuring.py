@@ -14,7 +14,7 @@ from sqlanon.assess.utility.released import ReleasedTypes
 from sqlanon.core.models import for_source, least_count
 from sqlanon.core.models.base import judges_persons
 from sqlanon.core.plan.planned import Planned
-from sqlanon.core.policy.keyed import KEYED_ROLES
+from sqlanon.core.policy.columns import KEYED_ROLES
 from sqlanon.core.source.columns import is_scalar
 from sqlanon.core.sqltrees import names
 from sqlanon.errors import InputError, UnsupportedError, listing

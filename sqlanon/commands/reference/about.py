@@ -11,24 +11,11 @@ from typing import Any
 
 from sqlanon.core.hierarchies import specs
 from sqlanon.core.policy.extensions import Extensions, found
-from sqlanon.core.policy.facts import Column, EngineOptions, PolicyFacts, Quality, SearchOptions
 from sqlanon.core.policy.hierarchies import WITH_ONE_VALUE, WITH_OPTIONS
-from sqlanon.core.policy.ledger import LedgerSpec
-from sqlanon.core.policy.transformation import LocalRecoding, Patterns
 from sqlanon.parameters import Parameter
 
 Owner = Callable[..., Any] | None
 """The class that the keys of a mapping are handed to."""
-OWNERS: Mapping[tuple[str, ...], Owner] = {
-    (): PolicyFacts,
-    ("columns",): Column,
-    ("quality",): Quality,
-    ("search",): SearchOptions,
-    ("engine",): EngineOptions,
-    ("ledger",): LedgerSpec,
-    ("transformation", "patterns"): Patterns,
-    ("transformation", "local_recoding"): LocalRecoding,
-}
 HIERARCHIES: Mapping[str, Any] = {
     each.kind: each for each in (specs.FileHierarchy, *WITH_ONE_VALUE.values(), *WITH_OPTIONS.values())
 }

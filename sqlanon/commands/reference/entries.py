@@ -8,7 +8,6 @@ from typing import Any
 
 from sqlanon.commands.reference.about import (
     HIERARCHIES,
-    OWNERS,
     Owner,
     default_of,
     models_of,
@@ -17,10 +16,10 @@ from sqlanon.commands.reference.about import (
 )
 from sqlanon.core.hierarchies import specs
 from sqlanon.core.policy.extensions import NOTHING, Extensions, found
+from sqlanon.core.policy.facts import TOP_KEYS, PolicyFacts
 from sqlanon.core.policy.hierarchies import WITH_ONE_VALUE, WITH_OPTIONS
-from sqlanon.core.policy.keys.policy import TOP_KEYS
 from sqlanon.core.policy.transformation import KEYS as TRANSFORMATIONS
-from sqlanon.core.policy.transformation import TYPE
+from sqlanon.core.policy.transformation import KINDS, TYPE
 from sqlanon.parameters import Parameter, ValueCheck, find
 from sqlanon.tables.keys import KEYS as TABLES_KEYS
 from sqlanon.tables.keys import OUTPUT_KEYS, TABLE_KEYS
@@ -94,7 +93,7 @@ def entries(extensions: Extensions = NOTHING) -> tuple[KeyEntry, ...]:
             elif name == "tables":
                 result += _of_tables()
             else:
-                result += _of_key(find(TOP_KEYS, name), (), "policy.md", extensions)
+                result += _of_key(find(TOP_KEYS, name), (), "policy.md", extensions, PolicyFacts)
     for name, extension in formats.items():
         result += _format(name, extension)
     return tuple(result)
@@ -109,14 +108,13 @@ def _of_key(
     parameter: Parameter, path: tuple[str, ...], page: str, extensions: Extensions, owner: Owner = None
 ) -> Iterator[KeyEntry]:
     """Yield the entry of a key, and those of the keys below it."""
-    owner = owner or OWNERS.get(path)
     entry = _entry(parameter, path, page, owner, extensions)
     yield entry
     check = parameter.check
     if not isinstance(check, ValueCheck):
         return
     for inner in check.keys if entry.path not in SAME else ():
-        yield from _of_key(inner, entry.path, entry.page, extensions)
+        yield from _of_key(inner, entry.path, entry.page, extensions, check.part)
     if check.kind in ("models", "column_models"):
         yield from _models(entry.path, entry.page, extensions, watching=check.kind == "column_models")
     elif check.kind == "hierarchy":
@@ -129,7 +127,7 @@ def _of_key(
                 (*entry.path, name), _sentence(about), "mapping", example=example, page=entry.page, chosen=True
             )
             for inner in TRANSFORMATIONS[name]:
-                yield from _of_key(inner, (*entry.path, name), entry.page, extensions)
+                yield from _of_key(inner, (*entry.path, name), entry.page, extensions, KINDS[name])
 
 
 def _entry(parameter: Parameter, path: tuple[str, ...], page: str, owner: Owner, extensions: Extensions) -> KeyEntry:

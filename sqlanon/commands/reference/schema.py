@@ -11,7 +11,6 @@ from typing import Any
 
 from sqlanon.commands.reference.about import (
     HIERARCHIES,
-    OWNERS,
     Owner,
     default_of,
     models_of,
@@ -19,13 +18,13 @@ from sqlanon.commands.reference.about import (
     sentence_of,
 )
 from sqlanon.core.hierarchies import specs
+from sqlanon.core.policy.columns import LARGEST
 from sqlanon.core.policy.extensions import NOTHING, Extensions, found
+from sqlanon.core.policy.facts import TOP_KEYS, PolicyFacts
 from sqlanon.core.policy.hierarchies import WITH_ONE_VALUE, WITH_OPTIONS
-from sqlanon.core.policy.keys.columns import LARGEST
-from sqlanon.core.policy.keys.policy import TOP_KEYS
 from sqlanon.core.policy.schema_line import SCHEMA_URL
 from sqlanon.core.policy.transformation import KEYS as TRANSFORMATIONS
-from sqlanon.core.policy.transformation import TYPE
+from sqlanon.core.policy.transformation import KINDS, TYPE
 from sqlanon.parameters import TEXT, Parameter, ValueCheck, words_of
 from sqlanon.tables.keys import KEYS as TABLES_KEYS
 
@@ -52,10 +51,10 @@ class _SchemaWriter:
 
     def document(self) -> Schema:
         """Return the whole schema."""
-        policy = self._mapping(TOP_KEYS, (), formats=True)
+        policy = self._mapping(TOP_KEYS, (), formats=True, owner=PolicyFacts)
         policy["not"] = {"required": ["suppression_limit", "suppression_count"]}
         self._definitions["policy"] = policy
-        self._definitions["policy_of_several_tables"] = self._mapping(TABLES_KEYS, ())
+        self._definitions["policy_of_several_tables"] = self._mapping(TABLES_KEYS, (), owner=PolicyFacts)
         return {
             "$schema": DIALECT,
             "$id": SCHEMA_URL,
@@ -68,9 +67,11 @@ class _SchemaWriter:
             "$defs": dict(sorted(self._definitions.items())),
         }
 
-    def _mapping(self, keys: Sequence[Parameter], path: tuple[str, ...], *, formats: bool = False) -> Schema:
+    def _mapping(
+        self, keys: Sequence[Parameter], path: tuple[str, ...], *, formats: bool = False, owner: Owner = None
+    ) -> Schema:
         """Return the schema of a mapping with these keys; ``formats``: and with the options of further file formats."""
-        return self._object(keys, OWNERS.get(path), path, self._formats() if formats else {})
+        return self._object(keys, owner, path, self._formats() if formats else {})
 
     def _object(
         self, keys: Sequence[Parameter], owner: Owner, path: tuple[str, ...] = (), others: Mapping[str, Schema] = {}
@@ -107,7 +108,7 @@ class _SchemaWriter:
             return self._hierarchy()
         if check.kind == "transformation":
             return self._transformation()
-        inner = self._mapping(check.keys, path, formats=path == ("join",))
+        inner = self._mapping(check.keys, path, formats=path == ("join",), owner=check.part)
         if check.kind == "by_name":
             return {"type": "object", "minProperties": 1, "additionalProperties": inner}
         if check.kind == "list":
@@ -175,7 +176,7 @@ class _SchemaWriter:
     def _transformation(self) -> Schema:
         kinds = []
         for name in words_of([TYPE], "type"):
-            schema = self._mapping(TRANSFORMATIONS[name], ("transformation", name))
+            schema = self._mapping(TRANSFORMATIONS[name], ("transformation", name), owner=KINDS[name])
             schema["properties"] = {"type": {"const": name}} | schema["properties"]
             kinds.append(self._defined(f"transformation_{name}", {**schema, "required": ["type"]}))
         return {"oneOf": kinds}

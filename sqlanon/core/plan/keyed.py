@@ -14,7 +14,8 @@ from sqlanon.core.compiler.keyed import PSEUDONYM, SHIFT, KeyedColumns
 from sqlanon.core.engines.replay import temporary_table
 from sqlanon.core.evaluate.session import Session
 from sqlanon.core.policy import Policy
-from sqlanon.core.policy.keyed import KEYED_ROLES, WEEK, shift_of
+from sqlanon.core.policy.columns import KEYED_ROLES
+from sqlanon.core.policy.keyed import WEEK, shift_of
 from sqlanon.core.source.release_key import ReleaseKey
 from sqlanon.core.sqltrees import names
 from sqlanon.errors import EngineError, UnsupportedError

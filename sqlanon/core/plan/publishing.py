@@ -16,8 +16,7 @@ from sqlanon.core.plan.planned import Planned, versions
 from sqlanon.core.plan.release import Release
 from sqlanon.core.policy import Output
 from sqlanon.core.policy.faults import Faults
-from sqlanon.core.policy.partitions import check_partitions_fit
-from sqlanon.core.policy.sources import check_output
+from sqlanon.core.policy.output import check_output, check_partitions_fit
 from sqlanon.core.publish.manifest import manifest
 from sqlanon.core.publish.outputs import other_output
 from sqlanon.core.publish.papers import Papers

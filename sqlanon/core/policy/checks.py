@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from decimal import Decimal
+from types import UnionType
 from typing import Any
 
 from sqlanon.core.models.base import closes_upward
-from sqlanon.core.policy.epochs import check_epoch_fits
-from sqlanon.core.policy.extensions import Extensions, found
+from sqlanon.core.policy.columns import check_column, check_travelling
+from sqlanon.core.policy.extensions import found
 from sqlanon.core.policy.facts import (
-    ROLES,
     Column,
     EngineOptions,
     Join,
@@ -22,22 +22,17 @@ from sqlanon.core.policy.facts import (
     SearchOptions,
 )
 from sqlanon.core.policy.faults import Faults
-from sqlanon.core.policy.hierarchies import check_hierarchy
 from sqlanon.core.policy.key import Key, check_key
-from sqlanon.core.policy.keyed import KEYED_ROLES, check_keyed
-from sqlanon.core.policy.keys.columns import COLUMN_KEYS, LARGEST
-from sqlanon.core.policy.keys.policy import CHOICES, TOP_KEYS
-from sqlanon.core.policy.keys.search import ENGINE_KEYS, QUALITY_KEYS, SEARCH_KEYS
+from sqlanon.core.policy.keyed import check_keyed
 from sqlanon.core.policy.ledger import LedgerSpec, check_ledger
-from sqlanon.core.policy.partitions import check_partitions_fit
+from sqlanon.core.policy.models import check_model
+from sqlanon.core.policy.output import check_epoch_fits, check_output, check_partitions_fit
+from sqlanon.core.policy.parts import check as check_keys
 from sqlanon.core.policy.persons import check_persons
-from sqlanon.core.policy.plain import is_unicode
 from sqlanon.core.policy.representatives import Publish, check_publish
-from sqlanon.core.policy.sources import check_output, check_report, check_sources
+from sqlanon.core.policy.search import check_engine, check_search, find_named
+from sqlanon.core.policy.sources import check_report, check_sources
 from sqlanon.core.policy.transformation import CELL_AGGREGATES, CELL_MEASURES, Patterns, check_transformation
-from sqlanon.core.policy.travelling import check_travelling
-from sqlanon.errors import InputError, SqlanonError
-from sqlanon.parameters import suggest
 
 LISTED = {
     "columns": (Column, 'sqlanon.Column.keep("stay")'),
@@ -48,7 +43,7 @@ LISTED = {
 """Fields that hold tuples of parts, with an example of a part."""
 RELATED = {"privacy", "accept", "entity", "key", "publish", "ledger", "transformation"}
 """Keys whose faults may follow from a column that is left out."""
-SINGLE = {
+SINGLE: Mapping[str, tuple[Any, str]] = {
     "key": (Key | None, 'sqlanon.Key(file="secret.key")'),
     "ledger": (LedgerSpec | None, 'sqlanon.LedgerSpec("anon_ledger.duckdb")'),
     "quality": (Quality, 'sqlanon.Quality("loss")'),
@@ -74,20 +69,19 @@ def check(policy: PolicyFacts) -> None:
 
 def _check_parts(faults: Faults, policy: PolicyFacts) -> None:
     """Note the faults of a policy whose parts are objects of their classes."""
-    for key in CHOICES:
-        faults.value(key, getattr(policy, key), TOP_KEYS)
+    check_keys(faults, "", policy, beside=("accept",))
     check_sources(faults, policy)
     _check_columns(faults, policy)
     _check_entity(faults, policy.entity, policy.columns)
     if policy.key is not None:
-        check_key(faults, policy.key)
+        check_key(faults, "key", policy.key)
     check_keyed(faults, policy)
     _check_accepted(faults, policy)
     _check_privacy(faults, policy)
     check_release_models(faults, policy)
     check_persons(faults, policy)
-    _check_search(faults, policy)
-    _check_engine(faults, policy.engine)
+    check_search(faults, policy.quality, policy.search, policy.extensions)
+    check_engine(faults, policy.engine)
     check_transformation(faults, policy.transformation, [c.name for c in policy.quasi_identifiers])
     if policy.transformation is not None:
         _check_fit(faults, policy)
@@ -98,10 +92,7 @@ def _check_parts(faults: Faults, policy: PolicyFacts) -> None:
         check_output(faults, policy.output, policy.extensions)
         check_epoch_fits(faults, policy)
         check_partitions_fit(faults, policy, policy.output)
-    if policy.report is not None:
-        check_report(faults, policy.report)
-    if policy.certificate is not None:
-        faults.value("certificate", policy.certificate, TOP_KEYS)
+    check_report(faults, policy.report)
 
 
 def _check_kinds(faults: Faults, policy: PolicyFacts) -> None:
@@ -135,7 +126,7 @@ def _of_their_kinds(policy: PolicyFacts) -> PolicyFacts:
     values["columns"] = tuple(c if _are_models(c.models) else replace(c, models=()) for c in named)
     for key, (known, _) in SINGLE.items():
         if not isinstance(values[key], known):
-            values[key] = PolicyFacts.__dataclass_fields__[key].default
+            values[key] = None if isinstance(known, UnionType) else known()
     return PolicyFacts(**values)
 
 
@@ -145,8 +136,6 @@ def _are_models(models: object) -> bool:
 
 def _check_entity(faults: Faults, entity: object, columns: Sequence[Column]) -> None:
     """Note a fault if the column that identifies the entity of a record would be published."""
-    if entity is None or not faults.text("entity", entity):
-        return
     for column in columns:
         if column.name == entity and column.role not in ("drop", "pseudonym"):
             message = f"The column {column.name!r} identifies the entity of a record, and has the role {column.role}."
@@ -175,7 +164,7 @@ def _check_columns(faults: Faults, policy: PolicyFacts) -> None:
         twin = seen.setdefault(column.name.casefold(), column.name)
         if twin != column.name or sum(c.name == column.name for c in columns) > 1:
             faults.add(f"columns.{column.name}", "Another column has this name, in whatever case.", "rename one.")
-        _check_column(faults, column, policy.extensions, patterns=isinstance(policy.transformation, Patterns))
+        check_column(faults, column, policy.extensions, patterns=isinstance(policy.transformation, Patterns))
     if columns and all(c.role == "drop" for c in columns):
         faults.add("columns", "Every column is dropped.", "keep a column, or declare a quasi_identifier.")
 
@@ -189,7 +178,6 @@ def _check_privacy(faults: Faults, policy: PolicyFacts) -> None:
     if any(subset != subsets[0] for subset in subsets):
         faults.add("privacy", "The models name different subsets.", "name one subset.")
     _check_populations(faults, policy, subsets)
-    faults.value("suppression_count", policy.suppression_count, TOP_KEYS)
     limit = policy.suppression_limit
     if not isinstance(limit, Decimal) or not limit.is_finite() or not 0 <= limit <= 1:
         faults.add("suppression_limit", "This is not a share.", "give a number between 0 (none) and 1 (all).")
@@ -211,27 +199,6 @@ def _check_populations(faults: Faults, policy: PolicyFacts, subsets: Sequence[An
             faults.add(key, message, "write population: {file: …} or {table: …}, or the number of its records.")
     if any(where != tables[0] for where in tables):
         faults.add("privacy", "The models name different populations.", "name one population.")
-
-
-def _check_search(faults: Faults, policy: PolicyFacts) -> None:
-    quality, search, extensions = policy.quality, policy.search, policy.extensions
-    faults.choice("quality.measure", quality.measure, extensions.names("measures"))
-    _find(faults, "quality.measure", extensions.measure, quality.measure)
-    faults.value("quality.aggregate", quality.aggregate, QUALITY_KEYS)
-    faults.choice("search.strategy", search.strategy, ("auto", *extensions.names("strategies")))
-    _find(faults, "search.strategy", extensions.strategy, search.strategy)
-    for name in ("where", "on_interrupt", "time_limit", "max_evaluations", "gap"):
-        faults.value(f"search.{name}", getattr(search, name), SEARCH_KEYS)
-
-
-def _check_engine(faults: Faults, engine: EngineOptions) -> None:
-    for key in ("threads", "memory_limit", "temp_directory", "master", "name"):
-        faults.value(f"engine.{key}", getattr(engine, key), ENGINE_KEYS)
-    for key in ("master", "settings"):
-        if getattr(engine, key) and engine.name != "spark":
-            faults.add(f"engine.{key}", "Only Spark has this key.", "say name: spark, or leave it out.")
-    if not isinstance(engine.settings, Mapping):
-        faults.add("engine.settings", "This is not a mapping.", "write {spark.executor.memory: 4g}.")
 
 
 def _check_fit(faults: Faults, policy: PolicyFacts) -> None:
@@ -279,128 +246,12 @@ def _check_unions(faults: Faults, policy: PolicyFacts, kind: str) -> None:
     for column in policy.columns:
         for number, model in enumerate(column.models):
             key = f"columns.{column.name}.models[{number}]"
-            if not closes_upward(_find(faults, f"{key}.type", policy.extensions.model, model.type)):
+            if not closes_upward(find_named(faults, f"{key}.type", policy.extensions.model, model.type)):
                 message = (
                     f"{kind} may publish two classes by the same texts, and a union of classes that pass {model.type} "
                     "may fail it."
                 )
                 faults.add(key, message, "use another model, such as beta_likeness, or leave out the transformation.")
-
-
-def _check_column(faults: Faults, column: Column, extensions: Extensions, *, patterns: bool) -> None:
-    key = f"columns.{column.name}"
-    if not column.name or "\0" in column.name or not is_unicode(column.name):
-        faults.add("columns", "A column has no name that a table can have.", "name it as in the source.")
-    if column.role not in ROLES:
-        message = "The role is missing." if column.role is None else "This role is not known."
-        faults.add(f"{key}.role", message, suggest(column.role, ROLES))
-    if column.role == "quasi_identifier" and column.hierarchy is None and not patterns:
-        hint = "add one, e.g. hierarchy: {suppress: {}}."
-        faults.add(f"{key}.hierarchy", "A quasi-identifier needs a hierarchy.", hint)
-    if column.role in ("sensitive", "keep", "drop", *KEYED_ROLES):
-        for name in ("min_level", "max_level", "uncovered"):
-            if getattr(column, name) is not None:
-                faults.add(f"{key}.{name}", "This key belongs to quasi-identifiers.", "remove it.")
-    if column.role == "quasi_identifier" and column.models:
-        hint = "write k_anonymity under privacy, or use sensitive."
-        faults.add(f"{key}.models", "A quasi-identifier takes no models.", hint)
-    if column.role in ("keep", "drop", *KEYED_ROLES):
-        for name, given in (("hierarchy", column.hierarchy), ("models", column.models or None)):
-            if given is not None:
-                message = f"A column with the role {column.role} takes none."
-                faults.add(f"{key}.{name}", message, "remove it, or change the role.")
-    if column.role == "sensitive" and not column.models:
-        faults.add(f"{key}.models", "A sensitive column needs a model.", "add one, or use the role keep.")
-    for number, model in enumerate(column.models):
-        check_model(faults, f"{key}.models[{number}]", model, extensions, column=column.name)
-        if model.parameters.get("distance") == "hierarchical" and column.hierarchy is None:
-            hint = "add one, or use distance: equal."
-            faults.add(f"{key}.hierarchy", "A hierarchical distance needs a hierarchy.", hint)
-    low, high = column.min_level, column.max_level
-    fits = True
-    for name, level in (("min_level", low), ("max_level", high)):
-        fits = faults.value(f"{key}.{name}", level, COLUMN_KEYS) and fits
-    if fits and low is not None and high is not None and low > high:
-        faults.add(f"{key}.min_level", f"min_level {low} is above max_level {high}.", "swap or remove one.")
-    faults.value(f"{key}.weight", column.weight, COLUMN_KEYS)
-    if column.information_loss is not None:
-        _check_losses(faults, f"{key}.hierarchy.information_loss", column)
-    faults.value(f"{key}.uncovered", column.uncovered, COLUMN_KEYS)
-    if column.hierarchy is not None:
-        check_hierarchy(faults, f"{key}.hierarchy", column.hierarchy, extensions)
-
-
-def _check_losses(faults: Faults, key: str, column: Column) -> None:
-    """Note a loss that falls with generalization: it would make every bound of a search wrong."""
-    losses = column.information_loss
-    if column.role != "quasi_identifier":
-        faults.add(key, "This key belongs to quasi-identifiers.", "remove it.")
-        return
-    if not isinstance(losses, tuple) or not losses:
-        faults.add(key, "This is not a list of numbers.", "give one number for each level, level 0 first.")
-        return
-    good = [faults.number(f"{key}[{level}]", loss, 0, LARGEST) for level, loss in enumerate(losses)]
-    if all(good):
-        falling = [level for level in range(1, len(losses)) if losses[level] < losses[level - 1]]
-        if falling:
-            faults.add(key, f"The loss falls from level {falling[0] - 1} to {falling[0]}.", "let it rise or stay.")
-
-
-def check_model(
-    faults: Faults,
-    key: str,
-    model: Model,
-    extensions: Extensions,
-    *,
-    column: str | None = None,
-    without: Sequence[str] = (),
-) -> None:
-    """Note the faults of one model.
-
-    Args:
-        column: the column it stands under.
-        without: parameters that it need not name.
-    """
-    known = extensions.names("models")
-    faults.choice(f"{key}.type", model.type, known)
-    if model.type not in known:
-        return
-    kind = _find(faults, f"{key}.type", extensions.model, model.type)
-    if kind is None:
-        return
-    if getattr(kind, "watches", False) != (column is not None):
-        place = "under privacy" if column is not None else "under models of the sensitive column it watches"
-        faults.add(f"{key}.type", f"{model.type} does not belong here.", f"write it {place}.")
-        return
-    before = len(faults.items)
-    parameters = getattr(kind, "parameters", ())
-    given = faults.parameters(key, model.parameters, parameters, owner=model.type, without=without)
-    for name, message, hint in getattr(kind, "faults", lambda _: ())(given):
-        faults.add(f"{key}.{name}", message, hint)
-    if len(faults.items) == before:
-        _check_construction(faults, key, model, extensions, column)
-
-
-def _check_construction(faults: Faults, key: str, model: Model, extensions: Extensions, column: str | None) -> None:
-    """Note a fault unless the model can be constructed; the text of its own errors may quote a value."""
-    try:
-        extensions.privacy_model(model.type, model.parameters, column)
-    except SqlanonError as error:
-        faults.add(f"{key}.type", error.message, error.hint)
-    except Exception as error:  # of a model from outside the package
-        message = f"{model.type} cannot be built from these parameters ({type(error).__name__})."
-        faults.add(key, message, "see the documentation of the model.")
-
-
-def _find(faults: Faults, key: str, find: Callable[[str], Any], name: str) -> Any:
-    """Return what an extension's name stands for; None after noting that it cannot be used, or if there is none."""
-    try:
-        return find(name)
-    except (KeyError, TypeError):  # an unknown choice, which is noted already
-        return None
-    except InputError as error:
-        faults.add(key, error.message, error.hint)
-        return None
 
 
 def check_release_models(faults: Faults, policy: PolicyFacts) -> None:

@@ -2,304 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, replace
 from decimal import ROUND_FLOOR, Decimal
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from sqlanon.core.hierarchies import specs
+from sqlanon.core.hierarchies.spec_values import FRACTION
 from sqlanon.core.models.base import PrivacyModel
+from sqlanon.core.policy.columns import ROLES, UNCOVERED, Column, Travels
 from sqlanon.core.policy.extensions import NOTHING, Extensions
 from sqlanon.core.policy.key import Key
-from sqlanon.core.policy.keys.columns import ROLES
-from sqlanon.core.policy.keys.output import TARGETS
-from sqlanon.core.policy.keys.search import ENGINES, ON_INTERRUPT, WHERE
 from sqlanon.core.policy.ledger import LedgerSpec
+from sqlanon.core.policy.models import Model
+from sqlanon.core.policy.output import OUTPUT_KEYS, TARGETS, Output
+from sqlanon.core.policy.parts import ALWAYS, HERE, PATH, PolicyPart, entry, keys_of, part_of
 from sqlanon.core.policy.paths import FilePatterns, is_url
-from sqlanon.core.policy.plain import set_plain
 from sqlanon.core.policy.representatives import Publish
+from sqlanon.core.policy.search import ENGINES, ON_INTERRUPT, WHERE, EngineOptions, Quality, SearchOptions
+from sqlanon.core.policy.sources import CSV_OPTIONS, JOIN_KEYS, Join
 from sqlanon.core.policy.transformation import Transformation
 from sqlanon.core.policy.variables import WrittenPlace
-from sqlanon.parameters import is_number
+from sqlanon.parameters import NAMES, TEXT, choice, find, names, parts, shaped, text, whole
 
 __all__ = [
     "ENGINES", "ON_INTERRUPT", "ROLES", "TARGETS", "WHERE", "Column", "EngineOptions", "Join", "Model", "Output",
     "PolicyFacts", "Quality", "SearchOptions", "Travels",
 ]  # fmt: skip
-Uncovered = Literal["error", "top", "suppress"]
-
-
-def as_float(value: Any) -> Any:
-    """Return a number as a float, anything else as it is."""
-    return float(value) if is_number(value) else value
-
-
-@dataclass(frozen=True, slots=True)
-class Model:
-    """A privacy model and its parameters, e.g. ``Model("k_anonymity", {"k": 5})``.
-
-    The built-in models have constructors of their own (``KAnonymity(5)``); this one names models of extensions too.
-    """
-
-    type: str
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        set_plain(self)
+_FILES = replace(
+    names(
+        "a pattern, or a list of patterns",
+        "This is no list of patterns.",
+        "write files: visits/*.csv, or a list.",
+        or_name=True,
+    ),
+    schema={"anyOf": [TEXT, NAMES]},
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Travels:
-    """With which quasi-identifier a column travels.
-
-    Attributes:
-        column: its name.
-        level: the highest level of its hierarchy at which the column is published; None: the highest that it follows
-            from.
-    """
-
-    column: str
-    level: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One column of the source: its role and, for a quasi-identifier, its hierarchy and limits.
-
-    Attributes:
-        min_level, max_level: the search uses levels between them only.
-        weight: its importance for the measure; ANON calls it the priority.
-        information_loss: of every level of the hierarchy, level 0 first, for weighted information loss; None is the
-            level's share of the highest.
-        uncovered: what happens to records with values that the hierarchy lacks; None is the policy's own.
-        models: the privacy models of a sensitive column.
-        days, keep_weekday: of shifted dates: by how many days at most, and whether by whole weeks.
-        travels: of a kept column: it is blank where this quasi-identifier is generalized beyond what the column says
-            (``with`` in a policy file).
-    """
-
-    name: str
-    role: str
-    hierarchy: specs.HierarchySpec | None = None
-    min_level: int | None = None
-    max_level: int | None = None
-    weight: float = 1.0
-    information_loss: tuple[float, ...] | None = None
-    uncovered: str | None = None
-    models: tuple[Model, ...] = ()
-    days: int | None = None
-    keep_weekday: bool = False
-    travels: Travels | None = None
-
-    def __post_init__(self) -> None:
-        set_plain(self)
-        object.__setattr__(self, "weight", as_float(self.weight))
-        object.__setattr__(self, "models", tuple(self.models) if isinstance(self.models, list) else self.models)
-        if isinstance(self.information_loss, list | tuple):
-            object.__setattr__(self, "information_loss", tuple(map(as_float, self.information_loss)))
-
-    @classmethod
-    def quasi_identifier(
-        cls,
-        name: str,
-        hierarchy: specs.HierarchySpec | None = None,
-        *,
-        min_level: int | None = None,
-        max_level: int | None = None,
-        weight: float = 1.0,
-        information_loss: Sequence[float] | None = None,
-        uncovered: Uncovered | None = None,
-    ) -> Column:
-        """Return a column that an attacker may know: it is generalized. Only patterns do without a hierarchy."""
-        losses: Any = information_loss
-        return cls(name, "quasi_identifier", hierarchy, min_level, max_level, weight, losses, uncovered)
-
-    @classmethod
-    def sensitive(cls, name: str, *models: Model, hierarchy: specs.HierarchySpec | None = None) -> Column:
-        """Return a column that an attacker must not learn; a hierarchical distance needs its hierarchy."""
-        return cls(name, "sensitive", hierarchy, models=models)
-
-    @classmethod
-    def keep(cls, name: str, *, travels: str | Travels | None = None) -> Column:
-        """Return a column that is published as it is.
-
-        ``travels`` names a quasi-identifier that it travels with: it is blank where that is generalized further than
-        the column follows from it.
-        """
-        return cls(name, "keep", travels=Travels(travels) if isinstance(travels, str) else travels)
-
-    @classmethod
-    def drop(cls, name: str) -> Column:
-        """Return a column that is not published."""
-        return cls(name, "drop")
-
-    @classmethod
-    def pseudonym(cls, name: str) -> Column:
-        """Return the column of the entity, of which a keyed pseudonym is published."""
-        return cls(name, "pseudonym")
-
-    @classmethod
-    def shifted(cls, name: str, days: int, *, keep_weekday: bool = False) -> Column:
-        """Return a column of dates, which are shifted by one number of days a person, at most ``days``."""
-        return cls(name, "shift", days=days, keep_weekday=keep_weekday)
-
-
-@dataclass(frozen=True, slots=True)
-class Quality:
-    """The quality measure and the aggregate that folds the attributes' losses; None is the measure's own default."""
-
-    measure: str = "loss"
-    aggregate: str | None = None
-
-    def __post_init__(self) -> None:
-        set_plain(self)
-
-
-@dataclass(frozen=True, slots=True)
-class SearchOptions:
-    """The strategy and the limits of the search.
-
-    Attributes:
-        strategy: its name; ``auto`` is ``box``.
-        time_limit: in seconds.
-        max_evaluations: how many nodes are judged at most.
-        gap: the relative gap that is good enough.
-        where: nodes are judged in the engine of the source, in an embedded one (``local``), or where it suits
-            (``auto``).
-        on_interrupt: whether an interrupted search is discarded, which raises ``Interrupted``, or counts as one that a
-            limit has ended, so that the best node found is published (``publish``).
-    """
-
-    strategy: str = "auto"
-    time_limit: float | None = None
-    max_evaluations: int | None = None
-    gap: float = 0.0
-    where: str = "auto"
-    on_interrupt: str = "discard"
-
-    def __post_init__(self) -> None:
-        set_plain(self)
-
-
-@dataclass(frozen=True, slots=True)
-class Join:
-    """A further source, joined by key: each record of the sources before it meets at most one of its rows.
-
-    Attributes:
-        key: pairs of a column of the sources before it and the column of this source that is equal to it. One name, a
-            list of names, and a mapping are taken too.
-        source: a path; None is a table of the policy's own source.
-        csv, formats: options of its format.
-    """
-
-    key: tuple[tuple[str, str], ...]
-    source: str | None = None
-    table: str | None = None
-    csv: Mapping[str, Any] = field(default_factory=dict)
-    formats: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        set_plain(self)
-        given: Any = [self.key] if isinstance(self.key, str) else self.key
-        pairs: Any = given.items() if isinstance(given, Mapping) else given if isinstance(given, list | tuple) else ()
-        pairs = tuple(pair if isinstance(pair, tuple) else (pair, pair) for pair in pairs)
-        object.__setattr__(self, "key", pairs)
-
-
-@dataclass(frozen=True, slots=True)
-class Output:
-    """Where the release goes, e.g. ``Output.file("released.parquet")``.
-
-    Attributes:
-        kind: ``view``, ``live_view``, ``table`` or ``file``.
-        target: a name in the database, or a path; a relative path in a policy becomes absolute.
-        owner, readers: roles of a server: who owns the release, and who may read it.
-        mode: the permissions of a file, as ``chmod`` writes them; None: those of what is replaced, or else ``"0600"``.
-        epoch: of a live view: how long it stays as it is, ``1 hour`` say; None: it shows each change at once.
-        margin: of a live view with an epoch: newcomers are at least so many more than a class must hold; None is 0.
-        record: of a live view with an epoch: the column of the source that is the key of its records.
-        partition_by: of a file: quasi-identifiers whose released values are its folders; none: it is one file.
-    """
-
-    kind: str
-    target: str
-    owner: str | None = None
-    readers: tuple[str, ...] = ()
-    mode: str | None = None
-    epoch: str | None = None
-    margin: int | None = None
-    record: str | None = None
-    partition_by: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        set_plain(self)
-        for name in ("readers", "partition_by"):
-            given: Any = getattr(self, name)
-            given = (given,) if isinstance(given, str) else given
-            object.__setattr__(self, name, tuple(given) if isinstance(given, list) else given)
-
-    @classmethod
-    def file(cls, path: str | Path, *, mode: str | None = None, partition_by: Sequence[str] = ()) -> Output:
-        """Return a file; its ending decides the format. With ``partition_by`` it is a folder of Parquet files."""
-        return cls("file", path, mode=mode, partition_by=partition_by)  # type: ignore[arg-type]
-
-    @classmethod
-    def table(cls, name: str, *, owner: str | None = None, readers: Sequence[str] = ()) -> Output:
-        """Return a table of the source's database."""
-        return cls("table", name, owner, readers)  # type: ignore[arg-type]
-
-    @classmethod
-    def view(cls, name: str, *, owner: str | None = None, readers: Sequence[str] = ()) -> Output:
-        """Return a view over a table that holds the released rows."""
-        return cls("view", name, owner, readers)  # type: ignore[arg-type]
-
-    @classmethod
-    def live_view(
-        cls,
-        name: str,
-        *,
-        owner: str | None = None,
-        readers: Sequence[str] = (),
-        epoch: str | None = None,
-        margin: int | None = None,
-        record: str | None = None,
-    ) -> Output:
-        """Return a view that generalizes and counts the source on every read; with an ``epoch``, at its end only."""
-        return cls("live_view", name, owner, readers, None, epoch, margin, record)  # type: ignore[arg-type]
-
-
-@dataclass(frozen=True, slots=True)
-class EngineOptions:
-    """The engine that works on files, and its settings.
-
-    Attributes:
-        name: ``duckdb`` (None) or ``spark``.
-        memory_limit, threads, temp_directory: of the embedded DuckDB.
-        master, settings: of Spark: where the cluster is, and its own settings by their names.
-    """
-
-    name: str | None = None
-    memory_limit: str | None = None
-    threads: int | None = None
-    temp_directory: str | None = None
-    master: str | None = None
-    settings: Mapping[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        set_plain(self)
-        if isinstance(self.settings, Mapping):
-            texts = {str(name): str(value) for name, value in self.settings.items()}
-            object.__setattr__(self, "settings", texts)
-
-    @property
-    def embedded(self) -> dict[str, Any]:
-        """The settings of the embedded DuckDB."""
-        return {key: getattr(self, key) for key in ("memory_limit", "threads", "temp_directory")}
-
-
-@dataclass(frozen=True, slots=True)
-class PolicyFacts:
+class PolicyFacts(PolicyPart):
     """What to publish and how safe it must be: the keys of a policy as fields, and what follows from them.
 
     Without a ``transformation`` all records are published at one node (full domain). ``entity`` is a column of the
@@ -313,35 +56,224 @@ class PolicyFacts:
     is the decimal fraction that is written.
     """
 
-    columns: tuple[Column, ...]
-    privacy: tuple[Model, ...]
-    source: str | None = None
-    table: str | None = None
-    csv: Mapping[str, Any] = field(default_factory=dict)
+    order = (
+        "version", "source", "files", "table", "csv", "join", "columns", "entity", "key", "accept", "row_security",
+        "privacy", "undeclared", "uncovered", "nulls", "suppressed", "if_exists", "suppression_limit",
+        "suppression_count", "quality", "search", "transformation", "publish", "ledger", "output", "report",
+        "certificate", "engine",
+    )  # fmt: skip
+
+    columns: tuple[Column, ...] = entry(
+        replace(part_of(Column, "mapping of columns to their keys"), kind="by_name"),
+        MISSING,
+        about="What each column of the source is.",
+        example="{age: {role: quasi_identifier, hierarchy: {intervals: {width: 5}}}, length_of_stay: {role: keep}}",
+        page="policy.md#columns",
+    )
+    privacy: tuple[Model, ...] = entry(
+        parts("models", "a privacy model, or a list of them"),
+        (),
+        about="The privacy models of classes and of the whole release. Those of a sensitive column stand under its "
+        "models. A policy needs one model at least.",
+        example="[{type: k_anonymity, k: 5}]",
+        page="policy.md#privacy-models",
+    )
+    source: str | None = entry(
+        text(),
+        about="Where the records are: a file (.csv, .parquet, .xml, .duckdb, .sqlite) or the URL of a database. A "
+        "path is relative to the policy file.",
+        example="hospital.duckdb",
+        page="policy.md#files",
+        kept=PATH,
+    )
+    table: str | None = entry(
+        text(),
+        about="The relation of a database, with its schema if need be. A database needs it.",
+        example="discharges",
+    )
+    csv: Mapping[str, Any] = entry(
+        parts("mapping", "mapping", CSV_OPTIONS),
+        dict,
+        about="How CSV files are read.",
+        example='{delimiter: ";", "null": NA}',
+        page="policy.md#files",
+    )
     formats: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    join: tuple[Join, ...] = ()
-    entity: str | None = None
-    key: Key | None = None
-    accept: tuple[str, ...] = ()
-    undeclared: str = "error"
-    row_security: str = "refuse"
-    uncovered: str = "error"
-    suppression_limit: Decimal = Decimal(0)
-    suppression_count: int | None = None
-    nulls: str = "extended"
-    quality: Quality = Quality()
-    search: SearchOptions = SearchOptions()
-    suppressed: str = "drop"
-    transformation: Transformation | None = None
-    output: Output | None = None
-    if_exists: str = "error"
-    report: str | None = None
-    engine: EngineOptions = EngineOptions()
-    version: int = 1
-    files: tuple[str, ...] = ()
-    publish: tuple[Publish, ...] = ()
-    ledger: LedgerSpec | None = None
-    certificate: str | None = None
+    join: tuple[Join, ...] = entry(
+        replace(part_of(Join, "list of mappings", JOIN_KEYS), kind="list"),
+        (),
+        about="Further sources, joined by key: each record of those before it meets at most one of its rows.",
+        example='[{source: departments.csv, csv: {delimiter: ";"}, key: {department: name}}]',
+        page="policy.md#columns",
+    )
+    entity: str | None = entry(
+        text(),
+        about="The column that says whose a record is: persons are counted instead of records, in every model, in "
+        "the limits and in the audits.",
+        example="patient_id",
+        page="entities.md",
+        without="none: records are counted",
+    )
+    key: Key | None = entry(
+        part_of(Key),
+        about="Where the secret is kept for pseudonyms and shifted dates. The policy never holds it.",
+        example="{file: secret.key}",
+        page="policy.md#persons-that-stay-linked",
+    )
+    accept: tuple[str, ...] = entry(
+        names("list of columns", "This is not a list of columns.", "write accept: [email]."),
+        (),
+        about="Columns with the role keep or sensitive that are published although they identify persons.",
+        example="[length_of_stay]",
+        page="beside.md",
+        without="none",
+    )
+    undeclared: str = entry(
+        choice(error="the run ends", drop="they are not published"),
+        "error",
+        about="What becomes of columns of the source that the policy does not list.",
+        example="drop",
+        kept=ALWAYS,
+    )
+    row_security: str = entry(
+        choice(
+            refuse="the run ends", accept="what the role sees of a source under row-level security is taken for all"
+        ),
+        "refuse",
+        about="What happens where row-level security hides records of the source.",
+        example="accept",
+        page="warehouse.md",
+    )
+    uncovered: str = entry(
+        UNCOVERED,
+        "error",
+        about="What becomes of values that a hierarchy does not list, or cannot read.",
+        example="top",
+        page="hierarchies.md#what-they-cannot-read",
+        kept=ALWAYS,
+    )
+    suppression_limit: Decimal = entry(
+        shaped(
+            {"anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"type": "string", "pattern": FRACTION}]},
+            "number from 0 to 1, or its text",
+        ),
+        Decimal(0),
+        about="How many records may be left out at most: 0 is none, 1 balances freely.",
+        unit="a share of the records; with an entity, of the persons",
+        example="0.05",
+    )
+    suppression_count: int | None = entry(
+        whole(0),
+        about="How many records may be left out at most, in the place of suppression_limit.",
+        unit="records; with an entity, persons",
+        example="100",
+    )
+    nulls: str = entry(
+        choice(extended="NULL is a value like others", basic="records with a NULL in a quasi-identifier are left out"),
+        "extended",
+        about="How NULL is matched in quasi-identifiers.",
+        example="basic",
+        page="commands.md#nulls",
+        kept=ALWAYS,
+    )
+    quality: Quality = entry(
+        part_of(Quality),
+        Quality,
+        about="What the release shall lose as little of as possible.",
+        example="{measure: loss, aggregate: arithmetic_mean}",
+        page="policy.md#measures",
+        kept=ALWAYS,
+    )
+    search: SearchOptions = entry(
+        part_of(SearchOptions),
+        SearchOptions,
+        about="How the best node is looked for, and how long.",
+        example="{time_limit: 60, gap: 0.02}",
+        page="policy.md#strategies",
+        kept=ALWAYS,
+    )
+    suppressed: str = entry(
+        choice(drop="they are not there", redact="they are there with a marker in every column"),
+        "drop",
+        about="How records that are left out appear in the release.",
+        example="redact",
+        kept=ALWAYS,
+    )
+    transformation: Transformation | None = entry(
+        parts("transformation", "mapping"),
+        about="What is done to the records, when it is not one node for all of them.",
+        example="{type: local_recoding, nodes: 16}",
+        page="patterns.md",
+        without="one node for all records (full_domain)",
+    )
+    output: Output | None = entry(
+        part_of(Output, "mapping with one target, or the path of a file", OUTPUT_KEYS),
+        about="Where the release goes.",
+        example="{file: released.parquet}",
+        page="policy.md#output-and-engine",
+        without="none: the run searches and reports, and writes nothing",
+    )
+    if_exists: str = entry(
+        choice(error="the run ends", replace="it is replaced, once the new release has passed its audit"),
+        "error",
+        about="What happens to a target that is there already. A release that is replaced without a ledger is compared "
+        "with the new one, and a warning counts the classes that almost agree.",
+        page="ledger.md#a-release-that-is-replaced-without-a-ledger",
+        example="replace",
+        kept=ALWAYS,
+    )
+    report: str | None = entry(
+        text(),
+        about="The file of a report for people, .html, .md, .txt or .json; for the operator.",
+        example="report.html",
+        page="report.md",
+        without="none",
+        kept=HERE,
+    )
+    engine: EngineOptions = entry(
+        part_of(EngineOptions),
+        EngineOptions,
+        about="The engine that works on files, and its settings.",
+        example="{memory_limit: 4GB, threads: 2}",
+        page="policy.md#output-and-engine",
+        kept=HERE,
+    )
+    version: int = entry(
+        shaped({"const": 1}, "the number 1"),
+        1,
+        about="The version of the policy's keys.",
+        example="1",
+        kept=ALWAYS,
+    )
+    files: tuple[str, ...] = entry(
+        _FILES,
+        (),
+        about="Patterns of CSV or Parquet files with the same columns, which together are the source.",
+        example="visits/2024-*.parquet",
+        page="policy.md#files",
+        kept=PATH,
+    )
+    publish: tuple[Publish, ...] = entry(
+        replace(part_of(Publish, "mapping of quasi-identifiers to what is published of them"), kind="by_name"),
+        (),
+        about="Numbers and dates that are published beside a generalized text, or in its place.",
+        example="{age: {as: [low, high]}}",
+        page="policy.md#numbers-and-dates-for-software",
+    )
+    ledger: LedgerSpec | None = entry(
+        part_of(LedgerSpec, "mapping, or the path of a file"),
+        about="Where it is written down what was released of a source to whom, so that releases are judged together.",
+        example="{file: private/ledger.duckdb, record: patient_id, recipient: ministry, key: {env: LEDGER_KEY}}",
+        page="ledger.md",
+    )
+    certificate: str | None = entry(
+        text(),
+        about="The file of the operator's proof, for sqlanon verify. It is not to be handed on.",
+        example="../proof.json",
+        page="commands.md#a-release-and-its-accompanying-files",
+        without="none",
+        kept=HERE,
+    )
     variables: tuple[WrittenPlace, ...] = field(default=(), compare=False)
     base_directory: Path = field(default_factory=Path.cwd, compare=False)
     extensions: Extensions = field(default=NOTHING, compare=False)
@@ -432,3 +364,14 @@ class PolicyFacts:
                 if isinstance(spec, specs.Zip3) and spec.populations is not None
             ),
         )
+
+
+TOP_KEYS = tuple(
+    find(keys_of(PolicyFacts), name)
+    for name in (
+        "version", "source", "files", "table", "csv", "join", "columns", "entity", "key", "accept", "undeclared",
+        "row_security", "uncovered", "privacy", "suppression_limit", "suppression_count", "nulls", "quality", "search",
+        "suppressed", "transformation", "publish", "ledger", "output", "if_exists", "report", "certificate", "engine",
+    )
+)  # fmt: skip
+"""Keys of a policy in the order of its schema, beside those that hold the options of further file formats."""

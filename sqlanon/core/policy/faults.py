@@ -12,12 +12,16 @@ from typing import Any
 
 from sqlanon.core.policy.plain import is_unicode
 from sqlanon.errors import Fault, PolicyError, attempt
-from sqlanon.parameters import Parameter, ValueCheck, find, is_number, names_of, suggest
+from sqlanon.parameters import Parameter, ValueCheck, is_number, names_of, suggest
 
 
 def named(value: Mapping[Any, Any]) -> dict[str, Any]:
     """Return a mapping with texts as keys; YAML reads the key ``null`` as None."""
     return {"null" if name is None else str(name): item for name, item in value.items()}
+
+
+FAULTS = {"whole": "This is not a whole number in the range.", "number": "This is not a number in the range."}
+"""What is wrong with a value that a check of a kind refuses."""
 
 
 class Faults:
@@ -60,18 +64,24 @@ class Faults:
                 self.add(f"{key}.{name}", f"{owner} needs {name}.", f"add {name}.")
         return given
 
-    def value(self, key: str, value: Any, known: Sequence[Parameter]) -> bool:
-        """Return True if ``value`` is what its key, the last part of ``key``, may be in a table of keys."""
-        check = find(known, key.rpartition(".")[2]).check
-        if not isinstance(check, ValueCheck) or (value is None and check.or_nothing):
+    def value(self, key: str, value: Any, parameter: Parameter) -> bool:
+        """Return True if ``value`` is what a key of a policy may be."""
+        check = parameter.check
+        if not isinstance(check, ValueCheck):
             return True
         before = len(self.items)
         if check.kind == "choice":
             self.choice(key, value, tuple(check.words))
         elif check.kind == "text":
             self.text(key, value)
+        elif check.kind == "flag":
+            if not isinstance(value, bool):
+                self.add(key, "This is neither true nor false.", f"write {parameter.name}: true, or leave it out.")
         elif (hint := check(value)) is not None:
-            self.add(key, f"This is not a {'whole ' if check.kind == 'whole' else ''}number in the range.", hint)
+            self.add(key, check.fault or FAULTS[check.kind], hint)
+        elif check.kind in ("names", "names_or_name"):
+            for number, name in enumerate(value):
+                self.text(f"{key}[{number}]", name)
         return len(self.items) == before
 
     def choice(self, key: str, value: Any, known: Sequence[str]) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from sqlanon.core.policy.facts import Column, PolicyFacts
+from sqlanon.core.policy.columns import KEYED_ROLES, MOST_DAYS, Column
+from sqlanon.core.policy.facts import PolicyFacts
 from sqlanon.core.policy.faults import Faults
-from sqlanon.core.policy.keys.columns import MOST_DAYS
 
-KEYED_ROLES = ("pseudonym", "shift")
 PROTECTING = ("profile_k",)
 """The privacy models that protect records which a pseudonym links."""
 WEEK = 7

@@ -8,30 +8,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sqlanon.core.hierarchies.specs import FileHierarchy, HierarchySpec, Suppress, is_list
+from sqlanon.core.policy.columns import parse_travels
 from sqlanon.core.policy.documents import shape_fault
 from sqlanon.core.policy.extensions import NOTHING, Extensions
-from sqlanon.core.policy.facts import Column, EngineOptions, Model, PolicyFacts, Quality, SearchOptions
+from sqlanon.core.policy.facts import TOP_KEYS, Column, Model, PolicyFacts
 from sqlanon.core.policy.faults import Faults
 from sqlanon.core.policy.hierarchies import check_hierarchy, parse_hierarchy
-from sqlanon.core.policy.key import parse_key
-from sqlanon.core.policy.keys.columns import COLUMN_KEYS
-from sqlanon.core.policy.keys.policy import CHOICES, TOP_KEYS
-from sqlanon.core.policy.keys.search import ENGINE_KEYS, QUALITY_KEYS, SEARCH_KEYS
-from sqlanon.core.policy.ledger import parse_ledger
+from sqlanon.core.policy.output import read_output
+from sqlanon.core.policy.parts import fields_of_keys, keys_of, of_keys, read
 from sqlanon.core.policy.paths import is_database, is_file, is_server
 from sqlanon.core.policy.plain import plain
 from sqlanon.core.policy.representatives import parse_publish
-from sqlanon.core.policy.sources import parse_join, parse_options, parse_output
+from sqlanon.core.policy.sources import parse_join, parse_options
 from sqlanon.core.policy.transformation import Patterns, parse_transformation
-from sqlanon.core.policy.travelling import parse_travels
-from sqlanon.parameters import names_of
-
-SAME = (*CHOICES, "source", "table", "entity", "suppression_limit", "suppression_count", "report", "certificate")
-"""Keys that are fields of a policy as they stand."""
+from sqlanon.parameters import ValueCheck, names_of
 
 
 def parse(faults: Faults, document: Any, base_directory: Path, extensions: Extensions) -> dict[str, Any]:
@@ -57,24 +52,23 @@ def parse(faults: Faults, document: Any, base_directory: Path, extensions: Exten
     source = keys.get("source")
     if isinstance(source, str) and "table" not in keys and (is_server(source) or is_database(source)):
         faults.add("table", "A database source needs a table.", "add the key table.")
-    values = {
-        **{key: keys[key] for key in SAME if key in keys},
-        **parse_options(keys, extensions),
-        **{key: read(faults, keys.get(key), base_directory, extensions) for key, read in PARTS.items()},
-        "accept": () if keys.get("accept") is None else keys["accept"],
-        "files": () if keys.get("files") is None else keys["files"],
-    }
+    own = {name: keys[name] for name in keys if name in names_of(TOP_KEYS) and name not in ("version", "csv")}
+    for name in [*READERS]:
+        value = own.pop(name, None)
+        if value is not None or name in ("columns", "privacy"):
+            own[name] = READERS[name](faults, value, base_directory, extensions)
+    values = fields_of_keys(faults, "", own, PolicyFacts) | parse_options(keys, extensions)
     limited = "suppression_limit" in keys or keys.get("suppression_count") is not None
-    if not limited and isinstance(values["transformation"], Patterns):
+    if not limited and isinstance(values.get("transformation"), Patterns):
         values["suppression_count"] = _left_over(values["privacy"])
     return values
 
 
 def read_parts(faults: Faults, policy: PolicyFacts) -> dict[str, Any]:
     """Return the fields of a policy that were given as the keys of a policy file, not as objects, read as these."""
-    given = {key: getattr(policy, key) for key in PARTS}
+    given = {key: getattr(policy, key) for key in READERS}
     found = {
-        key: PARTS[key](faults, value, policy.base_directory, policy.extensions)
+        key: READERS[key](faults, value, policy.base_directory, policy.extensions)
         for key, value in given.items()
         if _is_document(value)
     }
@@ -104,10 +98,9 @@ def _columns(faults: Faults, value: Any, base_directory: Path, extensions: Exten
         if isinstance(item, Column):
             columns.append(replace(item, name=name))
             continue
-        keys = {"role": None, **faults.mapping(key, item, names_of(COLUMN_KEYS))}
-        own = {name: value for name, value in keys.items() if name != "with"}
-        travels = parse_travels(faults, f"{key}.with", keys.get("with"))
-        columns.append(Column(name, **{**own, "models": keys.get("models") or ()}, travels=travels))
+        keys = {"role": None, **faults.mapping(key, item, names_of(keys_of(Column)))}
+        keys |= {"with": parse_travels(faults, f"{key}.with", keys.get("with")), "models": keys.get("models") or ()}
+        columns.append(of_keys(faults, key, keys, Column, name=name))
     return _read_columns(faults, columns, base_directory, extensions)
 
 
@@ -126,8 +119,8 @@ def _read_columns(
         if losses is not None:
             changes["information_loss"] = losses
         if hierarchy is not None and not isinstance(hierarchy, HierarchySpec):
-            read = parse_hierarchy(faults, f"{key}.hierarchy", hierarchy, base_directory, extensions)
-            changes["hierarchy"] = read or Suppress()  # a fault is noted: this lets the rest of the column be checked
+            spec = parse_hierarchy(faults, f"{key}.hierarchy", hierarchy, base_directory, extensions)
+            changes["hierarchy"] = spec or Suppress()  # a fault is noted: this lets the rest of the column be checked
         if not isinstance(column.models, tuple) or _is_document(column.models):
             changes["models"] = _models(faults, f"{key}.models", column.models)
         found.append(replace(column, **changes) if changes else column)
@@ -194,18 +187,22 @@ def _left_over(privacy: Sequence[Model]) -> int | None:
     return max(whole) - 1 if whole else None
 
 
+def _read_part(name: str, kind: type[Any], faults: Faults, value: Any, *_: Any) -> Any:
+    return read(faults, name, value, kind)
+
+
 Read = Callable[[Faults, Any, Path, Extensions], Any]
-PARTS: Mapping[str, Read] = {
+READERS: Mapping[str, Read] = {
+    **{
+        key.name: partial(_read_part, key.name, key.check.part)
+        for key in TOP_KEYS
+        if isinstance(key.check, ValueCheck) and key.check.kind == "mapping" and key.check.part is not None
+    },
     "join": lambda faults, value, _, extensions: parse_join(faults, value, extensions),
     "columns": _columns,
     "privacy": lambda faults, value, *_: _models(faults, "privacy", value),
-    "quality": lambda faults, value, *_: Quality(**faults.mapping("quality", value, names_of(QUALITY_KEYS))),
-    "search": lambda faults, value, *_: SearchOptions(**faults.mapping("search", value, names_of(SEARCH_KEYS))),
     "transformation": lambda faults, value, *_: parse_transformation(faults, value),
-    "key": lambda faults, value, *_: parse_key(faults, value),
-    "ledger": lambda faults, value, *_: parse_ledger(faults, value),
     "publish": lambda faults, value, *_: parse_publish(faults, value),
-    "output": lambda faults, value, *_: parse_output(faults, value),
-    "engine": lambda faults, value, *_: EngineOptions(**faults.mapping("engine", value, names_of(ENGINE_KEYS))),
+    "output": lambda faults, value, *_: read_output(faults, value),
 }
 """Fields of a policy that are objects, and how the keys of a policy file become such an object."""

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,6 @@ from sqlanon.core.policy.facts import Column, PolicyFacts
 from sqlanon.core.policy.faults import Faults
 from sqlanon.core.policy.ledger import LedgerSpec
 from sqlanon.core.policy.parsing import parse, read_parts
-from sqlanon.core.policy.plain import plain
 from sqlanon.core.policy.variables import WrittenPlace, expand
 from sqlanon.core.policy.writing import canonical, document, question
 from sqlanon.core.policy.written_places import as_written, conceal
@@ -82,20 +81,14 @@ class Policy(PolicyFacts):
         raise PolicyError(found)
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            given = getattr(self, field.name)
-            if field.name in ("base_directory", "file"):
-                value = Path(given) if isinstance(given, str) else given
-            else:
-                value = plain(given)
-            if field.name in ("columns", "privacy", "join", "publish"):
-                kind = LISTED[field.name][0]
-                value = tuple(value) if isinstance(value, list) else (value,) if isinstance(value, kind) else value
-            if field.name in ("accept", "files"):
-                value = tuple(value) if isinstance(value, list) else value
-            if field.name == "files":
-                value = (value,) if isinstance(value, str) else value
-            object.__setattr__(self, field.name, value)
+        PolicyFacts.__post_init__(self)
+        for name in ("base_directory", "file"):
+            if isinstance(given := getattr(self, name), str):
+                object.__setattr__(self, name, Path(given))
+        for name, (kind, _) in LISTED.items():
+            value = getattr(self, name)
+            value = tuple(value) if isinstance(value, list) else (value,) if isinstance(value, kind) else value
+            object.__setattr__(self, name, value)
         faults = Faults()
         for name, value in read_parts(faults, self).items():
             object.__setattr__(self, name, value)

@@ -3,35 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import MISSING, dataclass, replace
+from typing import Any, ClassVar
 
 from sqlanon.core.hierarchies import specs
 from sqlanon.core.policy.faults import Faults
-from sqlanon.core.policy.plain import set_plain
-from sqlanon.parameters import Parameter, names_of, shaped
+from sqlanon.core.policy.parts import PolicyPart, entry, keys_of
+from sqlanon.parameters import names_of, shaped
 
 BOUNDS = ("low", "high", "midpoint")
 """Values that follow from what is published and from the hierarchy, and from nothing else."""
 CLASS_MEAN = "class_mean"
 """The mean of the records of a class: the one value that reveals something of them."""
 VALUES = (*BOUNDS, CLASS_MEAN)
-KEYS = (
-    Parameter(
-        "as",
-        shaped(
-            {
-                "anyOf": [
-                    {"enum": list(VALUES)},
-                    {"type": "array", "items": {"enum": list(VALUES)}, "minItems": 1, "uniqueItems": True},
-                ]
-            },
-            f"one of {', '.join(VALUES)}, or a list of them",
-        ),
-        about="Which numbers or dates are published: each of a list is a column of its own, age_low beside age; a "
-        "single word takes the place of the text.",
-        example="publish: {age: {as: [low, high, midpoint]}}",
-    ),
+_AS = shaped(
+    {
+        "anyOf": [
+            {"enum": list(VALUES)},
+            {"type": "array", "items": {"enum": list(VALUES)}, "minItems": 1, "uniqueItems": True},
+        ]
+    },
+    f"one of {', '.join(VALUES)}, or a list of them",
 )
 LEAST_CLASS = 5
 """The least k with which the means of classes are published."""
@@ -48,7 +40,7 @@ KNOWN = (
 
 
 @dataclass(frozen=True, slots=True)
-class Publish:
+class Publish(PolicyPart):
     """Publish numbers or dates for a quasi-identifier: ``Publish("age", ["low", "high"])``.
 
     Attributes:
@@ -58,13 +50,16 @@ class Publish:
             text is published.
     """
 
-    name: str
-    values: str | tuple[str, ...]
+    called: ClassVar[Mapping[str, str]] = {"values": "as"}
 
-    def __post_init__(self) -> None:
-        set_plain(self)
-        given: Any = self.values
-        object.__setattr__(self, "values", tuple(given) if isinstance(given, list) else given)
+    name: str
+    values: str | tuple[str, ...] = entry(
+        replace(_AS, kind="listed"),
+        MISSING,
+        about="Which numbers or dates are published: each of a list is a column of its own, age_low beside age; a "
+        "single word takes the place of the text.",
+        example="publish: {age: {as: [low, high, midpoint]}}",
+    )
 
     @property
     def instead(self) -> str | None:
@@ -102,7 +97,7 @@ def parse_publish(faults: Faults, value: Any) -> tuple[Any, ...]:
         if not isinstance(name, str):
             faults.add(key, "A column's name is not a text.", "put it in quotes.")
             continue
-        given = faults.mapping(key, item, names_of(KEYS))
+        given = faults.mapping(key, item, names_of(keys_of(Publish)))
         if "as" in given:
             found.append(Publish(name, given["as"]))
         elif item is None or isinstance(item, Mapping):

@@ -1,23 +1,156 @@
-"""Where records come from and where they go, in a policy: options of formats, joins, output, report."""
+"""Where records come from: options of CSV files and of other formats, patterns of files, sources that are joined."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sqlanon.core.policy.epochs import check_epoch
 from sqlanon.core.policy.extensions import Extensions
-from sqlanon.core.policy.facts import TARGETS, Join, Output, PolicyFacts
 from sqlanon.core.policy.faults import Faults, named
-from sqlanon.core.policy.keys.csv import CSV_OPTIONS
-from sqlanon.core.policy.keys.output import EPOCH_KEYS, MODE, OUTPUT_KEYS
-from sqlanon.core.policy.keys.policy import JOIN_KEYS, TOP_KEYS
-from sqlanon.core.policy.partitions import check_partitions
-from sqlanon.core.policy.paths import REPORT_ENDINGS, TARGET_ENDINGS, is_database
+from sqlanon.core.policy.parts import PATH, PolicyPart, check, entry, keys_of
+from sqlanon.core.policy.paths import REPORT_ENDINGS, is_database
 from sqlanon.errors import InputError
-from sqlanon.parameters import names_of
+from sqlanon.parameters import NAMES, TEXT, find, flag, names_of, option, parts, shaped, text, whole
+
+CSV_TYPES = (
+    "VARCHAR", "BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER",
+    "UBIGINT", "UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "DATE", "TIME", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE",
+    "UUID",
+)  # fmt: skip
+"""What the texts of a CSV column can be read as; DECIMAL may have a precision and a scale."""
+
+
+def column_types(value: Any) -> str | None:
+    """Return a hint unless ``value`` maps columns to types."""
+    if not isinstance(value, Mapping):
+        return "write {column: BIGINT}."
+    for kind in value.values():
+        base = (
+            re.sub(r"^DECIMAL\([1-9][0-9]?(, ?[0-9]{1,2})?\)$", "DECIMAL", kind.upper())
+            if isinstance(kind, str)
+            else None
+        )
+        if base not in CSV_TYPES:
+            return f"the types are {', '.join(CSV_TYPES)} and DECIMAL(18, 2), say."
+    return None
+
+
+_TYPES = {"type": "object", "additionalProperties": {"type": "string"}}
+CSV_OPTIONS = (
+    option(
+        "delimiter",
+        text(),
+        about="The character between two fields.",
+        example='";"',
+        default='","; in .tsv a tab',
+    ),
+    option(
+        "null",
+        text(empty=True),
+        about="The unquoted text that is NULL.",
+        example="NA",
+        default="the empty field",
+    ),
+    option(
+        "quote",
+        text(),
+        about="The character around a field that holds a delimiter or a line end.",
+        example='"\'"',
+        default='a double quote, "',
+    ),
+    option("encoding", text(), about="The encoding.", example="latin-1", default="utf-8"),
+    option(
+        "header",
+        flag(),
+        about="Whether the first line names the columns.",
+        example="false",
+        default="true",
+    ),
+    option(
+        "skip",
+        whole(0),
+        about="Lines above the header that are left out.",
+        unit="lines",
+        example="3",
+        default="0",
+    ),
+    option(
+        "types",
+        shaped(_TYPES, "mapping of columns to types", column_types),
+        about=f"Columns that are no texts: {', '.join(CSV_TYPES)}; a DECIMAL may have digits, as DECIMAL(18, 2).",
+        example="{age: BIGINT}",
+        default="texts; numbers or dates are looked for where a hierarchy or a model needs them",
+    ),
+    option(
+        "date_format",
+        text(),
+        about="How dates are written.",
+        example='"%d.%m.%Y"',
+        default="found from all values",
+    ),
+    option(
+        "timestamp_format",
+        text(),
+        about="How dates with a time of day are written.",
+        example='"%d.%m.%Y %H:%M"',
+        default="found from all values",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Join(PolicyPart):
+    """A further source, joined by key: each record of the sources before it meets at most one of its rows.
+
+    Attributes:
+        key: pairs of a column of the sources before it and the column of this source that is equal to it. One name, a
+            list of names, and a mapping are taken too.
+        formats: options of files that the engine does not read itself, by the name of their format.
+    """
+
+    key: tuple[tuple[str, str], ...] = entry(
+        shaped(
+            {"anyOf": [TEXT, {**NAMES, "minItems": 1}, {"type": "object", "additionalProperties": TEXT}]},
+            "a column, a list of columns, or a mapping of columns to their names in the further source",
+        ),
+        MISSING,
+        about="The columns by which records meet.",
+        example="join: [{source: departments.csv, key: {department: name}}]",
+    )
+    source: str | None = entry(
+        text(),
+        about="The file or database of the further source.",
+        example="join: [{source: departments.csv, key: department}]",
+        without="the policy's own source",
+        kept=PATH,
+    )
+    table: str | None = entry(
+        text(),
+        about="The relation of a database.",
+        example="join: [{table: departments, key: department}]",
+    )
+    csv: Mapping[str, Any] = entry(
+        parts("mapping", "mapping", CSV_OPTIONS),
+        dict,
+        about="How a CSV file is read, as the key csv of the policy.",
+        example='join: [{source: departments.csv, csv: {delimiter: ";"}, key: department}]',
+        page="policy.md#files",
+    )
+    formats: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        PolicyPart.__post_init__(self)
+        given: Any = [self.key] if isinstance(self.key, str) else self.key
+        pairs: Any = given.items() if isinstance(given, Mapping) else given if isinstance(given, list | tuple) else ()
+        pairs = tuple(pair if isinstance(pair, tuple) else (pair, pair) for pair in pairs)
+        object.__setattr__(self, "key", pairs)
+
+
+JOIN_KEYS = tuple(find(keys_of(Join), name) for name in ("source", "table", "key", "csv"))
+"""Keys of a joined source, beside those that hold the options of further file formats."""
 
 
 def parse_options(keys: Mapping[str, Any], extensions: Extensions) -> dict[str, Any]:
@@ -58,53 +191,29 @@ def parse_join(faults: Faults, value: Any, extensions: Extensions) -> tuple[Join
     return tuple(joins)
 
 
-def parse_output(faults: Faults, value: Any) -> Output | None:
-    """Return where the release goes; a text means a file."""
-    if value is None:
-        return None
-    if isinstance(value, str):
-        return Output.file(value)
-    keys = faults.mapping("output", value, names_of(OUTPUT_KEYS))
-    owner, readers, mode = (keys.pop(key, None) for key in ("owner", "readers", "mode"))
-    partition_by = keys.pop("partition_by", None) or ()
-    of_epoch = {key: keys.pop(key, None) for key in names_of(EPOCH_KEYS)}
-    if len(keys) != 1:
-        hint = "write {file: release.parquet}, {table: …}, {view: …} or {live_view: …}."
-        faults.add("output", "This does not name exactly one target.", hint)
-        return None
-    [(kind, target)] = keys.items()
-    return Output(kind, target, owner, readers or (), mode, **of_epoch, partition_by=partition_by)
-
-
-def check_sources(faults: Faults, policy: PolicyFacts) -> None:
+def check_sources(faults: Faults, policy: Any) -> None:
     """Note the faults of the sources and of their options."""
-    for key in ("source", "table"):
-        faults.value(key, getattr(policy, key), TOP_KEYS)
     _check_patterns(faults, policy)
     _check_options(faults, "", policy, policy.extensions)
     for number, join in enumerate(policy.join):
         key = f"join[{number}]"
-        for name in ("source", "table"):
-            faults.value(f"{key}.{name}", getattr(join, name), JOIN_KEYS)
+        check(faults, key, join)
         if join.table is None and (join.source is None or (isinstance(join.source, str) and is_database(join.source))):
             faults.add(f"{key}.table", "A table of a database is not named.", "add the key table, or the key source.")
         _check_key(faults, f"{key}.key", join.key)
         _check_options(faults, f"{key}.", join, policy.extensions)
 
 
-def _check_patterns(faults: Faults, policy: PolicyFacts) -> None:
+def _check_patterns(faults: Faults, policy: Any) -> None:
     """Note the faults of the patterns that stand in the place of a source."""
-    if not isinstance(policy.files, tuple):
-        faults.add("files", "This is no list of patterns.", "write files: visits/*.csv, or a list.")
-        return
-    for number, pattern in enumerate(policy.files):
-        if faults.text(f"files[{number}]", pattern) and is_database(pattern):
+    for number, pattern in enumerate(policy.files if isinstance(policy.files, tuple) else ()):
+        if isinstance(pattern, str) and is_database(pattern):
             faults.add(f"files[{number}]", "A database is no part of a source.", "name it as the source, with a table.")
-    if policy.files and (policy.source is not None or policy.table is not None):
+    if policy.files and isinstance(policy.files, tuple) and (policy.source is not None or policy.table is not None):
         faults.add("files", "There is another source beside it.", "keep either files, or source (and table).")
 
 
-def _check_options(faults: Faults, prefix: str, source: PolicyFacts | Join, extensions: Extensions) -> None:
+def _check_options(faults: Faults, prefix: str, source: Any, extensions: Extensions) -> None:
     """Note the faults of the options of a source's format."""
     faults.parameters(f"{prefix}csv", source.csv, CSV_OPTIONS, owner="csv")
     for name, options in source.formats.items():
@@ -127,36 +236,7 @@ def _check_key(faults: Faults, key: str, pairs: Sequence[tuple[object, ...]]) ->
         faults.add(key, "This names a key column twice.", "name each column once.")
 
 
-def check_output(faults: Faults, output: Output, extensions: Extensions) -> None:
-    """Note the faults of the target of a release."""
-    faults.choice("output", output.kind, TARGETS)
-    if output.kind == "file" and (output.owner is not None or output.readers):
-        faults.add("output", "A file has neither owner nor readers.", "leave them out, or publish a view or a table.")
-    if output.mode is not None and output.kind != "file":
-        faults.add("output.mode", "Only a file has permissions.", "leave it out, or name roles: readers: [analyst].")
-    if output.mode is not None and not (isinstance(output.mode, str) and re.fullmatch(MODE, output.mode)):
-        hint = 'write them as chmod does, in quotes: mode: "0640"; the owner must be able to read.'
-        faults.add("output.mode", "These are no permissions of a file.", hint)
-    check_epoch(faults, output)
-    check_partitions(faults, output)
-    faults.value("output.owner", output.owner, OUTPUT_KEYS)
-    if not isinstance(output.readers, tuple):
-        faults.add("output.readers", "This is not a list of roles.", "write [analyst].")
-    for number, reader in enumerate(output.readers if isinstance(output.readers, tuple) else ()):
-        faults.text(f"output.readers[{number}]", reader)
-    if faults.text(f"output.{output.kind}", output.target) and output.kind == "file" and not output.partition_by:
-        ending = Path(output.target).suffix.lower()
-        try:
-            found = extensions.format_of(ending)
-        except InputError as error:
-            faults.add("output.file", error.message, error.hint)
-            return
-        if ending not in TARGET_ENDINGS and (found is None or not found[1].writes):
-            known = ", ".join(TARGET_ENDINGS)
-            faults.add("output.file", "The file's ending is not known.", f"choose one of {known} or .xml.")
-
-
-def check_report(faults: Faults, report: str) -> None:
-    """Note the faults of the path of the report for people."""
-    if faults.text("report", report) and Path(report).suffix.lower() not in REPORT_ENDINGS:
+def check_report(faults: Faults, report: object) -> None:
+    """Note a fault unless the path of the report for people has the ending of a form."""
+    if isinstance(report, str) and report and Path(report).suffix.lower() not in REPORT_ENDINGS:
         faults.add("report", "The file's ending is not known.", f"choose one of {', '.join(REPORT_ENDINGS)}.")

@@ -5,20 +5,20 @@ A policy without ``transformation`` asks for one node for all records (full doma
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlanon.core.policy.faults import Faults
+from sqlanon.core.policy.parts import HERE, PolicyPart, check, entry, keys_of, of_keys, written
 from sqlanon.core.policy.pattern_order import TIES, Ties
-from sqlanon.core.policy.plain import set_plain
 from sqlanon.parameters import (
     NAMES,
     Parameter,
     choice,
     flag,
+    names,
     names_of,
-    option,
     or_nothing,
     shaped,
     suggest,
@@ -37,72 +37,12 @@ TYPE = Parameter(
     example="transformation: {type: local_recoding, nodes: 16}",
 )
 TYPES = words_of([TYPE], "type")
-_GROUPS = {"type": "array", "items": NAMES}
+Names = tuple[str, ...]
 _PATTERNS = "transformation: {type: patterns, "
-PATTERN_KEYS = (
-    option(
-        "solver",
-        or_nothing(choice(greedy="Algorithm 1 of the paper", exact="an integer program, for the proven optimum")),
-        about="How the pattern of each record is found.",
-        example=_PATTERNS + "solver: exact}",
-    ),
-    option(
-        "patterns",
-        or_nothing(shaped(_GROUPS, "list of lists of quasi-identifiers")),
-        about="The patterns that are allowed, each as the columns that it suppresses.",
-        example=_PATTERNS + "patterns: [[], [age], [age, zip]]}",
-        default="all that obey never, together, exclusive and at_most",
-    ),
-    option(
-        "never",
-        or_nothing(shaped(NAMES, "list of quasi-identifiers")),
-        about="Columns that are not suppressed.",
-        example=_PATTERNS + "never: [age]}",
-        default="none",
-    ),
-    option(
-        "together",
-        or_nothing(shaped(_GROUPS, "list of lists of quasi-identifiers")),
-        about="Groups of columns that are suppressed together or not at all.",
-        example=_PATTERNS + "together: [[age, zip]]}",
-        default="none",
-    ),
-    option(
-        "exclusive",
-        or_nothing(shaped(_GROUPS, "list of lists of quasi-identifiers")),
-        about="Groups of columns of which at most one is suppressed.",
-        example=_PATTERNS + "exclusive: [[age, zip]]}",
-        default="none",
-    ),
-    option(
-        "at_most",
-        or_nothing(whole(0)),
-        about="How many columns a pattern suppresses at most.",
-        unit="columns",
-        example=_PATTERNS + "at_most: 2}",
-        default="all of them",
-    ),
-    option(
-        "outliers",
-        or_nothing(flag()),
-        about="Add the pattern that suppresses every column, whatever the rules say.",
-        example=_PATTERNS + "at_most: 2, outliers: true}",
-    ),
-    option(
-        "ties",
-        or_nothing(choice(*TIES)),
-        about="The order of patterns that suppress as much; listed is that of patterns.",
-        example=_PATTERNS + "ties: colexicographic}",
-    ),
-    option(
-        "seed",
-        or_nothing(whole(0)),
-        about="The seed of random ties. It is a secret of the operator.",
-        example=_PATTERNS + "ties: random, seed: 7}",
-        default="another one every time",
-    ),
-)
-_NODES = {"type": "array", "items": {"type": "object", "additionalProperties": {"type": "integer", "minimum": 0}}}
+_NO_COLUMNS = ("This does not list columns.", "write [[age, sex], [race]]; for never, [age, sex].")
+_NEVER = names("list of quasi-identifiers", *_NO_COLUMNS)
+_GROUPS = replace(_NEVER, schema={"type": "array", "items": NAMES}, label="list of lists of quasi-identifiers")
+_NODE_LIST = {"type": "array", "items": {"type": "object", "additionalProperties": {"type": "integer", "minimum": 0}}}
 MOST_NODES = 16
 """How many nodes local recoding chooses at most, unless the policy sets another number."""
 HOLD = 0.1
@@ -111,108 +51,120 @@ LEAST_HOLD = 0.05
 """The least share that may be held back, but for none: with fewer, nearly all that an attacker claims is right."""
 MOST_HOLD = 0.9
 """The largest share that may be held back: what is not held back begins at the first node."""
-RECODING_KEYS = (
-    option(
-        "nodes",
-        or_nothing(
-            shaped(
-                {"anyOf": [{"type": "integer", "minimum": 1}, {**_NODES, "minItems": 1}]},
-                "whole number of at least 1, or a list of nodes as {column: level}",
-            )
-        ),
-        about="How many nodes are chosen at most; or the nodes themselves, in order.",
-        example="transformation: {type: local_recoding, nodes: 8}",
-    ),
-    option(
-        "hold",
-        or_nothing(
-            shaped(
-                {"anyOf": [{"const": 0}, {"type": "number", "minimum": LEAST_HOLD, "maximum": MOST_HOLD}]},
-                f"0, or a number from {LEAST_HOLD} to {MOST_HOLD}",
-            )
-        ),
-        about="Which share of the records chance lets begin at a later node than the first, so that the node of a "
-        "record excludes nothing. 0 holds none back, and protects from no conclusion.",
-        unit="a share of the records",
-        example="transformation: {type: local_recoding, hold: 0}",
-    ),
-    option(
-        "seed",
-        or_nothing(whole(0)),
-        about="The seed of what is left to chance. It is a secret of the operator.",
-        example="transformation: {type: local_recoding, seed: 7}",
-        default="another one every time",
-    ),
+_NODES = shaped(
+    {"anyOf": [{"type": "integer", "minimum": 1}, {**_NODE_LIST, "minItems": 1}]},
+    "whole number of at least 1, or a list of nodes as {column: level}",
 )
-KEYS: Mapping[str, tuple[Parameter, ...]] = {
-    "full_domain": (),
-    "patterns": PATTERN_KEYS,
-    "local_recoding": RECODING_KEYS,
-}
+_HOLD = shaped(
+    {"anyOf": [{"const": 0}, {"type": "number", "minimum": LEAST_HOLD, "maximum": MOST_HOLD}]},
+    f"0, or a number from {LEAST_HOLD} to {MOST_HOLD}",
+)
 CELL_MEASURES = ("loss", "precision")
 CELL_AGGREGATES = ("arithmetic_mean", "sum")
 """Measures that add up over cells, record by record: what local recoding is chosen by."""
 
-Names = tuple[str, ...]
+
+@dataclass(frozen=True, slots=True)
+class Patterns(PolicyPart):
+    """A transformation in which each record keeps or suppresses columns by a pattern, without hierarchies."""
+
+    solver: str = entry(
+        or_nothing(choice(greedy="Algorithm 1 of the paper", exact="an integer program, for the proven optimum")),
+        "greedy",
+        about="How the pattern of each record is found.",
+        example=_PATTERNS + "solver: exact}",
+    )
+    patterns: tuple[Names, ...] | None = entry(
+        _GROUPS,
+        about="The patterns that are allowed, each as the columns that it suppresses.",
+        example=_PATTERNS + "patterns: [[], [age], [age, zip]]}",
+        without="all that obey never, together, exclusive and at_most",
+    )
+    never: Names = entry(
+        _NEVER,
+        (),
+        about="Columns that are not suppressed.",
+        example=_PATTERNS + "never: [age]}",
+        without="none",
+    )
+    together: tuple[Names, ...] = entry(
+        _GROUPS,
+        (),
+        about="Groups of columns that are suppressed together or not at all.",
+        example=_PATTERNS + "together: [[age, zip]]}",
+        without="none",
+    )
+    exclusive: tuple[Names, ...] = entry(
+        _GROUPS,
+        (),
+        about="Groups of columns of which at most one is suppressed.",
+        example=_PATTERNS + "exclusive: [[age, zip]]}",
+        without="none",
+    )
+    at_most: int | None = entry(
+        whole(0),
+        about="How many columns a pattern suppresses at most.",
+        unit="columns",
+        example=_PATTERNS + "at_most: 2}",
+        without="all of them",
+    )
+    outliers: bool = entry(
+        or_nothing(flag()),
+        False,
+        about="Add the pattern that suppresses every column, whatever the rules say.",
+        example=_PATTERNS + "at_most: 2, outliers: true}",
+    )
+    ties: Ties = entry(
+        or_nothing(choice(*TIES)),
+        "descending",
+        about="The order of patterns that suppress as much; listed is that of patterns.",
+        example=_PATTERNS + "ties: colexicographic}",
+    )
+    seed: int | None = entry(
+        whole(0),
+        about="The seed of random ties. It is a secret of the operator.",
+        example=_PATTERNS + "ties: random, seed: 7}",
+        without="another one every time",
+        kept=HERE,
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class Patterns:
-    """A transformation in which each record keeps or suppresses columns by one of these patterns, without hierarchies.
+class LocalRecoding(PolicyPart):
+    """A transformation that publishes each record by the first node of an ordered set whose class is large enough."""
 
-    Attributes:
-        solver: ``greedy`` (Algorithm 1) or ``exact`` (the integer program).
-        patterns: the patterns, each as the columns that it suppresses; None: all that obey the rules.
-        never: columns that are not suppressed.
-        together: groups of columns that are suppressed together or not at all.
-        exclusive: groups of columns of which at most one is suppressed.
-        at_most: the largest number of suppressed columns.
-        outliers: add the pattern that suppresses every column, whatever the rules say.
-        ties: the order of patterns that suppress as much.
-        seed: of random ties; None: another one every time.
-    """
-
-    solver: str = "greedy"
-    patterns: tuple[Names, ...] | None = None
-    never: Names = ()
-    together: tuple[Names, ...] = ()
-    exclusive: tuple[Names, ...] = ()
-    at_most: int | None = None
-    outliers: bool = False
-    ties: Ties = "descending"
-    seed: int | None = None
-
-    def __post_init__(self) -> None:
-        set_plain(self)
-        for name in ("patterns", "never", "together", "exclusive"):
-            object.__setattr__(self, name, _in_tuples(getattr(self, name)))
-
-
-@dataclass(frozen=True, slots=True)
-class LocalRecoding:
-    """A transformation that publishes each record by the first node of an ordered set whose class is large enough.
-
-    Attributes:
-        nodes: how many are chosen at most; or the nodes themselves, in order, as column -> level (0 if not named).
-        hold: the share of the records that chance lets begin at a later node than the first, 0.05 at least; 0: none.
-        seed: of what is left to chance; None: another one every time.
-    """
-
-    nodes: int | tuple[Mapping[str, int], ...] = MOST_NODES
-    hold: float = HOLD
-    seed: int | None = None
-
-    def __post_init__(self) -> None:
-        set_plain(self)
-        object.__setattr__(self, "nodes", _in_tuples(self.nodes))
-
-
-def _in_tuples(value: Any) -> Any:
-    """Return lists as tuples, at any depth."""
-    return tuple(map(_in_tuples, value)) if isinstance(value, list | tuple) else value
+    nodes: int | tuple[Mapping[str, int], ...] = entry(
+        replace(_NODES, kind="listed", or_nothing=True),
+        MOST_NODES,
+        about="How many nodes are chosen at most; or the nodes themselves, in order.",
+        example="transformation: {type: local_recoding, nodes: 8}",
+    )
+    hold: float = entry(
+        or_nothing(_HOLD),
+        HOLD,
+        about="Which share of the records chance lets begin at a later node than the first, so that the node of a "
+        "record excludes nothing. 0 holds none back, and protects from no conclusion.",
+        unit="a share of the records",
+        example="transformation: {type: local_recoding, hold: 0}",
+    )
+    seed: int | None = entry(
+        whole(0),
+        about="The seed of what is left to chance. It is a secret of the operator.",
+        example="transformation: {type: local_recoding, seed: 7}",
+        without="another one every time",
+        kept=HERE,
+    )
 
 
 Transformation = Patterns | LocalRecoding
+
+
+KINDS: Mapping[str, type[PolicyPart] | None] = {
+    "full_domain": None,
+    "patterns": Patterns,
+    "local_recoding": LocalRecoding,
+}
+KEYS = {kind: () if part is None else keys_of(part) for kind, part in KINDS.items()}
 
 
 def parse_transformation(faults: Faults, value: Any) -> Transformation | None:
@@ -224,17 +176,17 @@ def parse_transformation(faults: Faults, value: Any) -> Transformation | None:
         hint = suggest(kind, TYPES, "choose one of {}; write transformation: {{type: patterns}}, say.")
         faults.add("transformation.type", "This transformation is not known.", hint)
         return None
-    given = faults.mapping("transformation", value, (TYPE.name, *names_of(KEYS[kind])))
-    given = {name: item for name, item in given.items() if name != "type" and item is not None}
-    if kind == "full_domain":
-        return None
-    return LocalRecoding(**given) if kind == "local_recoding" else Patterns(**given)
+    part, given = KINDS[kind], faults.mapping("transformation", value, (TYPE.name, *names_of(KEYS[kind])))
+    given.pop(TYPE.name)
+    return None if part is None else of_keys(faults, "transformation", given, part)  # type: ignore[return-value]
 
 
 def check_transformation(faults: Faults, transformation: object, quasi_identifiers: Sequence[str]) -> None:
     """Note the faults of a transformation."""
     if transformation is not None and not quasi_identifiers:
         faults.add("transformation", "There is no quasi-identifier to transform.", "declare one, or remove this key.")
+    if isinstance(transformation, Patterns | LocalRecoding):
+        check(faults, "transformation", transformation, beside=("patterns", "never", "together", "exclusive"))
     if isinstance(transformation, Patterns):
         _check_patterns(faults, transformation, quasi_identifiers)
     elif isinstance(transformation, LocalRecoding):
@@ -243,24 +195,14 @@ def check_transformation(faults: Faults, transformation: object, quasi_identifie
         if faults.number("transformation.hold", hold, 0, MOST_HOLD) and 0 < hold < LEAST_HOLD:
             message = "So small a share protects hardly anybody: nearly all that an attacker concludes is right."
             faults.add("transformation.hold", message, f"give at least {LEAST_HOLD:g}; or 0, which promises nothing.")
-    elif transformation is not None:
-        faults.add("transformation", "This is no transformation.", f"choose one of {', '.join(TYPES)}.")
-        return
-    seed = getattr(transformation, "seed", None)
-    if seed is not None:
-        faults.integer("transformation.seed", seed, 0)
-        given = isinstance(transformation, LocalRecoding) and isinstance(transformation.nodes, tuple)
-        if given and getattr(transformation, "hold", None) == 0:
+        if isinstance(transformation.nodes, tuple) and transformation.seed is not None and hold == 0:
             message = "Nodes that are given are not drawn, and no record is held back."
             faults.add("transformation.seed", message, "remove the seed.")
+    elif transformation is not None:
+        faults.add("transformation", "This is no transformation.", f"choose one of {', '.join(TYPES)}.")
 
 
 def _check_patterns(faults: Faults, asked: Patterns, columns: Sequence[str]) -> None:
-    faults.choice("transformation.solver", asked.solver, words_of(PATTERN_KEYS, "solver"))
-    faults.choice("transformation.ties", asked.ties, TIES)
-    if not isinstance(asked.outliers, bool):
-        faults.add("transformation.outliers", "This is not a flag.", "write true or false.")
-    faults.value("transformation.at_most", asked.at_most, PATTERN_KEYS)
     rules = {"never": (asked.never,), "together": asked.together, "exclusive": asked.exclusive}
     for name, groups in {**rules, "patterns": asked.patterns or ()}.items():
         _check_groups(faults, f"transformation.{name}", groups, columns)
@@ -313,24 +255,13 @@ def _unknown(faults: Faults, key: str, columns: Sequence[str]) -> None:
     faults.add(key, "This is no quasi-identifier.", f"the quasi-identifiers are {', '.join(map(repr, columns))}.")
 
 
-def written(transformation: Transformation, *, portable: bool = False) -> dict[str, Any]:
+def written_transformation(transformation: Transformation, *, portable: bool = False) -> dict[str, Any]:
     """Return the keys of a policy file; ``portable`` leaves out the seed and the order of listed patterns and nodes.
 
     They are secrets of the operator: an attacker who knows the rest of a policy could find them from a hash of them.
     """
-    kind = "patterns" if isinstance(transformation, Patterns) else "local_recoding"
-    default = type(transformation)()
-    values = {name: getattr(transformation, name) for name in names_of(KEYS[kind]) if not (portable and name == "seed")}
-    keys = {name: _plain(value) for name, value in values.items() if value != getattr(default, name)}
+    keys = written(transformation, portable=portable)
     for name in ("patterns", "nodes") if portable else ():
         if isinstance(keys.get(name), list):
             keys[name] = sorted(keys[name], key=repr)
-    return {"type": kind, **keys}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return dict(value)
-    if isinstance(value, Iterable) and not isinstance(value, str):
-        return [_plain(item) for item in value]
-    return value
+    return {"type": "patterns" if isinstance(transformation, Patterns) else "local_recoding", **keys}

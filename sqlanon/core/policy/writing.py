@@ -9,17 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from sqlanon.core.hierarchies import specs
+from sqlanon.core.policy.columns import written_travels
 from sqlanon.core.policy.facts import Column, Join, Model, Output, PolicyFacts
-from sqlanon.core.policy.key import written_key
-from sqlanon.core.policy.keys.output import EPOCH_KEYS
-from sqlanon.core.policy.ledger import written_ledger
+from sqlanon.core.policy.parts import as_keys, written
 from sqlanon.core.policy.paths import PLACES, names_records
 from sqlanon.core.policy.representatives import written_publish
-from sqlanon.core.policy.transformation import written
-from sqlanon.core.policy.travelling import written_travels
+from sqlanon.core.policy.transformation import written_transformation
 from sqlanon.core.policy.variables import KeyPath, escape, map_places
 from sqlanon.core.policy.written_places import as_written
-from sqlanon.parameters import names_of
 
 
 def document(policy: PolicyFacts, *, portable: bool = False) -> dict[str, Any]:
@@ -28,44 +25,19 @@ def document(policy: PolicyFacts, *, portable: bool = False) -> dict[str, Any]:
     ``portable`` leaves out folders and what does not change the result.
     """
     policy = as_written(policy, to_read_again=True)
-    result: dict[str, Any] = {"version": policy.version, **_source(policy, portable)}
-    if policy.join:
-        result["join"] = [{"key": dict(join.key), **_source(join, portable)} for join in policy.join]
-    result["columns"] = {c.name: _column(c, portable) for c in policy.columns}
-    if policy.entity is not None:
-        result["entity"] = policy.entity
-    if policy.key is not None:
-        result["key"] = written_key(policy.key, portable=portable)
-    if policy.accept:
-        result["accept"] = list(policy.accept)
-    if policy.row_security != "refuse":
-        result["row_security"] = policy.row_security
-    result["privacy"] = [_model(m, portable) for m in policy.privacy]
-    for key in ("undeclared", "uncovered", "nulls", "suppressed", "if_exists"):
-        result[key] = getattr(policy, key)
-    if policy.suppression_count is None:
-        result["suppression_limit"] = str(policy.suppression_limit.normalize())
-    else:
-        result["suppression_count"] = policy.suppression_count
-    result["quality"] = _without_none(policy.quality)
-    result["search"] = _without_none(policy.search)
-    for key, usual in (("where", "auto"), ("on_interrupt", "discard")):
-        if portable or result["search"][key] == usual:  # makes no difference to the release
-            del result["search"][key]
-    if policy.transformation is not None:
-        result["transformation"] = written(policy.transformation, portable=portable)
-    if policy.publish:
-        result["publish"] = written_publish(policy.publish)
-    if policy.ledger is not None:
-        result["ledger"] = written_ledger(policy.ledger, portable=portable)
-    if policy.output is not None:
-        result["output"] = _output(policy.output, portable)
-    for name in ("report", "certificate"):
-        if (path := getattr(policy, name)) is not None and not portable:
-            result[name] = path
-    engine = {key: value for key, value in _without_none(policy.engine).items() if value}
-    if not portable and engine:
-        result["engine"] = {key: dict(value) if isinstance(value, Mapping) else value for key, value in engine.items()}
+    count, limit, changed = policy.suppression_count, policy.suppression_limit, policy.transformation
+    special = {
+        "join": [_join(join, portable) for join in policy.join] or None,
+        "columns": {column.name: _column(column, portable) for column in policy.columns},
+        "privacy": [_model(model, portable) for model in policy.privacy],
+        "suppression_limit": str(limit.normalize()) if count is None else None,
+        "transformation": None if changed is None else written_transformation(changed, portable=portable),
+        "publish": written_publish(policy.publish) or None,
+        "output": None if policy.output is None else _output(policy.output, portable),
+    }
+    keys = written(policy, portable=portable, instead=special)
+    source = {name: keys.pop(name) for name in ("version", "source", "files", "table", "csv") if name in keys}
+    result = {**source, **as_keys(policy.formats), **keys}
     return result if portable else map_places(result, lambda path, text: _as_text(policy, path, text))
 
 
@@ -130,29 +102,11 @@ def _without_none(options: Any) -> dict[str, Any]:
 
 
 def _output(output: Output, portable: bool) -> dict[str, Any]:
-    keys: dict[str, Any] = {output.kind: Path(output.target).name if portable else output.target}
-    if output.owner is not None:
-        keys["owner"] = output.owner
-    if output.mode is not None:
-        keys["mode"] = output.mode
-    if output.partition_by:
-        keys["partition_by"] = list(output.partition_by)
-    keys |= {key: getattr(output, key) for key in names_of(EPOCH_KEYS) if getattr(output, key) is not None}
-    return keys | ({"readers": list(output.readers)} if output.readers else {})
+    return {output.kind: Path(output.target).name if portable else output.target, **written(output, portable=portable)}
 
 
-def _source(read: PolicyFacts | Join, portable: bool) -> dict[str, Any]:
-    """Return the keys that name a relation, and the options of its file."""
-    result: dict[str, Any] = {}
-    if read.source is not None:
-        result["source"] = Path(read.source).name if portable else read.source
-    if isinstance(read, PolicyFacts) and read.files:
-        result["files"] = [Path(pattern).name if portable else pattern for pattern in read.files]
-    if read.table is not None:
-        result["table"] = read.table
-    if read.csv:
-        result["csv"] = {name: dict(value) if isinstance(value, Mapping) else value for name, value in read.csv.items()}
-    return result | {name: dict(options) for name, options in read.formats.items()}
+def _join(join: Join, portable: bool) -> dict[str, Any]:
+    return {**written(join, portable=portable, instead={"key": dict(join.key)}), **as_keys(join.formats)}
 
 
 def _model(model: Model, portable: bool) -> dict[str, Any]:
@@ -165,23 +119,16 @@ def _model(model: Model, portable: bool) -> dict[str, Any]:
 
 
 def _column(column: Column, portable: bool) -> dict[str, Any]:
-    result: dict[str, Any] = {"role": column.role}
-    for key in ("min_level", "max_level", "uncovered"):
-        if (value := getattr(column, key)) is not None:
-            result[key] = value
-    if column.role == "shift":
-        result |= {"days": column.days, "keep_weekday": column.keep_weekday}
-    if column.travels is not None:
-        result["with"] = written_travels(column.travels)
-    if column.weight != 1.0:
-        result["weight"] = column.weight
-    if column.models:
-        result["models"] = [_model(m, portable) for m in column.models]
-    if column.hierarchy is not None:
-        result["hierarchy"] = _hierarchy(column.hierarchy, portable)
-        if column.information_loss is not None:
-            result["hierarchy"]["information_loss"] = list(column.information_loss)
-    return result
+    hierarchy = None if column.hierarchy is None else _hierarchy(column.hierarchy, portable)
+    if hierarchy is not None and column.information_loss is not None:
+        hierarchy["information_loss"] = list(column.information_loss)
+    special = {
+        "keep_weekday": column.keep_weekday if column.role == "shift" else None,
+        "travels": None if column.travels is None else written_travels(column.travels),
+        "models": [_model(model, portable) for model in column.models] or None,
+        "hierarchy": hierarchy,
+    }
+    return written(column, portable=portable, instead=special)
 
 
 def _hierarchy(spec: specs.HierarchySpec, portable: bool) -> dict[str, Any]:

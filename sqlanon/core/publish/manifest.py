@@ -14,7 +14,7 @@ from sqlanon.core.hierarchies.specs import Suppress, lists_its_values
 from sqlanon.core.lattice.catalog import Catalog
 from sqlanon.core.models import for_source, least_count
 from sqlanon.core.policy import Column, Policy
-from sqlanon.core.policy.keyed import KEYED_ROLES
+from sqlanon.core.policy.columns import KEYED_ROLES
 from sqlanon.core.publish.ledger import Ledger, in_steps
 from sqlanon.core.publish.openlineage import manifest_facets
 from sqlanon.core.search.certificate import Certificate

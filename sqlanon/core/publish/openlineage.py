@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlanon.core.policy.keyed import KEYED_ROLES
+from sqlanon.core.policy.columns import KEYED_ROLES
 from sqlanon.version import VERSION
 
 PRODUCER = f"https://github.com/sqlanon/sqlanon/tree/v{VERSION}"

@@ -17,7 +17,7 @@ from sqlanon.core.disk.writing import write_files
 from sqlanon.core.models.base import is_of_release, judges_persons
 from sqlanon.core.plan.full_domain import Plan
 from sqlanon.core.policy import Policy
-from sqlanon.core.policy.keyed import KEYED_ROLES
+from sqlanon.core.policy.columns import KEYED_ROLES
 from sqlanon.core.publish.references import unplaced_audits
 from sqlanon.core.publish.written_rows import release_query
 from sqlanon.core.sqltrees import names

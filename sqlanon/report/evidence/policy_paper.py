@@ -12,9 +12,9 @@ from typing import Any
 from sqlanon.core.facts import pick
 from sqlanon.core.hierarchies import specs
 from sqlanon.core.policy import Column, LocalRecoding, Model, Policy
+from sqlanon.core.policy.columns import written_travels
 from sqlanon.core.policy.paths import is_connection_text, is_url, names_records
 from sqlanon.core.policy.representatives import written_publish
-from sqlanon.core.policy.travelling import written_travels
 from sqlanon.parameters import is_number
 from sqlanon.report.settings import file_name
 

@@ -1,1 +1,0 @@
-"""The keys of a policy: the meaning of each, its values, and how it is written."""
