@@ -93,7 +93,7 @@ def test_a_hint_that_is_late_does_not_bring_an_older_version_back(tmp_path: Path
     kind, current = lake._kind_of(place)
     assert kind == lake.ICEBERG and current is not None and current.endswith("v2.metadata.json")
     (metadata / "version-hint.text").write_text("1")
-    with pytest.raises(SourceError, match="does not tell which"):
+    with pytest.raises(SourceError, match="does not say which"):
         lake._kind_of(place)
 
 

@@ -199,7 +199,7 @@ class TestIceberg:
         metadata = folder_of(iceberg) / "metadata"
         last = max(metadata.glob("*.metadata.json"))
         shutil.copy(last, last.with_name(f"{last.name[:5]}-other.metadata.json"))
-        with pytest.raises(SourceError, match="does not tell which") as raised:
+        with pytest.raises(SourceError, match="does not say which") as raised:
             read(folder_of(iceberg))
         assert "metadata.json" in str(raised.value.hint)
         (metadata / "version-hint.text").write_text(last.name.removesuffix(".metadata.json"))

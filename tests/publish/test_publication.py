@@ -321,7 +321,7 @@ def test_a_folder_where_a_paper_goes_leaves_the_old_release(engine: DuckDBEngine
     run(engine, "release.csv", tmp_path)
     (tmp_path / "release.csv.manifest.json").mkdir()
     before = (tmp_path / "release.csv").read_bytes()
-    with pytest.raises(TargetError, match="a folder, where a paper"):
+    with pytest.raises(TargetError, match="a folder, where an accompanying file"):
         run(engine, "release.csv", tmp_path, if_exists="replace")
     assert leftovers(tmp_path) == ["release.csv", "release.csv.manifest.json"]
     assert (tmp_path / "release.csv").read_bytes() == before

@@ -72,7 +72,7 @@ def test_counts_that_tell_of_a_few_together_are_not_told(before: Any, after: Any
     assert HIDDEN in found["counts"].values()
     assert changes(before, after)["certificate"]["loss"] == HIDDEN
     text = "\n".join(change_lines(found))
-    assert "would tell of a few" in text and not any(f" {n} " in text for n in (100, 103, 120, 123))
+    assert "would reveal a few" in text and not any(f" {n} " in text for n in (100, 103, 120, 123))
 
 
 def test_what_is_told_of_one_source_leaves_two_readings_of_every_small_count() -> None:

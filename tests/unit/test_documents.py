@@ -29,7 +29,7 @@ def refused(folder: Path, name: str, content: str | bytes) -> str:
         (f"{HEAD}\ta: {{role: keep}}\n", "line 3, column 1", "cannot start any token"),
         (f"{HEAD}  a: {{role: keep\n  b: {{role: keep}}\n", "line 4, column 4", "expected ',' or '}', but got ':'"),
         (f"{HEAD}  a: [{SECRET}\n", "line 4, column 1", "expected ',' or ']'"),
-        (f"{HEAD}  a: {{role: keep}}\n  a: {{role: keep}}\n", "line 4, column 3", "stands twice"),
+        (f"{HEAD}  a: {{role: keep}}\n  a: {{role: keep}}\n", "line 4, column 3", "is given twice"),
         (f"{HEAD}  a: *{SECRET}\n", "line 3, column 6", "undefined alias"),
         (f"{HEAD}  a: !{SECRET} x\n", "line 3, column 6", "could not determine a constructor"),
         (f"{HEAD}  a: {{role: '{SECRET}}}\n", "line 4, column 1", "unexpected end of stream"),
@@ -49,7 +49,7 @@ def test_yaml(text: str, place: str, cause: str, tmp_path: Path) -> None:
     [
         ('{\n "source": "t.csv",\n}', "line 3, column 1", ""),
         (f'{{\n "source" "{SECRET}"}}', "line 2, column 11", "Expecting ':' delimiter"),
-        ('{\n\t"source": "a",\n\t"source": "b"}', "line 3, column 2", "stands twice"),
+        ('{\n\t"source": "a",\n\t"source": "b"}', "line 3, column 2", "is given twice"),
         ("", "line 1, column 1", "Expecting value"),
     ],
 )

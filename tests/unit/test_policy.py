@@ -91,7 +91,7 @@ def test_all_faults_are_reported_at_once() -> None:
 
 def test_a_key_that_stands_twice_is_refused(tmp_path: Path) -> None:
     (tmp_path / "p.yaml").write_text("source: a\nsource: b\n")
-    with pytest.raises(sqlanon.InputError, match="stands twice"):
+    with pytest.raises(sqlanon.InputError, match="is given twice"):
         sqlanon.Policy.from_file(tmp_path / "p.yaml")
     with pytest.raises(sqlanon.InputError, match="cannot be read"):
         sqlanon.Policy.from_file(tmp_path / "none.yaml")
