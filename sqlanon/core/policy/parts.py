@@ -60,6 +60,8 @@ class PolicyPart:
     """The fields that are written, and hashed, before the others."""
     alone: ClassVar[str] = ""
     """The key that a text means which stands for the mapping."""
+    built: ClassVar[str] = ""
+    """How Python builds one, for hints."""
     called: ClassVar[Mapping[str, str]] = {}
     """The keys of fields that have another name."""
 
@@ -102,7 +104,7 @@ def fields_of_keys(faults: Faults, place: str, keys: Mapping[str, Any], kind: ty
         known = parameter.check
         if isinstance(known, ValueCheck) and known.or_nothing and value is None:
             continue
-        if isinstance(known, ValueCheck) and known.part is not None and isinstance(value, Mapping):
+        if isinstance(known, ValueCheck) and known.kind == "mapping" and known.part and isinstance(value, Mapping):
             value = read(faults, f"{place}.{name}", value, known.part)
         found[each.name] = value
     return found
