@@ -3,55 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import MISSING, fields, replace
 from decimal import Decimal
-from types import UnionType
 from typing import Any
 
 from sqlanon.core.models.base import closes_upward
 from sqlanon.core.policy.columns import check_column, check_travelling
-from sqlanon.core.policy.extensions import found
-from sqlanon.core.policy.facts import (
-    Column,
-    EngineOptions,
-    Join,
-    Model,
-    Output,
-    PolicyFacts,
-    Quality,
-    SearchOptions,
-)
+from sqlanon.core.policy.facts import Column, Model, PolicyFacts
 from sqlanon.core.policy.faults import Faults
-from sqlanon.core.policy.key import Key, check_key
+from sqlanon.core.policy.key import check_key
 from sqlanon.core.policy.keyed import check_keyed
-from sqlanon.core.policy.ledger import LedgerSpec, check_ledger
-from sqlanon.core.policy.models import check_model
+from sqlanon.core.policy.ledger import check_ledger
+from sqlanon.core.policy.models import check_model, check_release_models
 from sqlanon.core.policy.output import check_epoch_fits, check_output, check_partitions_fit
+from sqlanon.core.policy.parts import PolicyPart, keys_of
 from sqlanon.core.policy.parts import check as check_keys
 from sqlanon.core.policy.persons import check_persons
-from sqlanon.core.policy.representatives import Publish, check_publish
+from sqlanon.core.policy.representatives import check_publish
 from sqlanon.core.policy.search import check_engine, check_search, find_named
 from sqlanon.core.policy.sources import check_report, check_sources
 from sqlanon.core.policy.transformation import CELL_AGGREGATES, CELL_MEASURES, Patterns, check_transformation
+from sqlanon.parameters import ValueCheck
 
-LISTED = {
-    "columns": (Column, 'sqlanon.Column.keep("stay")'),
-    "privacy": (Model, "sqlanon.KAnonymity(5)"),
-    "join": (Join, 'sqlanon.Join("patient_id", "visits.csv")'),
-    "publish": (Publish, 'sqlanon.Publish("age", ["low", "high"])'),
+PARTS: Mapping[str, ValueCheck] = {
+    each.name: each.check
+    for each in keys_of(PolicyFacts)
+    if isinstance(each.check, ValueCheck) and each.check.part is not None
 }
-"""Fields that hold tuples of parts, with an example of a part."""
+"""Fields that hold parts."""
+LISTED: Mapping[str, type[PolicyPart]] = {name: each.part for name, each in PARTS.items() if each.kind != "mapping"}
+"""Those of them that hold tuples of parts."""
 RELATED = {"privacy", "accept", "entity", "key", "publish", "ledger", "transformation"}
 """Keys whose faults may follow from a column that is left out."""
-SINGLE: Mapping[str, tuple[Any, str]] = {
-    "key": (Key | None, 'sqlanon.Key(file="secret.key")'),
-    "ledger": (LedgerSpec | None, 'sqlanon.LedgerSpec("anon_ledger.duckdb")'),
-    "quality": (Quality, 'sqlanon.Quality("loss")'),
-    "search": (SearchOptions, "sqlanon.SearchOptions(time_limit=60)"),
-    "output": (Output | None, 'sqlanon.Output.file("released.parquet")'),
-    "engine": (EngineOptions, "sqlanon.EngineOptions(threads=4)"),
-}
-"""Fields that hold one part, with an example."""
 
 
 def check(policy: PolicyFacts) -> None:
@@ -98,12 +81,16 @@ def _check_parts(faults: Faults, policy: PolicyFacts) -> None:
 def _check_kinds(faults: Faults, policy: PolicyFacts) -> None:
     """Note every part that is no object of its class, such as a dict or a text in its place."""
     reading = "Policy.from_dict reads the keys of a policy file."
-    for key, (kind, example) in LISTED.items():
-        parts = getattr(policy, key)
-        if not isinstance(parts, tuple):
+    for key, known in PARTS.items():
+        given, kind, example = getattr(policy, key), known.part, known.part.built
+        if key not in LISTED:
+            if not isinstance(given, kind) and not (given is None and _usual(key) is None):
+                faults.add(key, "This is not an object of its class.", f"write {example}, say; {reading}")
+            continue
+        if not isinstance(given, tuple):
             faults.add(key, "This is not a tuple.", f"write ({example},); {reading}")
             continue
-        for number, part in enumerate(parts):
+        for number, part in enumerate(given):
             if not isinstance(part, kind):
                 faults.add(f"{key}[{number}]", f"This is not a {kind.__name__}.", f"write {example}, say; {reading}")
             elif isinstance(part, Column) and not isinstance(part.name, str):
@@ -111,22 +98,25 @@ def _check_kinds(faults: Faults, policy: PolicyFacts) -> None:
             elif isinstance(part, Column) and not _are_models(part.models):
                 hint = f"write sqlanon.TCloseness(t=0.3), say; {reading}"
                 faults.add(f"columns.{part.name}.models", "This is not a tuple of models.", hint)
-    for key, (known, example) in SINGLE.items():
-        if not isinstance(getattr(policy, key), known):
-            faults.add(key, "This is not an object of its class.", f"write {example}, say; {reading}")
+
+
+def _usual(key: str) -> Any:
+    """Return the default of a field that holds one part."""
+    known = PolicyFacts.__dataclass_fields__[key]
+    return known.default if known.default_factory is MISSING else known.default_factory()
 
 
 def _of_their_kinds(policy: PolicyFacts) -> PolicyFacts:
     """Return the policy without the parts that are no objects of their classes."""
     values = {item.name: getattr(policy, item.name) for item in fields(PolicyFacts)}
-    for key, (kind, _) in LISTED.items():
+    for key, kind in LISTED.items():
         parts = values[key] if isinstance(values[key], tuple) else ()
         values[key] = tuple(part for part in parts if isinstance(part, kind))
     named = [column for column in values["columns"] if isinstance(column.name, str)]
     values["columns"] = tuple(c if _are_models(c.models) else replace(c, models=()) for c in named)
-    for key, (known, _) in SINGLE.items():
-        if not isinstance(values[key], known):
-            values[key] = None if isinstance(known, UnionType) else known()
+    for key in PARTS.keys() - LISTED.keys():
+        if not isinstance(values[key], PARTS[key].part):
+            values[key] = _usual(key)
     return PolicyFacts(**values)
 
 
@@ -252,21 +242,3 @@ def _check_unions(faults: Faults, policy: PolicyFacts, kind: str) -> None:
                     "may fail it."
                 )
                 faults.add(key, message, "use another model, such as beta_likeness, or leave out the transformation.")
-
-
-def check_release_models(faults: Faults, policy: PolicyFacts) -> None:
-    """Note what a policy asks of models that judge all classes of a release together, and what cannot be had."""
-    for number, model in enumerate(policy.privacy):
-        kind = found(policy.extensions.model, model.type)
-        if getattr(kind, "of_release", False) is not True:  # of profile_k it is a question (``check_persons``)
-            continue
-        key = f"privacy[{number}].type"
-        if policy.transformation is not None:
-            message = f"{model.type} judges all classes of a release together; patterns and local recoding add them up."
-            faults.add(key, message, "leave out transformation.")
-        if policy.entity is not None and not getattr(kind, "counts_entities", False):
-            message = f"{model.type} counts records, and the policy counts entities."
-            faults.add(key, message, "leave out entity, or the model.")
-        if policy.output is not None and policy.output.kind == "live_view" and not getattr(kind, "judged_live", False):
-            message = f"{model.type} judges all classes of a release together, which a live view does not."
-            faults.add(key, message, "publish a table or a file.")

@@ -68,6 +68,8 @@ class Column(PolicyPart):
         travels: ``with`` in a policy file.
     """
 
+    built = 'sqlanon.Column.keep("stay")'
+
     called: ClassVar[Mapping[str, str]] = {"travels": "with"}
     order = ("role", "min_level", "max_level", "uncovered", "days", "keep_weekday", "travels", "weight", "models")
 

@@ -71,7 +71,7 @@ class PolicyFacts(PolicyPart):
         page="policy.md#columns",
     )
     privacy: tuple[Model, ...] = entry(
-        parts("models", "a privacy model, or a list of them"),
+        replace(parts("models", "a privacy model, or a list of them"), part=Model),
         (),
         about="The privacy models of classes and of the whole release. Those of a sensitive column stand under its "
         "models. A policy needs one model at least.",

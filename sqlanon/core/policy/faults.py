@@ -78,7 +78,7 @@ class Faults:
             if not isinstance(value, bool):
                 self.add(key, "This is neither true nor false.", f"write {parameter.name}: true, or leave it out.")
         elif (hint := check(value)) is not None:
-            self.add(key, check.fault or FAULTS[check.kind], hint)
+            self.add(key, check.fault or FAULTS.get(check.kind, "This is not what the key may be."), hint)
         elif check.kind in ("names", "names_or_name"):
             for number, name in enumerate(value):
                 self.text(f"{key}[{number}]", name)

@@ -15,6 +15,8 @@ from sqlanon.parameters import text
 class Key(PolicyPart):
     """A secret of at least 32 bytes: ``Key(file="secret.key")`` or ``Key(env="STUDY_KEY")``."""
 
+    built = 'sqlanon.Key(file="secret.key")'
+
     file: str | None = entry(
         text(),
         about="A file that holds the key: 32 bytes at least, and readable by its owner alone.",

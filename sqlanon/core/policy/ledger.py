@@ -34,6 +34,7 @@ HIDDEN_ROLES = ("drop",)
 class LedgerSpec(PolicyPart):
     """A ledger of releases, e.g. ``LedgerSpec("ledger/anon_ledger.duckdb", record="case_id")``."""
 
+    built = 'sqlanon.LedgerSpec("anon_ledger.duckdb")'
     alone = "file"
     order = ("file", "schema", "record", "recipient", "source", "key", "colludes", "hold")
 

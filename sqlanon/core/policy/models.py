@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlanon.core.policy.extensions import Extensions
+from sqlanon.core.policy.extensions import Extensions, found
 from sqlanon.core.policy.faults import Faults
 from sqlanon.core.policy.parts import PolicyPart
 from sqlanon.core.policy.search import find_named
@@ -19,6 +19,8 @@ class Model(PolicyPart):
 
     The built-in models have constructors of their own (``KAnonymity(5)``); this one names models of extensions too.
     """
+
+    built = "sqlanon.KAnonymity(5)"
 
     type: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -68,3 +70,21 @@ def _check_construction(faults: Faults, key: str, model: Model, extensions: Exte
     except Exception as error:  # of a model from outside the package
         message = f"{model.type} cannot be built from these parameters ({type(error).__name__})."
         faults.add(key, message, "see the documentation of the model.")
+
+
+def check_release_models(faults: Faults, policy: Any) -> None:
+    """Note what a policy asks of models that judge all classes of a release together, and what cannot be had."""
+    for number, model in enumerate(policy.privacy):
+        kind = found(policy.extensions.model, model.type)
+        if getattr(kind, "of_release", False) is not True:  # of profile_k it is a question (``check_persons``)
+            continue
+        key = f"privacy[{number}].type"
+        if policy.transformation is not None:
+            message = f"{model.type} judges all classes of a release together; patterns and local recoding add them up."
+            faults.add(key, message, "leave out transformation.")
+        if policy.entity is not None and not getattr(kind, "counts_entities", False):
+            message = f"{model.type} counts records, and the policy counts entities."
+            faults.add(key, message, "leave out entity, or the model.")
+        if policy.output is not None and policy.output.kind == "live_view" and not getattr(kind, "judged_live", False):
+            message = f"{model.type} judges all classes of a release together, which a live view does not."
+            faults.add(key, message, "publish a table or a file.")

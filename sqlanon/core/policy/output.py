@@ -71,6 +71,7 @@ class Output(PolicyPart):
         target: a name in the database, or a path; a relative path in a policy becomes absolute.
     """
 
+    built = 'sqlanon.Output.file("released.parquet")'
     alone = "file"
     order = ("owner", "mode", "partition_by", "epoch", "margin", "record", "readers")
 

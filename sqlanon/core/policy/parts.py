@@ -1,6 +1,6 @@
 """Parts of a policy whose fields are their keys: read, judged, written and described by what each field says of itself.
 
-``entry`` says all that is known of one: what it may be, what it means, how it is written. ``sqlanon schema``,
+``entry`` says all that is known of a key: what it may be, what it means, how it is written. ``sqlanon schema``,
 ``sqlanon help`` and docs/reference/policy-keys.md are made of ``keys_of`` a part, and defaults are those of its fields.
 What several keys have to do with each other is checked beside the part. docs/design.md says why no library does this.
 """
@@ -60,6 +60,8 @@ class PolicyPart:
     """The fields that are written, and hashed, before the others."""
     alone: ClassVar[str] = ""
     """The key that a text means which stands for the mapping."""
+    built: ClassVar[str] = ""
+    """How Python builds one, for hints."""
     called: ClassVar[Mapping[str, str]] = {}
     """The keys of fields that have another name."""
 
@@ -102,7 +104,7 @@ def fields_of_keys(faults: Faults, place: str, keys: Mapping[str, Any], kind: ty
         known = parameter.check
         if isinstance(known, ValueCheck) and known.or_nothing and value is None:
             continue
-        if isinstance(known, ValueCheck) and known.part is not None and isinstance(value, Mapping):
+        if isinstance(known, ValueCheck) and known.kind == "mapping" and known.part and isinstance(value, Mapping):
             value = read(faults, f"{place}.{name}", value, known.part)
         found[each.name] = value
     return found

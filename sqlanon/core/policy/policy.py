@@ -85,7 +85,7 @@ class Policy(PolicyFacts):
         for name in ("base_directory", "file"):
             if isinstance(given := getattr(self, name), str):
                 object.__setattr__(self, name, Path(given))
-        for name, (kind, _) in LISTED.items():
+        for name, kind in LISTED.items():
             value = getattr(self, name)
             value = tuple(value) if isinstance(value, list) else (value,) if isinstance(value, kind) else value
             object.__setattr__(self, name, value)

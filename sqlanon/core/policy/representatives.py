@@ -50,6 +50,8 @@ class Publish(PolicyPart):
             text is published.
     """
 
+    built = 'sqlanon.Publish("age", ["low", "high"])'
+
     called: ClassVar[Mapping[str, str]] = {"values": "as"}
 
     name: str

@@ -18,6 +18,8 @@ from sqlanon.parameters import choice, number, parts, shaped, text, whole, words
 class Quality(PolicyPart):
     """The quality measure and the aggregate that folds the attributes' losses; None is the measure's own default."""
 
+    built = 'sqlanon.Quality("loss")'
+
     measure: str = entry(
         parts("measures", "the name of a measure"),
         "loss",
@@ -36,6 +38,8 @@ class Quality(PolicyPart):
 @dataclass(frozen=True, slots=True)
 class SearchOptions(PolicyPart):
     """The strategy and the limits of the search."""
+
+    built = "sqlanon.SearchOptions(time_limit=60)"
 
     strategy: str = entry(
         parts("strategies", "the name of a strategy"),
@@ -101,6 +105,8 @@ SETTINGS = shaped(
 @dataclass(frozen=True, slots=True)
 class EngineOptions(PolicyPart):
     """The engine that works on files, and its settings."""
+
+    built = "sqlanon.EngineOptions(threads=4)"
 
     name: str | None = entry(
         choice(duckdb="the embedded DuckDB", spark="Spark"),

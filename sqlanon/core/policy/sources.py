@@ -111,6 +111,8 @@ class Join(PolicyPart):
         formats: options of files that the engine does not read itself, by the name of their format.
     """
 
+    built = 'sqlanon.Join("patient_id", "visits.csv")'
+
     key: tuple[tuple[str, str], ...] = entry(
         shaped(
             {"anyOf": [TEXT, {**NAMES, "minItems": 1}, {"type": "object", "additionalProperties": TEXT}]},
