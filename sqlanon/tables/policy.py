@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from sqlanon.core.plain import plain
 from sqlanon.core.policy import Output, Policy
 from sqlanon.core.policy.columns import Column
 from sqlanon.core.policy.documents import read_document, shape_fault
@@ -21,7 +22,6 @@ from sqlanon.core.policy.facts import ROLES, TOP_KEYS
 from sqlanon.core.policy.faults import Faults
 from sqlanon.core.policy.key import Key, check_key
 from sqlanon.core.policy.parts import keys_of, read
-from sqlanon.core.policy.plain import plain
 from sqlanon.core.policy.variables import WrittenPlace, expand
 from sqlanon.core.policy.written_places import brief, conceal
 from sqlanon.errors import InputError, PolicyError

@@ -8,7 +8,7 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
-from sqlanon.core.policy.plain import plain
+from sqlanon.core.plain import plain
 from sqlanon.parameters import shaped
 
 Rows = tuple[tuple[str | None, ...], ...]

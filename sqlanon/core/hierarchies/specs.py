@@ -27,7 +27,7 @@ from sqlanon.core.hierarchies.spec_values import (
     is_list,
     set_fields,
 )
-from sqlanon.core.policy.plain import DEEPEST, plain, set_plain
+from sqlanon.core.plain import DEEPEST, plain, set_plain
 from sqlanon.parameters import Parameter, ValueCheck, character, choice, flag, option, or_nothing, shaped, text, whole
 
 __all__ = [

@@ -29,13 +29,13 @@ from sqlanon.core.lattice.catalog import Catalog
 from sqlanon.core.lattice.nodes import Node
 from sqlanon.core.measures.base import Measure
 from sqlanon.core.models.base import is_of_release
+from sqlanon.core.plain import plain
 from sqlanon.core.plan.keyed import keyed_source, refuse_scripts
 from sqlanon.core.plan.planned import as_buckets, versions
 from sqlanon.core.plan.published import PublishedClasses, PublishedTypes
 from sqlanon.core.plan.publishing import PublishablePlan
 from sqlanon.core.plan.represented import NO_VALUES
 from sqlanon.core.policy import Model, Policy, as_policy
-from sqlanon.core.policy.plain import plain
 from sqlanon.core.publish.ledger import Entities, Ledger
 from sqlanon.core.publish.proof_file import proof_document
 from sqlanon.core.search.base import Problem, Progress, Request, Verdict, rank

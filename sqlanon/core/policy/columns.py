@@ -7,12 +7,12 @@ from dataclasses import MISSING, dataclass
 from typing import Any, ClassVar, Literal
 
 from sqlanon.core.hierarchies import specs
+from sqlanon.core.plain import is_unicode
 from sqlanon.core.policy.extensions import Extensions
 from sqlanon.core.policy.faults import Faults
 from sqlanon.core.policy.hierarchies import check_hierarchy
 from sqlanon.core.policy.models import Model, check_model
 from sqlanon.core.policy.parts import ALWAYS, PolicyPart, check, entry, keys_of, part_of
-from sqlanon.core.policy.plain import is_unicode
 from sqlanon.parameters import choice, flag, is_number, names_of, number, parts, shaped, suggest, text, whole, words_of
 
 LARGEST = 1e9

@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from sqlanon.core.doors import behind
-from sqlanon.core.policy.plain import DEEPEST, is_unicode
+from sqlanon.core.plain import DEEPEST, is_unicode
 from sqlanon.errors import InputError
 
 LARGEST = 100_000_000

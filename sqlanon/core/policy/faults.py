@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from sqlanon.core.policy.plain import is_unicode
+from sqlanon.core.plain import is_unicode
 from sqlanon.errors import Fault, PolicyError, attempt
 from sqlanon.parameters import Parameter, ValueCheck, is_number, names_of, suggest
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlanon.core.hierarchies.specs import FileHierarchy, HierarchySpec, Suppress, is_list
+from sqlanon.core.plain import plain
 from sqlanon.core.policy.columns import parse_travels
 from sqlanon.core.policy.documents import shape_fault
 from sqlanon.core.policy.extensions import NOTHING, Extensions
@@ -22,7 +23,6 @@ from sqlanon.core.policy.hierarchies import check_hierarchy, parse_hierarchy
 from sqlanon.core.policy.output import read_output
 from sqlanon.core.policy.parts import fields_of_keys, keys_of, of_keys, read
 from sqlanon.core.policy.paths import is_database, is_file, is_server
-from sqlanon.core.policy.plain import plain
 from sqlanon.core.policy.representatives import parse_publish
 from sqlanon.core.policy.sources import parse_join, parse_options
 from sqlanon.core.policy.transformation import Patterns, parse_transformation

@@ -13,8 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
+from sqlanon.core.plain import plain
 from sqlanon.core.policy.faults import Faults
-from sqlanon.core.policy.plain import plain
 from sqlanon.parameters import TEXT, Parameter, ValueCheck, anything, names_of, or_nothing
 
 ALWAYS, CHANGED, HERE, PATH = "always", "changed", "here", "path"
