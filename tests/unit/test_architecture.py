@@ -52,8 +52,8 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 44_000, "assess": 11_600, "interop": 7_000, "commands": 6_400, "report": 6_400, "recoding": 5_200,
-    "live": 2_800, "ledger": 2_600, "tables": 2_300,
+    "core": 43_900, "assess": 11_250, "interop": 6_950, "commands": 6_350, "report": 6_300, "recoding": 5_200,
+    "live": 2_800, "ledger": 2_500, "tables": 2_250,
 }  # fmt: skip
 """The most lines of Python of each folder. A feature is paid for by what it takes away."""
 MODULES_OF_A_FILE, ROOMS_OF_A_FILE, NAMES_OF_A_CLASS = 20, 12, 25
