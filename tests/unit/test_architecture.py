@@ -63,7 +63,7 @@ MANY_MODULES = {
 }  # fmt: skip
 MANY_ROOMS = {
     "": 23, "commands.run": 21, "commands.usage": 19, "report.summary": 18, "core.plan.planned": 17,
-    "ledger.recording": 16, "report.cards": 15, "live.view": 14, "core.plan.full_domain": 14, "core.verification": 14,
+    "ledger.recording": 16, "report.cards": 15, "live.view": 14, "core.plan.full_domain": 15, "core.verification": 14,
     "tables.anonymizing": 13,
     "commands.check": 13, "commands.run_tables": 13,
 }  # fmt: skip

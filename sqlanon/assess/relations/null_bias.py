@@ -33,12 +33,10 @@ from sqlanon.core.engines.base import Engine
 from sqlanon.core.facts import Facts
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.binding import bind
+from sqlanon.core.sqltrees.data_types import NUMBERS
 
-NUMBERS = {
-    *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL"),
-    *("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"),
-}
-ORDERED = NUMBERS | {
+ORDERED = {
+    *NUMBERS,
     *("DATE", "TIME", "TIME_NS", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"),
     *("TIMESTAMP WITH TIME ZONE", "TIMESTAMP_NS WITH TIME ZONE"),
 }

@@ -22,6 +22,7 @@ from sqlanon.core.lattice.nodes import Node
 from sqlanon.core.plan.published import PublishedTypes
 from sqlanon.core.source.encoding import Encoding
 from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.data_types import NUMBERS
 
 Whole = NDArray[np.int64]
 Real = NDArray[np.float64]
@@ -33,8 +34,6 @@ DENSE = 4_000_000
 """Up to so many combinations are counted in a table with a place for each, more by sorting."""
 SUPPRESSED = -1
 """The level of a suppressed record."""
-NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
-           "UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL")  # fmt: skip
 
 
 def scale_of(type_name: str) -> str | None:

@@ -25,8 +25,9 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal, localcontext
 from typing import Any, Literal
 
-from sqlanon.core.hierarchies.builders import FLOATS, INTEGERS
+from sqlanon.core.hierarchies.builders import FLOATS
 from sqlanon.core.hierarchies.specs import Dates, HierarchySpec, Intervals, Rows
+from sqlanon.core.sqltrees.data_types import INTEGERS
 
 DIGITS = 38
 """Digits of a DECIMAL."""

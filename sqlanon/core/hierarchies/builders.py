@@ -19,13 +19,10 @@ from sqlanon.core.hierarchies.calendar_builders import age_of, as_day, date_leve
 from sqlanon.core.hierarchies.code_builders import code_levels, known_code
 from sqlanon.core.hierarchies.expressions import ROOT, bind_template, number_in_text, unless_null
 from sqlanon.core.hierarchies.specs import Ages, Codes, Dates, HierarchySpec, Intervals, Redact, Suppress, Zip3
+from sqlanon.core.sqltrees.data_types import INTEGERS
 from sqlanon.errors import HierarchyError, UnsupportedError
 from sqlanon.parameters import Parameter
 
-INTEGERS = (
-    "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT",
-    "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT",
-)  # fmt: skip
 NARROW = ("TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT", "UINTEGER")
 """Types whose intervals 64 bits are enough for, when these are whole numbers up to ``NARROW_LIMIT``."""
 NARROW_LIMIT = 2**32

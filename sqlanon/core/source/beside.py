@@ -19,13 +19,10 @@ from sqlanon.core.policy import Policy
 from sqlanon.core.source.columns import is_scalar
 from sqlanon.core.source.encoding import Encoding
 from sqlanon.core.source.known import in_words, judge_published
+from sqlanon.core.sqltrees.data_types import NUMBERS
 from sqlanon.core.sqltrees.trees import canonical, column, own_text
 from sqlanon.errors import IdentifyingColumnError
 
-NUMBERS = (
-    "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT",
-    "FLOAT", "DOUBLE", "DECIMAL",
-)  # fmt: skip
 MOMENTS = ("DATE", "TIME", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE")
 BYTES = ("BLOB", "BYTEA", "BINARY")
 NO_QUASI_IDENTIFIER = (

@@ -10,13 +10,13 @@ from sqlanon.core.policy import Policy
 from sqlanon.core.policy.suppression import encoded_policy
 from sqlanon.core.source.opening import Source
 from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.data_types import NUMBERS
 from sqlanon.core.sqltrees.trees import column
 from sqlanon.errors import InputError, SourceError, UnsupportedError, listing
 
 SCALAR_TYPES = (
-    "VARCHAR", "BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT",
-    "UINTEGER", "UBIGINT", "UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "DATE", "TIME", "TIME_NS", "TIMESTAMP",
-    "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE", "UUID", "ENUM",
+    "VARCHAR", "BOOLEAN", *NUMBERS, "DATE", "TIME", "TIME_NS", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS",
+    "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE", "UUID", "ENUM",
 )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from sqlglot import exp
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.hierarchies.specs import Ages, Dates, Intervals, lists_its_values
 from sqlanon.core.policy import Policy
+from sqlanon.core.sqltrees.data_types import INTEGERS, NUMBERS
 from sqlanon.core.sqltrees.trees import column, count_if, is_null, named, not_null, or_zero, when
 from sqlanon.errors import SourceError
 
@@ -24,9 +25,6 @@ FIXED = r"[+-]?[0-9]+\.[0-9]+"
 DAY = r"\s*[0-9]{4}[-/][0-9]{1,2}[-/][0-9]{1,2}\s*"
 MOMENT = r"\s*[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:.*"
 FOUR_DIGITS = r".*[0-9]{4}.*"
-WHOLE_TYPES = (
-    "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT",
-)  # fmt: skip
 DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y%m%d", "%Y.%m.%d")
 TIMES = ("", " %H:%M", " %H:%M:%S")
 WORDS = {"number": "numbers", "date": "dates"}
@@ -112,12 +110,12 @@ def named_conversion(type_name: str, date_format: str | None, timestamp_format: 
         return Conversion(type_name, None if date_format else DAY, date_format)
     if type_name.startswith("TIMESTAMP"):
         return Conversion(type_name, None, timestamp_format)
-    return Conversion(type_name, WHOLE if type_name in WHOLE_TYPES else None)
+    return Conversion(type_name, WHOLE if type_name in INTEGERS else None)
 
 
 def is_read_as(type_name: str) -> bool:
     """Return True for numbers and dates, as which the texts of a subset are compared with a source that has them."""
-    return type_name.split("(")[0] in (*WHOLE_TYPES, "FLOAT", "DOUBLE", "DECIMAL", "DATE", "TIMESTAMP")
+    return type_name.split("(")[0] in (*NUMBERS, "DATE", "TIMESTAMP")
 
 
 def find_conversions(

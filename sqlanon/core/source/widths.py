@@ -72,7 +72,7 @@ def shared_width(lengths: Lengths, policy: Policy) -> int:
 
     Where there are fewer than that at all, none is published, and the least length is returned.
 
-    >>> from sqlanon.policy import Model
+    >>> from sqlanon import Column, Model, Policy
     >>> policy = Policy((Column.quasi_identifier("zip", Redact()),), (Model("k_anonymity", {"k": 5}),))
     >>> shared_width(((4, 90), (5, 7), (9, 1)), policy)
     5

@@ -8,6 +8,10 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 DIALECT = "duckdb"
+INTEGERS = (
+    "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT",
+)  # fmt: skip
+NUMBERS = (*INTEGERS, "FLOAT", "DOUBLE", "DECIMAL")
 
 
 def data_type(name: str) -> exp.DataType:

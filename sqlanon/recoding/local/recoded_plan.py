@@ -25,13 +25,11 @@ from sqlanon.core.publish.ledger import Ledger
 from sqlanon.core.search.certificate import Certificate
 from sqlanon.core.sizes.histogram import SizeHistogram
 from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.data_types import NUMBERS
 from sqlanon.errors import NoSolutionError
 from sqlanon.recoding.compiler import recoded as compiler
 from sqlanon.recoding.local.rules import Rule
 from sqlanon.recoding.patterns.quality import PatternQuality, quality
-
-NUMERIC = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
-           "UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL")  # fmt: skip
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
@@ -86,7 +84,7 @@ class RecodedPlan(PublishablePlan):
         """Suppressions, usefulness and row types (the paper on patterns, section 3.3); None for local recoding."""
         if self.kind == "patterns" and not self._quality:
             types = self._session.encoding.types
-            numeric = [a.name for a in self.catalog.attributes if types[a.name].split("(")[0].upper() in NUMERIC]
+            numeric = [a.name for a in self.catalog.attributes if types[a.name].split("(")[0].upper() in NUMBERS]
             self._quality.append(quality(self.engine, self.catalog, numeric=numeric))
         return self._quality[0] if self._quality else None
 
