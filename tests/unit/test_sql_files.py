@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 
 import pytest
 import sqlglot
 from sqlglot import exp
 
+from sqlanon.core import sqltrees
 from sqlanon.core.sqltrees import files
 from sqlanon.core.sqltrees.binding import bind
+from sqlanon.errors import UnsupportedError
 
 SQL = Path(__file__).parents[2] / "sql"
 BOUND = [path for path in sorted(SQL.glob("*/*.sql")) if path.parent.name not in ("load", "macros", "stop")]
@@ -45,3 +48,11 @@ def test_the_text_of_a_file_has_its_parts() -> None:
     text = files.text_with_parts("model/beta_likeness.sql")
     assert text == files.read("model/beta_likeness.sql") + files.read("model/capped_shares.sql")
     assert files.text_with_parts("model/k_anonymity.sql") == files.read("model/k_anonymity.sql")
+
+
+def test_a_compiled_sqlglot_is_refused_with_its_cure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlglot.generator, "__file__", "site-packages/sqlglot/generator.cpython-311.so")
+    spec = importlib.util.spec_from_file_location(sqltrees.__name__, sqltrees.__file__)
+    assert spec is not None and spec.loader is not None
+    with pytest.raises(UnsupportedError, match="pip uninstall sqlglotc"):
+        spec.loader.exec_module(importlib.util.module_from_spec(spec))
