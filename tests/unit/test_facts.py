@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from importlib import import_module
 from pathlib import Path
@@ -30,7 +31,8 @@ def test_keys_are_renamed_left_out_spread_and_rounded() -> None:
 
 def test_every_key_of_a_result_is_a_fact_of_it() -> None:
     for module in walk_packages(sqlanon.__path__, "sqlanon."):
-        import_module(module.name)
+        with suppress(ModuleNotFoundError):  # the driver of an engine that is not installed
+            import_module(module.name)
     assert len(Facts.__subclasses__()) > 40
     for kind in Facts.__subclasses__():
         known = {item.name for item in fields(kind)} | set(dir(kind))  # type: ignore[arg-type]
