@@ -41,13 +41,20 @@ LONGEST = (
     "test_notebooks", "test_strategies", "test_linked_tables", "test_frontier", "test_beside", "test_publication",
 )  # fmt: skip
 """Modules that several workers begin with, so that none is left with one of them at the end."""
+IN_DEPTH = (
+    "test_agents_doors", "test_choosing_limits", "test_csv_option", "test_dialects", "test_equal_values",
+    "test_evidence", "test_frames", "test_joins", "test_k_map", "test_lake_folders", "test_ledger_commands", "test_linked_tables",
+    "test_missing_tables", "test_nothing_left", "test_order_of_suppression", "test_persons_with_several_records",
+    "test_private_relations", "test_release_models", "test_replacing", "test_travelling",
+)  # fmt: skip
+"""Modules that are slow as a whole: they look in depth at one feature."""
 MARKS = {
     "postgres": "needs a PostgreSQL server and its driver",
     "spark": "needs PySpark and Java",
     "dbt": "needs dbt, and builds projects with it",
     "chdb": "needs chDB, the embedded ClickHouse",
     "shared": "needs the real datasets and oracles that stand beside the checkout",
-    "slow": "takes more than about one second, or ten at full effort",
+    "slow": "takes more than about one second, or ten at full effort, or looks in depth at one feature",
 }
 """The marks of tests that are not ``fast``. A test has the marks of the fixtures it uses, of the engine it is run on,
 of the words in the name of its module, and those that are written above it."""
@@ -120,6 +127,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         names = {*item.path.stem.split("_"), *getattr(item, "fixturenames", ())}
         callspec = getattr(item, "callspec", None)
         names |= {value.name for value in (callspec.params.values() if callspec else ()) if isinstance(value, Kind)}
+        if item.path.stem in IN_DEPTH:
+            names.add("slow")
         for name in names & MARKS.keys():
             item.add_marker(name)
         if not any(item.get_closest_marker(name) for name in MARKS):

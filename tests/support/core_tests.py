@@ -12,7 +12,8 @@ TESTS = Path(__file__).resolve().parents[1]
 WINGS = ("recoding", "live", "ledger", "tables", "assess", "interop", "report", "commands", "cli")
 FOLDERS = ("anonymize", "contract", "engines", "publish", "unit")
 BY_PUBLIC_NAMES = {
-    "test_architecture", "test_constructors", "test_facts", "test_frames", "test_fuzz", "test_private_relations", "test_replacing",
+    "test_architecture", "test_constructors", "test_facts", "test_frames", "test_fuzz",
+    "test_private_relations", "test_replacing",
 }  # fmt: skip
 """Modules that ask wings for something by names of ``sqlanon`` itself, or by a policy."""
 
