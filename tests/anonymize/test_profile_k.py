@@ -391,7 +391,7 @@ def test_a_proof_that_missed_a_round_is_refused(
         ({"privacy": [{"type": "profile_k", "k": 2, "at_most": 0}]}, "from 1 to 3"),
         ({"privacy": [{"type": "profile_k", "k": 2, "at_most": 4}]}, "from 1 to 3"),
         ({"privacy": [{"type": "profile_k", "k": 2, "at_most": True}]}, "from 1 to 3"),
-        ({"privacy": [*KNOWN, {"type": "k_anonymity", "k": 2}]}, "stands alone"),
+        ({"privacy": [*KNOWN, {"type": "k_anonymity", "k": 2}]}, "is the only model under privacy"),
         ({"entity": None}, "is about persons"),
     ],
 )

@@ -139,4 +139,6 @@ def test_the_reference_shows_signatures_and_docstrings(site: Path) -> None:
     text = (site / "reference" / "python.html").read_text(encoding="utf-8")
     for name in sqlanon.__all__:
         assert name == "__version__" or re.search(rf'id="sqlanon[\w.]*\.{name}"', text), name
-    assert "on_interrupt" in text and text.count("Raises") > 20
+    assert text.count("Raises") > 20 and "policy-keys" in text
+    keys = (site / "reference" / "policy-keys.html").read_text(encoding="utf-8")
+    assert "on_interrupt" in keys

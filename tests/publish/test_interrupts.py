@@ -22,7 +22,7 @@ from interrupts import interrupted_after
 
 import sqlanon
 from sqlanon.cli import main
-from sqlanon.commands import run as run_command
+from sqlanon.commands import run_beside
 from sqlanon.commands.demo_world import generate
 from sqlanon.commands.signals import as_interrupts
 from sqlanon.core.engines.duckdb.engine import DuckDBEngine
@@ -247,7 +247,7 @@ def test_a_transaction_is_committed_whole_or_rolled_back(
 def test_an_interrupt_after_publication_says_that_the_release_stands(
     policy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    interrupted(monkeypatch, run_command, "write_report", 1)
+    interrupted(monkeypatch, run_beside, "write_report", 1)
     result = run(policy, "--json")
     document = json.loads(result.stdout)
     assert (result.exit_code, document["published"]) == (130, True)
