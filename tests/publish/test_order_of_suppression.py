@@ -160,7 +160,7 @@ def document_of_equals(world: brute_models.World, rng: random.Random) -> dict[st
 
 
 @pytest.mark.slow
-@seeds(200, 20)
+@seeds(100, 20)
 def test_equal_classes_go_in_the_order_of_the_brute_force(
     block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
