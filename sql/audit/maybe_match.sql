@@ -3,7 +3,7 @@
 -- under the maybe match (a NULL on either side is). Sizes only, never values.
 -- known is what the attacker knows of a person, released what stands in the release.
 -- An audit of what the attacker gains; it never justifies a release. It compares every class with every class: this is
--- the definition, and sqlanon computes the same with joins by hash (sqlanon/audit/maybe.py).
+-- the definition, and sqlanon computes the same with joins by hash (sqlanon/assess/relations/maybe.py).
 --
 -- release       maybe_match
 -- age | zip     records | right_maybe | maybe

@@ -1,7 +1,7 @@
 """What a reader of several rules concludes: which values a published record cannot have, because it would have joined a
 more special class.
 
-Records are published by the first rule whose class passes (``plan.recoding.sequence``), more special rules first. So a
+Records are published by the first rule whose class passes (``recoding.local.sequence``), more special rules first. So a
 record in a class of rule y has no value by which it belongs to a class that a more special rule x published: it was
 left when x was tried, and would have joined it ("Exposing Privacy Risks in Anonymizing Clinical Data: Combinatorial
 Refinement Attacks on k-Anonymity Without Auxiliary Information", arXiv 2509.03350). The order of the rules need not be

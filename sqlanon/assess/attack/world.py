@@ -35,7 +35,7 @@ from sqlanon.errors import EngineError, InputError, SourceError, UnsupportedErro
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttackWorld:
-    """A release beside its source, both as relations of one engine, and as numbers (``attack.statements``).
+    """A release beside its source, both as relations of one engine, and as numbers (``assess.attack.statements``).
 
     Attributes:
         release: its rows, without the redacted ones, by the names that the policy gives its columns.

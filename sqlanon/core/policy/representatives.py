@@ -81,11 +81,6 @@ class Publish(PolicyPart):
         return () if self.instead else tuple(self.columns)
 
 
-def companions_of(publish: Sequence[Publish], name: str) -> tuple[str, ...]:
-    """Return the columns that are published beside a column."""
-    return tuple(column for asked in publish if asked.name == name for column in asked.companions)
-
-
 def parse_publish(faults: Faults, value: Any) -> tuple[Any, ...]:
     """Return what a document asks to publish; None is nothing."""
     if value is None:

@@ -29,6 +29,7 @@ class Entities(Facts):
         AuditError: the counts do not add up.
     """
 
+    KEYS = "total published suppressed excluded smallest_class"  # by name: of them a recipient sees coarse counts
     total: int
     published: int
     suppressed: int

@@ -21,6 +21,7 @@ class Certificate(Facts):
         evaluated: distinct nodes with a verdict, of ``lattice_size``.
     """
 
+    KEYS = "measure aggregate loss lower_bound gap optimal strategy evaluated lattice_size"  # by name, for they travel
     measure: str
     aggregate: str | None
     loss: float

@@ -1,7 +1,7 @@
 """Several rules for the records: patterns, or local recoding. A plan of what each of them publishes.
 
 ``names.ASSIGNED`` holds the rule that publishes a row type, ``names.RULES`` the levels of each rule; the release is one
-statement over both (``compiler.recoded``), however the rules were chosen.
+statement over both (``recoding.compiler.recoded``), however the rules were chosen.
 """
 
 from __future__ import annotations

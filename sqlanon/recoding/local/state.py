@@ -1,8 +1,8 @@
 """The present sequence of nodes, what each of them publishes, and what one more node would change.
 
-The rows stand in the database, each with the place of the node that publishes it (``compiler.recoding``); Python holds
-per node what it publishes and keeps, in integers. A candidate is judged exactly: with its own classes, and with those
-of all nodes after it that records are left for.
+The rows stand in the database, each with the place of the node that publishes it (``recoding.compiler.recoding``);
+Python holds per node what it publishes and keeps, in integers. A candidate is judged exactly: with its own
+classes, and with those of all nodes after it that records are left for.
 """
 
 from __future__ import annotations

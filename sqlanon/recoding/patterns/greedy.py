@@ -1,7 +1,7 @@
 """The greedy heuristic (Algorithm 1): patterns in their order, each takes the groups that hold k of the records left.
 
-The work is done by one statement a block of patterns (``compiler.patterns``). What is left over is fully suppressed:
-fewer than k records, or, of patterns without the one of ☆ alone, whatever no pattern takes.
+The work is done by one statement a block of patterns (``recoding.compiler.patterns``). What is left over is
+fully suppressed: fewer than k records, or, of patterns without the one of ☆ alone, whatever no pattern takes.
 
 **Nothing left over** (beyond the paper). Where fewer than k fully suppressed records are not wanted, and the pattern of
 ☆ alone is allowed, one output row type is suppressed fully too and joins them: the one for which this costs least,

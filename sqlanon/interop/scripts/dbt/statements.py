@@ -1,6 +1,7 @@
 """The statements of a dbt release: its model, and the tests that the generic ones do not cover.
 
-The model is a live view (``compiler.live``): classes are counted whenever dbt builds it, and what fails is left out.
+The model is a live view (``live.compiler.live``): classes are counted whenever dbt builds it, and those that
+fail are left out.
 """
 
 from __future__ import annotations
