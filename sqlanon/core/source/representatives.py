@@ -1,8 +1,8 @@
 """The numbers and dates that a policy publishes (``publish``): their types, and the table of the bounds of all texts.
 
 Bounds of values are computed from texts of hierarchies (``core.hierarchies.bounds``): those that a policy, a file or a
-table lists, and the labels of computed levels. No value of a record is read for them: at level 0 a text is its own bounds,
-in the database.
+table lists, and the labels of computed levels. No value of a record is read for them: at level 0 a text is its own
+bounds, in the database.
 """
 
 from __future__ import annotations
