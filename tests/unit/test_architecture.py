@@ -51,26 +51,54 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 43_800, "assess": 11_300, "interop": 7_000, "commands": 6_450, "report": 6_300, "recoding": 5_200,
-    "live": 2_800, "ledger": 2_600, "tables": 2_300,
-}  # fmt: skip
+    "core": 43_800,
+    "assess": 11_300,
+    "interop": 7_000,
+    "commands": 6_450,
+    "report": 6_300,
+    "recoding": 5_200,
+    "live": 2_800,
+    "ledger": 2_600,
+    "tables": 2_300,
+}
 """The most lines of Python of each folder. A feature is paid for by what it takes away."""
 MODULES_OF_A_FILE, ROOMS_OF_A_FILE, NAMES_OF_A_CLASS = 20, 12, 25
 """Budgets: how many modules and rooms of the package a file imports, and how many public names a class has."""
 MANY_MODULES = {
-    "": 30, "core.plan.full_domain": 34, "core.plan.planned": 32, "core.source.encoding": 25, "commands.run": 22,
-    "core.verification": 24, "assess.profiling.profile": 21,
-}  # fmt: skip
+    "": 30,
+    "core.plan.full_domain": 34,
+    "core.plan.planned": 32,
+    "core.source.encoding": 25,
+    "commands.run": 22,
+    "core.verification": 24,
+    "assess.profiling.profile": 21,
+}
 MANY_ROOMS = {
-    "": 23, "commands.run": 21, "commands.usage": 19, "report.summary": 18, "core.plan.planned": 17,
-    "ledger.recording": 16, "report.cards": 15, "live.view": 14, "core.plan.full_domain": 15, "core.verification": 14,
+    "": 23,
+    "commands.run": 21,
+    "commands.usage": 19,
+    "report.summary": 18,
+    "core.plan.planned": 17,
+    "ledger.recording": 16,
+    "report.cards": 15,
+    "live.view": 14,
+    "core.plan.full_domain": 15,
+    "core.verification": 14,
     "tables.anonymizing": 13,
-    "commands.check": 13, "commands.run_tables": 13,
-}  # fmt: skip
+    "commands.check": 13,
+    "commands.run_tables": 13,
+}
 MANY_NAMES = {
-    "Engine": 56, "PolicyFacts": 44, "Planned": 43, "RunSummary": 38, "ColumnProfile": 35, "Catalog": 30,
-    "PostgresEngine": 28, "JudgedColumn": 29, "Plan": 27,
-}  # fmt: skip
+    "Engine": 56,
+    "PolicyFacts": 44,
+    "Planned": 43,
+    "RunSummary": 38,
+    "ColumnProfile": 35,
+    "Catalog": 30,
+    "PostgresEngine": 28,
+    "JudgedColumn": 29,
+    "Plan": 27,
+}
 """What is beyond these budgets still, with its present figure: these lists and figures may only shrink."""
 
 
