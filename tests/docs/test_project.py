@@ -71,14 +71,23 @@ def test_contributing_has_every_folder() -> None:
 
 
 def test_every_dependency_is_pinned_and_no_place_is_named() -> None:
-    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
-    pins = [line for line in lines if not line.startswith("#")]
-    assert all(re.fullmatch(r"[a-z0-9-]+==[^\s;/:@]+( ; .*)?", pin) for pin in pins)
-    pinned = {pin.partition("==")[0] for pin in pins}
+    text = re.sub(r"^#.*\n", "", (ROOT / "constraints.txt").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    entry = r"([a-z0-9-]+)==[^\s;/:@]+(?: ; [^/\n\\]*)?( \\\n    --hash=sha256:[0-9a-f]{64})+\n    # via .*\n"
+    assert re.sub(entry, "", text) == ""
+    pinned = {match[0] for match in re.findall(entry, text)}
     extras = [name for names in PROJECT["optional-dependencies"].values() for name in names]
     for requirement in [*PROJECT["dependencies"], *extras]:
         name = re.match(r"[\w-]+", requirement)
         assert name and (name[0] == "sqlanon" or name[0].lower() in pinned), requirement
+
+
+def test_the_launcher_installs_what_an_extra_needs_and_no_more(launcher: ModuleType) -> None:
+    base, test, everything = (
+        {entry.partition("==")[0] for entry in launcher.locked_packages({"", *extras})}
+        for extras in ([], ["test"], PROJECT["optional-dependencies"])
+    )
+    assert {"duckdb", "numpy", "markupsafe"} <= base < test < everything
+    assert {"pytest", "iniconfig", "highspy"} <= test and not {"pyspark", "mypy"} & test
 
 
 def test_the_launcher_lists_its_tasks_and_knows_their_extras(launcher: ModuleType) -> None:
@@ -87,6 +96,14 @@ def test_the_launcher_lists_its_tasks_and_knows_their_extras(launcher: ModuleTyp
         assert f"./run {name} " in done.stdout
         assert set(extras.split()) <= set(PROJECT["optional-dependencies"])
     assert subprocess.run([sys.executable, ROOT / "run", "walk"], capture_output=True, check=False).returncode == 2
+
+
+def test_the_jobs_of_the_workflow_run_every_part_once() -> None:
+    parts = re.findall(r'^(?:part|beside) "(.*?)"', (ROOT / ".ci" / "run").read_text(encoding="utf-8"), re.MULTILINE)
+    workflow = (ROOT / ".github" / "workflows" / "test.yml").read_text(encoding="utf-8")
+    lists = re.findall(r"""^ +- '(".*")'$""", workflow, re.MULTILINE)
+    asked = [name for listed in lists for name in re.findall(r'"(.*?)"', listed)]
+    assert sorted(name for name in asked if "install" not in name) == sorted(p for p in parts if "install" not in p)
 
 
 def test_the_parts_of_ci_run_every_test_once() -> None:
