@@ -221,7 +221,7 @@ class AttributeMeasure(ABC):
     A bound for a candidate x in a box [a, b]: the records certainly suppressed at b are suppressed at x, whose loss is
     at least what it would be if x stood at a's levels and suppressed those records alone: f(a) + g(those records at the
     levels of a), folded by any aggregate. What they cost at the levels of a is not known by their class at b, but
-    the least of what it can be. (docs/design.md, "The search")
+    the least of what it can be. (docs/design/search.md)
     """
 
     needs: Need | None = None

@@ -1,6 +1,6 @@
 """Monotone box branch and bound: the default strategy. Optimal, with a certificate at any time.
 
-Source: docs/design.md, section "The search". A box [a, b] is all nodes between a and b. What is certainly suppressed
+Source: docs/design/search.md. A box [a, b] is all nodes between a and b. What is certainly suppressed
 at b is suppressed at every candidate of the box (each privacy model proves its share, ``models/``), so if that is
 beyond the limit the box holds no candidate; and with what generalization costs at least at a it bounds the loss of
 all of them (each measure proves its bound, ``measures/``). Best-first over boxes; when the least bound reaches the
