@@ -2,7 +2,7 @@
 
 ``entry`` says all that is known of a key: what it may be, what it means, how it is written. ``sqlanon schema``,
 ``sqlanon help`` and docs/reference/policy-keys.md are made of ``keys_of`` a part, and defaults are those of its fields.
-What several keys have to do with each other is checked beside the part. docs/design/policy.md says why no library does this.
+What several keys have to do with each other is checked beside the part. docs/design/policy.md says why.
 """
 
 from __future__ import annotations
