@@ -14,7 +14,6 @@ from typing import Any
 
 from sqlglot import exp
 
-from sqlanon.assess.risk.words import counted
 from sqlanon.commands.check_files import K, files_of
 from sqlanon.commands.common import Judged, open_relation, reading_with
 from sqlanon.commands.verbosity import say
@@ -34,6 +33,7 @@ from sqlanon.core.publish.workplace import COMPLETED, settle_left_behind
 from sqlanon.core.source.files import Reading
 from sqlanon.core.source.lookups import list_ancestors
 from sqlanon.core.source.opening import Source, other_records, tables_hint
+from sqlanon.core.words import counted
 from sqlanon.errors import EngineError, InputError, SourceError, SqlanonError, UnsupportedError
 
 BESIDE = "*"

@@ -9,7 +9,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from sqlanon.assess.risk.words import counted
 from sqlanon.commands.guarded import concealed, concealing
 from sqlanon.commands.verbosity import say
 from sqlanon.core.facts import pick
@@ -20,6 +19,7 @@ from sqlanon.core.policy.documents import read_document
 from sqlanon.core.policy.parsing import file_hierarchies
 from sqlanon.core.policy.variables import expand
 from sqlanon.core.policy.written_places import conceal
+from sqlanon.core.words import counted
 from sqlanon.errors import Fault, PolicyError, SqlanonError
 from sqlanon.report.wording import visible
 from sqlanon.tables.policy import TablesPolicy, is_tables_file

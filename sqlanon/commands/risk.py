@@ -14,7 +14,6 @@ from sqlanon.assess.risk.figures import DEFAULT_K, Setting
 from sqlanon.assess.risk.measure import Sample
 from sqlanon.assess.risk.population_table import PopulationTable, population_sample
 from sqlanon.assess.risk.relation import Beside, measure_relation
-from sqlanon.assess.risk.words import counted
 from sqlanon.commands.common import Judged, open_relation, read_policy, reading_with, warn
 from sqlanon.commands.risk_text import comparison_lines, risk_lines
 from sqlanon.core.models import least_count
@@ -23,6 +22,7 @@ from sqlanon.core.source.joining import open_policy_source
 from sqlanon.core.source.opening import Source
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import both, column, equal, is_null
+from sqlanon.core.words import counted
 from sqlanon.errors import InputError
 
 

@@ -22,7 +22,6 @@ from sqlanon.assess.profiling.facts import Profile
 from sqlanon.assess.profiling.facts import percent as part
 from sqlanon.assess.profiling.text import ROLES, profile_lines, reading
 from sqlanon.assess.risk.facts import Risk, RiskComparison, units
-from sqlanon.assess.risk.words import probability, share
 from sqlanon.core.audit.check import CheckResult
 from sqlanon.core.plan.planned import Planned
 from sqlanon.core.plan.release import Release
@@ -43,6 +42,8 @@ from sqlanon.report.wording import (
     counted,
     describe_proof,
     figure,
+    probability,
+    share,
 )
 
 STYLES = ("report.css", "frontier.css")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from sqlanon.assess.risk.facts import AT_RISK_OVER, over, units
-from sqlanon.assess.risk.words import probability
+from sqlanon.core.words import probability
 from sqlanon.report.blocks import Block, Cell, ComparedSizes, Field, Listing, Pair, Sentence, Table
 from sqlanon.report.wording import count, share
 

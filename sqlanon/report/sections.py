@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from sqlanon.assess.relations.null_bias import ColumnBias, NullBias
 from sqlanon.assess.relations.nulls import REMARK, NullAudit
 from sqlanon.assess.risk.facts import units
-from sqlanon.assess.risk.words import probability
 from sqlanon.core.publish.ledger import Ledger
+from sqlanon.core.words import probability
 from sqlanon.report import wording
 from sqlanon.report.blocks import (
     FULL_BAR,

@@ -5,14 +5,14 @@ They are taken from the policy alone, so that they hold nothing of the data: nei
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sqlanon.core.models.k_map import SIGNIFICANCE
+from sqlanon.core.models.base import PrivacyModel
 from sqlanon.core.policy import LocalRecoding, Patterns, Policy, Transformation
-from sqlanon.core.policy.facts import Model
+from sqlanon.errors import attempt
 from sqlanon.report.settings import limit_of
-from sqlanon.report.wording import counted, figure
+from sqlanon.report.wording import counted
 
 DROPPED = "left out"
 """The name of the row of ``asked`` that is for the operator alone: a release does not name what it leaves out."""
@@ -39,8 +39,7 @@ def asked(policy: Policy) -> tuple[tuple[str, str], ...]:
     """Return what a policy asks for, as names with words."""
     columns = {role: [c.name for c in policy.columns if c.role == role and not c.travels] for role in _ROLES}
     rows = [(words, ", ".join(columns[role])) for role, words in _ROLES.items() if columns[role]]
-    models = [_model(model) for model in policy.privacy]
-    models += [_model(model, column.name) for column in policy.columns for model in column.models]
+    models = [_words(model, parameters) for model, parameters in _models(policy)]
     rows.append(("how safe it must be", "; ".join(models) or "no privacy model is asked for"))
     rows.append(("who is counted", "records" if policy.entity is None else "persons (entities), not their records"))
     rows.append(("what may be suppressed", f"at most {limit_of(policy)}"))
@@ -70,11 +69,15 @@ _ROLES = {
 
 def promised(policy: Policy) -> tuple[str, ...]:
     """Return what holds of the release, a sentence a model; each is audited in what was written."""
-    listed: list[tuple[Model, str | None]] = [(model, None) for model in policy.privacy]
-    listed += [(model, column.name) for column in policy.columns for model in column.models]
     who = "records" if policy.entity is None else "persons"
-    found = [_PROMISES.get(m.type, _other_promise)(m, column, who) for m, column in listed]
-    return tuple(found) or ("Nothing: the policy names no privacy model.",)
+    promises = [_sentence(model, parameters, who) for model, parameters in _models(policy)]
+    return tuple(promises) or ("Nothing: the policy names no privacy model.",)
+
+
+def _models(policy: Policy) -> Iterator[tuple[PrivacyModel, Mapping[str, Any]]]:
+    """Return the models of a policy with the parameters that it gives them."""
+    entries = [*policy.privacy, *(model for column in policy.columns for model in column.models)]
+    return zip(policy.models, (entry.parameters for entry in entries), strict=True)
 
 
 def not_promised(policy: Policy) -> tuple[str, ...]:
@@ -184,203 +187,22 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names) if more <= 1 else f"{', '.join(names[:NAMED])} and {more} more"
 
 
-def _model(model: Model, column: str | None = None) -> str:
-    known = _NAMES.get(model.type)
-    words = known(model.parameters) if known else f"{model.type} of an extension{_listed(model.parameters)}"
-    return words if column is None else f"{words} of {column}"
+def _words(model: PrivacyModel, parameters: Mapping[str, Any]) -> str:
+    """Return the name of a model with its parameters and its column."""
+    words = getattr(model, "words", None) or f"{model.type} of an extension{_listed(parameters)}"
+    return words if model.column is None else f"{words} of {model.column}"
+
+
+def _sentence(model: PrivacyModel, parameters: Mapping[str, Any], who: str) -> str:
+    """Return what a model promises, in its own words if it has some."""
+    if sentence := getattr(model, "sentence", None):
+        return str(attempt(f"The model {model.type!r}", lambda: sentence(who)))
+    return f"Each class meets {_words(model, parameters)}."
 
 
 def _listed(parameters: Mapping[str, Any]) -> str:
     shown = [f"{name} = {value}" for name, value in parameters.items() if isinstance(value, int | float | str)]
     return f" ({', '.join(shown)})" if shown else ""
-
-
-_NAMES: dict[str, Callable[[Mapping[str, Any]], str]] = {
-    "k_anonymity": lambda p: f"k-anonymity with k = {p['k']}",
-    "profile_k": lambda p: (
-        f"profile k, persons by all of their records, with k = {p['k']}"
-        if "at_most" not in p
-        else f"profile k, persons by at most {counted(int(p['at_most']), 'record')} of theirs, with k = {p['k']}"
-    ),
-    "distinct_l_diversity": lambda p: f"distinct ℓ-diversity with ℓ = {p['l']}",
-    "entropy_l_diversity": lambda p: f"entropy ℓ-diversity with ℓ = {p['l']}",
-    "recursive_l_diversity": lambda p: f"recursive (c, ℓ)-diversity with c = {p['c']}, ℓ = {p['l']}",
-    "t_closeness": lambda p: f"t-closeness with t = {p['t']}",
-    "delta_disclosure": lambda p: f"δ-disclosure privacy with δ = {p['delta']}",
-    "beta_likeness": lambda p: f"{'enhanced ' * bool(p.get('enhanced'))}β-likeness with β = {p['beta']}",
-    "bounded_knowledge": lambda p: (
-        f"bounded knowledge with k = {p['k']} for {counted(int(p['at_most']), 'known quasi-identifier')} at most"
-    ),
-    "delta_presence": lambda p: f"δ-presence between {p['min']} and {p['max']}",
-    "k_map": lambda p: f"k-map with k = {p['k']}{_estimate(p)}",
-    "average_risk": lambda p: f"average risk of at most {p['threshold']}",
-    "sample_uniqueness": lambda p: f"sample uniqueness of at most {p['threshold']}",
-    "population_uniqueness": lambda p: (
-        f"population uniqueness of at most {p['threshold']} of {p['population']:,} ({p['estimator'].capitalize()})"
-    ),
-}
-"""The names of the models, with their parameters."""
-
-
-def _estimate(parameters: Mapping[str, Any]) -> str:
-    """Return how k-map takes the size of a class in the population, where it is not counted."""
-    population = parameters.get("population")
-    if not isinstance(population, int):
-        return ""
-    kind = "zero-truncated Poisson" if "truncated" in str(parameters.get("estimator")) else "Poisson"
-    return f", estimated for a population of {population:,} ({kind})"
-
-
-_Promise = Callable[[Model, str | None, str], str]
-
-
-def _k_anonymity(model: Model, column: str | None, who: str) -> str:
-    k = int(model.parameters["k"])
-    return (
-        f"Anyone who knows the quasi-identifiers of a person, and nothing else, finds at least {k:,} {who} in the "
-        f"release that agree with them, or none (k-anonymity): the guess which of them is the person is right in 1 of "
-        f"{k:,} cases at most."
-    )
-
-
-def _profile_k(model: Model, column: str | None, who: str) -> str:
-    k = int(model.parameters["k"])
-    if (known := model.parameters.get("at_most")) is not None:
-        return (
-            f"Anyone who knows the quasi-identifiers of at most {counted(int(known), 'record')} of a person, and "
-            f"nothing else, finds at least {k:,} persons with these among their records in the release, or none "
-            f"(profile k, bounded): the guess which of them is the person is right in 1 of {k:,} cases at most."
-        )
-    return (
-        f"Anyone who knows the quasi-identifiers of all records of a person, and nothing else, finds at least {k:,} "
-        "persons with the very same records in the release, or none (profile k), also where records are linked: "
-        f"the guess which of them is the person is right in 1 of {k:,} cases at most."
-    )
-
-
-def _distinct(model: Model, column: str | None, who: str) -> str:
-    values = counted(int(model.parameters["l"]), "different value")
-    return f"Each class holds at least {values} of {column} (distinct ℓ-diversity)."
-
-
-def _entropy(model: Model, column: str | None, who: str) -> str:
-    return (
-        f"The values of {column} in each class are as hard to guess as at least {model.parameters['l']} equally "
-        "frequent ones (entropy ℓ-diversity)."
-    )
-
-
-def _recursive(model: Model, column: str | None, who: str) -> str:
-    values = counted(int(model.parameters["l"]), "different value")
-    return (
-        f"Each class holds at least {values} of {column}, and its most frequent one is less than "
-        f"{model.parameters['c']} times as frequent as the rare ones together (recursive ℓ-diversity)."
-    )
-
-
-def _closeness(model: Model, column: str | None, who: str) -> str:
-    return (
-        f"The values of {column} in each class are distributed as in the whole table, to a distance of "
-        f"{model.parameters['t']} (t-closeness): finding the class says little more than the table does."
-    )
-
-
-def _disclosure(model: Model, column: str | None, who: str) -> str:
-    factor = figure(2.0 ** min(float(model.parameters["delta"]), 64))
-    return (
-        f"No value of {column} that occurs in a class is {factor} times as frequent there as in the whole table, or "
-        f"more, nor as rare by that factor (δ-disclosure privacy): finding the class changes what one may guess by "
-        "less than that."
-    )
-
-
-def _likeness(model: Model, column: str | None, who: str) -> str:
-    factor = figure(1 + float(model.parameters["beta"]))
-    less = ", and frequent values less than that" if model.parameters.get("enhanced") else ""
-    return (
-        f"No value of {column} is more than {factor} times as frequent in a class as in the whole table{less} "
-        "(β-likeness): finding the class makes no value much more likely."
-    )
-
-
-def _presence(model: Model, column: str | None, who: str) -> str:
-    low, high = (figure(100 * float(model.parameters[name])) for name in ("min", "max"))
-    return (
-        f"Anyone who knows the quasi-identifiers of a person of the population takes it with a probability of {low} to "
-        f"{high} % that this person is in the data (δ-presence)."
-    )
-
-
-def _k_map(model: Model, column: str | None, who: str) -> str:
-    k = int(model.parameters["k"])
-    if not isinstance(model.parameters.get("population"), int):
-        return (
-            f"Anyone who knows the quasi-identifiers of a person of the population, and not whether this person is in "
-            f"the data, finds at least {k:,} persons of the population that agree with a record of the release "
-            f"(k-map): the link is right in 1 of {k:,} cases at most (journalist's risk)."
-        )
-    return (
-        f"By estimate, at least {k:,} persons of the population of {model.parameters['population']:,} agree with each "
-        f"record of the release (k-map): who does not know whether a person is in the data links a record rightly in 1 "
-        f"of {k:,} cases at most. It takes the data for a random sample of the population, and errs for a class with a "
-        f"probability of {figure(100 * float(model.parameters.get('significance', SIGNIFICANCE)))} % at most."
-    )
-
-
-def _bounded(model: Model, column: str | None, who: str) -> str:
-    k, most = int(model.parameters["k"]), int(model.parameters["at_most"])
-    return (
-        f"Anyone who knows {counted(most, 'value')} of a person's quasi-identifiers at most, whichever they are, and "
-        f"nothing else, finds at least {k:,} {who} in the release that agree with them, or none (bounded knowledge): "
-        f"the guess which of them is the person is right in 1 of {k:,} cases at most."
-    )
-
-
-def _average_risk(model: Model, column: str | None, who: str) -> str:
-    share = figure(100 * float(model.parameters["threshold"]))
-    return (
-        "Anyone who knows the quasi-identifiers of all persons of the release, and nothing else, takes the right "
-        f"record for {share} % of them at most, on average (average risk): single records may be easier to find."
-    )
-
-
-def _sample_uniqueness(model: Model, column: str | None, who: str) -> str:
-    share = figure(100 * float(model.parameters["threshold"]))
-    return (
-        f"At most {share} % of the published records share their quasi-identifiers with no other (sample uniqueness)."
-    )
-
-
-def _population_uniqueness(model: Model, column: str | None, who: str) -> str:
-    share, estimator = figure(100 * float(model.parameters["threshold"])), model.parameters["estimator"]
-    return (
-        f"By the estimate of {estimator.capitalize()}, at most {share} % of the population of "
-        f"{model.parameters['population']:,} are unique in it by the quasi-identifiers (population uniqueness). It "
-        "takes the release for a random sample of the population."
-    )
-
-
-def _other_promise(model: Model, column: str | None, who: str) -> str:
-    return f"Each class meets {_model(model, column)}."
-
-
-_PROMISES: dict[str, _Promise] = {
-    "k_anonymity": _k_anonymity,
-    "profile_k": _profile_k,
-    "distinct_l_diversity": _distinct,
-    "entropy_l_diversity": _entropy,
-    "recursive_l_diversity": _recursive,
-    "t_closeness": _closeness,
-    "delta_disclosure": _disclosure,
-    "beta_likeness": _likeness,
-    "delta_presence": _presence,
-    "k_map": _k_map,
-    "bounded_knowledge": _bounded,
-    "average_risk": _average_risk,
-    "sample_uniqueness": _sample_uniqueness,
-    "population_uniqueness": _population_uniqueness,
-}
-"""What each model promises."""
 
 
 def _transformation(policy: Policy) -> str:

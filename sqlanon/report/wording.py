@@ -6,13 +6,15 @@ import math
 import unicodedata
 from collections.abc import Sequence
 
-from sqlanon.assess.risk.words import count as count
-from sqlanon.assess.risk.words import counted as counted
-from sqlanon.assess.risk.words import decimal, trimmed
-from sqlanon.assess.risk.words import share as share
 from sqlanon.core.hierarchies import specs
 from sqlanon.core.hierarchies.code_builders import PREFIXES
 from sqlanon.core.search.certificate import Certificate
+from sqlanon.core.words import count as count
+from sqlanon.core.words import counted as counted
+from sqlanon.core.words import figure as figure
+from sqlanon.core.words import probability as probability
+from sqlanon.core.words import share as share
+from sqlanon.core.words import trimmed
 
 NAMED = specs.Ages | specs.Prefix | specs.FrequentValues | specs.Codes | specs.Zip3
 EVERYTHING = "fully suppressed (*)"
@@ -244,16 +246,6 @@ def search_extent(kind: str | None, evaluated: int, whole: int) -> tuple[str, st
     """
     what = "patterns tried" if kind == "patterns" else "nodes judged"
     return what, f"{count(evaluated)} of {count(whole)}", share(evaluated / whole) if whole else ""
-
-
-def figure(number: float) -> str:
-    """Return a loss: four decimals when it is small, and no more digits than anybody reads.
-
-    >>> figure(0.28809), figure(0.5), figure(1234567.0), figure(812.34)
-    ('0.2881', '0.5', '1,234,567', '812.3')
-    """
-    digits = 4 if abs(number) < 100 else 1 if abs(number) < 1000 else 0
-    return decimal(round(number, digits)) if number == 0 or abs(number) >= 0.0001 else f"{number:.2g}"
 
 
 def shown(number: int | str | None) -> str:

@@ -31,9 +31,9 @@ FOLDERS = (
 """Folders and root modules from the ground up; each imports from itself and from those before it. The empty name is
 ``sqlanon`` itself."""
 CORE = (
-    "interrupts", "doors", "facts", "plain", "cards", "disk", "sqltrees", "lattice", "sizes", "models", "measures",
-    "search", "formats", "hierarchies", "policy", "compiler", "engines", "progress", "audit", "source", "evaluate",
-    "publish", "plan", "anonymizer", "verification",
+    "interrupts", "doors", "facts", "plain", "words", "cards", "disk", "sqltrees", "lattice", "sizes", "models",
+    "measures", "search", "formats", "hierarchies", "policy", "compiler", "engines", "progress", "audit", "source",
+    "evaluate", "publish", "plan", "anonymizer", "verification",
 )  # fmt: skip
 """Rooms of the core from the ground up."""
 READ_BY_WINGS = {"interop": {"live"}, "ledger": {"live"}}
@@ -51,11 +51,11 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 43_800,
-    "assess": 11_300,
+    "core": 44_100,
+    "assess": 11_180,
     "interop": 7_000,
     "commands": 6_450,
-    "report": 6_300,
+    "report": 6_080,
     "recoding": 5_200,
     "live": 2_800,
     "ledger": 2_600,

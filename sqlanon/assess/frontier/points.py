@@ -20,11 +20,11 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
-from sqlanon.assess.risk.words import share, trimmed
 from sqlanon.core.cards import WithCard
 from sqlanon.core.facts import Facts, pick
 from sqlanon.core.publish.ledger import Ledger
 from sqlanon.core.search.certificate import Certificate
+from sqlanon.core.words import share, trimmed
 
 NEAR = 1e-9
 """Scaled distances from a chord below this are none."""

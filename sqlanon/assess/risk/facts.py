@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sqlanon.assess.risk.column_sets import ColumnSets
-from sqlanon.assess.risk.words import expected, probability, share
 from sqlanon.core.cards import WithCard
 from sqlanon.core.facts import Facts
 from sqlanon.core.sizes.histogram import ClassSizes, SizeHistogram
+from sqlanon.core.words import expected, probability, share
 
 GROUPS = {
     "prosecutor": "An attacker who knows that the target is in the table",

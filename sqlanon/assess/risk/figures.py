@@ -12,8 +12,8 @@ from fractions import Fraction
 
 from sqlanon.assess.risk.facts import AT_RISK, AT_RISK_OVER, Figure, Risk, over
 from sqlanon.assess.risk.thresholds import thresholds
-from sqlanon.assess.risk.words import count, counted, expected, probability, share, spelled
 from sqlanon.core.sizes.histogram import PopulationClasses, SizeHistogram, in_buckets
+from sqlanon.core.words import count, counted, expected, probability, share, spelled
 from sqlanon.errors import InputError
 
 DEFAULT_K = 5

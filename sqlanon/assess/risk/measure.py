@@ -13,7 +13,6 @@ from sqlglot import exp
 
 from sqlanon.assess.risk.figures import WeightedRisk
 from sqlanon.assess.risk.individual import individual_risks
-from sqlanon.assess.risk.words import counted
 from sqlanon.core.audit.models import seen_once
 from sqlanon.core.audit.trees import any_of, compared_as_read
 from sqlanon.core.engines.base import Engine
@@ -21,6 +20,7 @@ from sqlanon.core.sizes.histogram import PopulationClasses, SizeHistogram
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.binding import bind
 from sqlanon.core.sqltrees.trees import both, canonical, column, count_rows, is_null, named, not_null
+from sqlanon.core.words import counted
 from sqlanon.errors import EngineError, InputError
 
 WEIGHT = names.PREFIX + "weight"

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sqlanon.assess.risk.facts import CitedThreshold
-from sqlanon.assess.risk.words import counted, probability
 from sqlanon.core.sizes.histogram import SizeHistogram
+from sqlanon.core.words import counted, probability
 
 POPULATION = (
     "It is about the people who live in an area, of whom these figures know nothing: compare the areas of the release "

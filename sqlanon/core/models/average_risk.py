@@ -19,6 +19,7 @@ from decimal import Decimal
 
 from sqlanon.core.models.base import fraction
 from sqlanon.core.models.release import Bounded, Sizes, ThresholdModel
+from sqlanon.core.words import figure
 from sqlanon.parameters import Parameter, choice, exact, option
 
 TIES_OPTION = option(
@@ -51,6 +52,17 @@ class AverageRisk(ThresholdModel):
         TIES_OPTION,
     )
     monotone = False
+
+    @property
+    def words(self) -> str:
+        return f"average risk of at most {self.threshold}"
+
+    def sentence(self, who: str) -> str:
+        return (
+            "Anyone who knows the quasi-identifiers of all persons of the release, and nothing else, takes the right "
+            f"record for {figure(100 * float(self.threshold))} % of them at most, on average (average risk): single "
+            "records may be easier to find."
+        )
 
     def removed(self, sizes: Sizes) -> int:
         numerator, denominator = fraction(self.threshold)

@@ -101,6 +101,19 @@ class PrivacyModel(Protocol):
         """Its name in reports, e.g. ``occupation: entropy_l_diversity(l=3)``."""
         ...
 
+    @property
+    def words(self) -> str:
+        """Its name with its parameters, in a sentence: ``k-anonymity with k = 5``."""
+        return self.label
+
+    def sentence(self, who: str) -> str:
+        """Return what it promises of a release, as a report says it.
+
+        Args:
+            who: what is counted, ``records`` or ``persons``.
+        """
+        return f"Each class meets {self.label}."
+
     def for_source(self, catalog: Catalog) -> PrivacyModel:
         """Return the model with what it takes from an encoded source; before, it knows the policy alone."""
         return self

@@ -19,6 +19,7 @@ from sqlanon.core.lattice.catalog import Catalog
 from sqlanon.core.models.base import ColumnModel, Number, labelled
 from sqlanon.core.models.capped_shares import min_suppressed
 from sqlanon.core.models.classes import ClassArrays, Judgement
+from sqlanon.core.words import figure
 from sqlanon.parameters import Parameter, exact, flag, option
 
 
@@ -47,6 +48,18 @@ class BetaLikeness(ColumnModel):
     monotone = False
     in_parts = True
     size = 1
+
+    @property
+    def words(self) -> str:
+        return f"{'enhanced ' * self.enhanced}β-likeness with β = {self.beta}"
+
+    def sentence(self, who: str) -> str:
+        factor = figure(1 + float(self.beta))
+        less = ", and frequent values less than that" if self.enhanced else ""
+        return (
+            f"No value of {self.column} is more than {factor} times as frequent in a class as in the whole "
+            f"table{less} (β-likeness): finding the class makes no value much more likely."
+        )
 
     @property
     def label(self) -> str:

@@ -35,6 +35,7 @@ from dataclasses import dataclass
 from sqlanon.core.lattice.catalog import Catalog
 from sqlanon.core.models.base import Number, PrivacyModel, labelled
 from sqlanon.core.models.release import NodeClasses, ReleaseJudgement
+from sqlanon.core.words import counted
 from sqlanon.parameters import Parameter, whole
 
 
@@ -65,6 +66,18 @@ class BoundedKnowledge(PrivacyModel):
     def least_count(self) -> int:
         """Return how many records whoever knows at most L quasi-identifiers finds at least (``models.least_count``)."""
         return self.k
+
+    @property
+    def words(self) -> str:
+        return f"bounded knowledge with k = {self.k} for {counted(self.at_most, 'known quasi-identifier')} at most"
+
+    def sentence(self, who: str) -> str:
+        return (
+            f"Anyone who knows {counted(self.at_most, 'value')} of a person's quasi-identifiers at most, whichever "
+            f"they are, and nothing else, finds at least {self.k:,} {who} in the release that agree with them, or none "
+            "(bounded knowledge): the guess which of them is the person is right in 1 of "
+            f"{self.k:,} cases at most."
+        )
 
     @property
     def label(self) -> str:

@@ -14,7 +14,7 @@ from sqlanon.core.models.base import PrivacyModel, is_of_release
 from sqlanon.core.sqltrees import files as sqlfiles
 from sqlanon.errors import InputError, attempt
 
-OPTIONAL = ("of_persons", "for_source")
+OPTIONAL = ("of_persons", "for_source", "words", "sentence")
 """Attributes and methods of the protocol that a model may lack."""
 ATTRIBUTES = tuple(name for name in vars(PrivacyModel) if not name.startswith("_") and name not in OPTIONAL)
 """The attributes and methods of the protocol that a model must have."""

@@ -24,6 +24,7 @@ from sqlanon.core.lattice.catalog import Catalog
 from sqlanon.core.models.base import ColumnModel, Number, labelled
 from sqlanon.core.models.capped_shares import min_suppressed
 from sqlanon.core.models.classes import ClassArrays, Judgement
+from sqlanon.core.words import figure
 from sqlanon.parameters import Parameter, exact
 
 WIDEST = 64
@@ -49,6 +50,18 @@ class DeltaDisclosure(ColumnModel):
     in_parts = True
     closes_upward = False
     size = 1
+
+    @property
+    def words(self) -> str:
+        return f"δ-disclosure privacy with δ = {self.delta}"
+
+    def sentence(self, who: str) -> str:
+        factor = figure(2.0 ** min(float(self.delta), WIDEST))
+        return (
+            f"No value of {self.column} that occurs in a class is {factor} times as frequent there as in the whole "
+            "table, or more, nor as rare by that factor (δ-disclosure privacy): finding the class changes what one may "
+            "guess by less than that."
+        )
 
     @property
     def label(self) -> str:

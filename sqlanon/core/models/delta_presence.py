@@ -23,6 +23,7 @@ from typing import Any
 from sqlanon.core.lattice.catalog import Catalog
 from sqlanon.core.models.base import Number, PrivacyModel, fraction, labelled
 from sqlanon.core.models.classes import ClassArrays, Judgement
+from sqlanon.core.words import figure
 from sqlanon.parameters import TEXT, Parameter, choice, exact, is_number, option, shaped
 
 SUBSET_KINDS = ("file", "table", "column")
@@ -97,6 +98,17 @@ class DeltaPresence(PrivacyModel):
     @property
     def needs_rejection(self) -> bool:
         return self.public_only == "reject" and self.min > 0
+
+    @property
+    def words(self) -> str:
+        return f"δ-presence between {self.min} and {self.max}"
+
+    def sentence(self, who: str) -> str:
+        low, high = (figure(100 * float(share)) for share in (self.min, self.max))
+        return (
+            "Anyone who knows the quasi-identifiers of a person of the population takes it with a probability of "
+            f"{low} to {high} % that this person is in the data (δ-presence)."
+        )
 
     @property
     def label(self) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from sqlanon.core.models.base import LDiversity, Number, labelled
 from sqlanon.core.models.classes import ClassArrays, Judgement
+from sqlanon.core.words import counted
 from sqlanon.parameters import Parameter, whole
 
 
@@ -22,6 +23,14 @@ class DistinctLDiversity(LDiversity):
     type = "distinct_l_diversity"
     parameters = (Parameter("l", whole(1), about="Values of the sensitive column in a class, at least.", example="3"),)
     monotone = True
+
+    @property
+    def words(self) -> str:
+        return f"distinct ℓ-diversity with ℓ = {self.l}"
+
+    def sentence(self, who: str) -> str:
+        values = counted(self.l, "different value")
+        return f"Each class holds at least {values} of {self.column} (distinct ℓ-diversity)."
 
     @property
     def label(self) -> str:

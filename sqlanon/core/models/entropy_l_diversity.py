@@ -40,6 +40,16 @@ class EntropyLDiversity(LDiversity):
         return math.ceil(float(self.l) - 1e-9)
 
     @property
+    def words(self) -> str:
+        return f"entropy ℓ-diversity with ℓ = {self.l}"
+
+    def sentence(self, who: str) -> str:
+        return (
+            f"The values of {self.column} in each class are as hard to guess as at least {self.l} equally frequent "
+            "ones (entropy ℓ-diversity)."
+        )
+
+    @property
     def label(self) -> str:
         return labelled(self.column, self.type, l=f"{self.l:g}")
 

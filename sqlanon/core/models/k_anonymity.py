@@ -34,6 +34,17 @@ class KAnonymity(PrivacyModel):
         return self.k
 
     @property
+    def words(self) -> str:
+        return f"k-anonymity with k = {self.k}"
+
+    def sentence(self, who: str) -> str:
+        return (
+            f"Anyone who knows the quasi-identifiers of a person, and nothing else, finds at least {self.k:,} {who} in "
+            "the release that agree with them, or none (k-anonymity): the guess which of them is the person is right "
+            f"in 1 of {self.k:,} cases at most."
+        )
+
+    @property
     def label(self) -> str:
         return labelled(None, self.type, k=self.k)
 

@@ -24,6 +24,7 @@ from sqlanon.core.lattice.catalog import Catalog
 from sqlanon.core.models.base import Number, PrivacyModel, labelled
 from sqlanon.core.models.classes import ClassArrays, Judgement
 from sqlanon.core.models.delta_presence import FILE_OPTIONS, records_schema
+from sqlanon.core.words import figure
 from sqlanon.parameters import Parameter, choice, is_number, number, option, shaped, whole
 
 POISSON, ZERO_TRUNCATED = "poisson", "zero_truncated_poisson"
@@ -134,6 +135,29 @@ class KMap(PrivacyModel):
         assert isinstance(self.population, int) and self.records is not None
         expected = float(Decimal(self.k) * Decimal(self.records) / Decimal(self.population))
         return least_size_of(self.k, expected, float(self.significance), truncated=self.estimator == ZERO_TRUNCATED)
+
+    @property
+    def words(self) -> str:
+        return (
+            f"k-map with k = {self.k}, estimated for a population of {self.population:,} "
+            f"({'zero-truncated Poisson' if self.estimator == ZERO_TRUNCATED else 'Poisson'})"
+            if isinstance(self.population, int)
+            else f"k-map with k = {self.k}"
+        )
+
+    def sentence(self, who: str) -> str:
+        if not isinstance(self.population, int):
+            return (
+                "Anyone who knows the quasi-identifiers of a person of the population, and not whether this person is "
+                f"in the data, finds at least {self.k:,} persons of the population that agree with a record of the "
+                f"release (k-map): the link is right in 1 of {self.k:,} cases at most (journalist's risk)."
+            )
+        return (
+            f"By estimate, at least {self.k:,} persons of the population of {self.population:,} agree with each record "
+            "of the release (k-map): who does not know whether a person is in the data links a record rightly in 1 of "
+            f"{self.k:,} cases at most. It takes the data for a random sample of the population, and errs for a class "
+            f"with a probability of {figure(100 * float(self.significance))} % at most."
+        )
 
     @property
     def label(self) -> str:

@@ -32,6 +32,7 @@ from sqlanon.core.models.average_risk import TIES_OPTION
 from sqlanon.core.models.base import labelled
 from sqlanon.core.models.release import Bounded, SizeModel, Sizes
 from sqlanon.core.sizes.histogram import SizeHistogram
+from sqlanon.core.words import figure
 from sqlanon.errors import InputError
 from sqlanon.parameters import Parameter, choice, exact, whole
 
@@ -79,6 +80,19 @@ class PopulationUniqueness(SizeModel):
     @property
     def size(self) -> int:
         return 2 if self.threshold == 0 else 1
+
+    @property
+    def words(self) -> str:
+        return (
+            f"population uniqueness of at most {self.threshold} of {self.population:,} ({self.estimator.capitalize()})"
+        )
+
+    def sentence(self, who: str) -> str:
+        return (
+            f"By the estimate of {self.estimator.capitalize()}, at most {figure(100 * float(self.threshold))} % of the "
+            f"population of {self.population:,} are unique in it by the quasi-identifiers (population uniqueness). It "
+            "takes the release for a random sample of the population."
+        )
 
     @property
     def label(self) -> str:

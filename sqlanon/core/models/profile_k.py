@@ -48,6 +48,7 @@ from typing import Any
 from sqlanon.core.lattice.catalog import Catalog
 from sqlanon.core.models.base import Number, PrivacyModel, labelled
 from sqlanon.core.models.classes import ClassArrays, Judgement
+from sqlanon.core.words import counted
 from sqlanon.errors import UnsupportedError
 from sqlanon.parameters import Parameter, option, shaped, whole
 
@@ -102,6 +103,28 @@ class ProfileK(PrivacyModel):
     @property
     def size(self) -> int:
         return self.k
+
+    @property
+    def words(self) -> str:
+        return (
+            f"profile k, persons by all of their records, with k = {self.k}"
+            if self.at_most is None
+            else f"profile k, persons by at most {counted(self.at_most, 'record')} of theirs, with k = {self.k}"
+        )
+
+    def sentence(self, who: str) -> str:
+        right = f"the guess which of them is the person is right in 1 of {self.k:,} cases at most."
+        if self.at_most is not None:
+            return (
+                f"Anyone who knows the quasi-identifiers of at most {counted(self.at_most, 'record')} of a person, and "
+                f"nothing else, finds at least {self.k:,} persons with these among their records in the release, or "
+                f"none (profile k, bounded): {right}"
+            )
+        return (
+            f"Anyone who knows the quasi-identifiers of all records of a person, and nothing else, finds at least "
+            f"{self.k:,} persons with the very same records in the release, or none (profile k), also where records "
+            f"are linked: {right}"
+        )
 
     @property
     def label(self) -> str:

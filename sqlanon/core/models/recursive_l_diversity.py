@@ -16,6 +16,7 @@ from decimal import Decimal
 from sqlanon.core.lattice.catalog import Catalog
 from sqlanon.core.models.base import LDiversity, Number, fraction, labelled, too_few_values
 from sqlanon.core.models.classes import ClassArrays, Judgement
+from sqlanon.core.words import counted
 from sqlanon.parameters import Parameter, exact, whole
 
 
@@ -36,6 +37,17 @@ class RecursiveLDiversity(LDiversity):
         ),
     )
     monotone = False
+
+    @property
+    def words(self) -> str:
+        return f"recursive (c, ℓ)-diversity with c = {self.c}, ℓ = {self.l}"
+
+    def sentence(self, who: str) -> str:
+        values = counted(self.l, "different value")
+        return (
+            f"Each class holds at least {values} of {self.column}, and its most frequent one is less than {self.c} "
+            "times as frequent as the rare ones together (recursive ℓ-diversity)."
+        )
 
     @property
     def label(self) -> str:

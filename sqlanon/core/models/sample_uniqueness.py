@@ -18,6 +18,7 @@ from decimal import Decimal
 from sqlanon.core.models.average_risk import TIES_OPTION
 from sqlanon.core.models.base import fraction
 from sqlanon.core.models.release import Bounded, Sizes, ThresholdModel
+from sqlanon.core.words import figure
 from sqlanon.parameters import Parameter, exact
 
 
@@ -45,6 +46,17 @@ class SampleUniqueness(ThresholdModel):
     @property
     def size(self) -> int:
         return 2 if self.threshold == 0 else 1
+
+    @property
+    def words(self) -> str:
+        return f"sample uniqueness of at most {self.threshold}"
+
+    def sentence(self, who: str) -> str:
+        share = figure(100 * float(self.threshold))
+        return (
+            f"At most {share} % of the published records share their quasi-identifiers with no other (sample "
+            "uniqueness)."
+        )
 
     def removed(self, sizes: Sizes) -> int:
         alone, records = sum(count for size, count in sizes if size == 1), sum(size * count for size, count in sizes)

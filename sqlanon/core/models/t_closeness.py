@@ -78,6 +78,16 @@ class TCloseness(ColumnModel):
         return ("reference", "hierarchy") if self.distance == "hierarchical" else ("reference",)
 
     @property
+    def words(self) -> str:
+        return f"t-closeness with t = {self.t}"
+
+    def sentence(self, who: str) -> str:
+        return (
+            f"The values of {self.column} in each class are distributed as in the whole table, to a distance of "
+            f"{self.t} (t-closeness): finding the class says little more than the table does."
+        )
+
+    @property
     def label(self) -> str:
         return labelled(self.column, self.type, t=f"{float(self.t):g}", distance=self.distance)
 

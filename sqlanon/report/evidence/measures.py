@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from sqlanon.assess.risk.facts import CitedThreshold, Figure, Risk, RiskComparison
-from sqlanon.assess.risk.words import probability
 from sqlanon.assess.utility.facts import DEFINITIONS
+from sqlanon.core.words import probability
 from sqlanon.report.evidence.catalogs import catalog
 from sqlanon.report.recipient import RecipientSummary
 from sqlanon.report.risk_section import title

@@ -68,6 +68,16 @@ def spelled(number: int) -> str:
     return SPELLED[number] if number < len(SPELLED) else count(number)
 
 
+def figure(number: float) -> str:
+    """Return a loss: four decimals when it is small, and no more digits than anybody reads.
+
+    >>> figure(0.28809), figure(0.5), figure(1234567.0), figure(812.34)
+    ('0.2881', '0.5', '1,234,567', '812.3')
+    """
+    digits = 4 if abs(number) < 100 else 1 if abs(number) < 1000 else 0
+    return decimal(round(number, digits)) if number == 0 or abs(number) >= 0.0001 else f"{number:.2g}"
+
+
 def decimal(number: float) -> str:
     """Return a number with its thousands apart, and without zeros at the end: 1,234.5."""
     return trimmed(f"{number:,.6f}")
