@@ -20,7 +20,6 @@ from sqlanon.core.compiler.hierarchies import CountedColumn
 from sqlanon.core.engines.base import Engine, Row
 from sqlanon.core.hierarchies.specs import HierarchySpec, lists_its_values
 from sqlanon.core.lattice.nodes import Node
-from sqlanon.core.models.t_closeness import TCloseness
 from sqlanon.core.policy import Column, Policy
 from sqlanon.core.source.encoding import Encoding
 from sqlanon.core.source.lookups import ListedColumn, list_rows
@@ -52,7 +51,7 @@ def has_lookup(hierarchy: HierarchySpec | None, level: int) -> bool:
 
 def told_by_hierarchy(policy: Policy, spec: Column) -> tuple[bool, bool]:
     """Return whether a distance of a sensitive column needs the tree of its hierarchy, and whether its order."""
-    asked = {m.distance for m in policy.models if isinstance(m, TCloseness) and m.column == spec.name}
+    asked = {getattr(m, "distance", None) for m in policy.models if m.type == "t_closeness" and m.column == spec.name}
     return "hierarchical" in asked, "ordered" in asked and lists_its_values(spec.hierarchy)
 
 

@@ -1,8 +1,8 @@
 """Judging nodes in the process: the same verdicts as by SQL, from arrays of codes and counts.
 
 The statements of ``sql/judge`` and ``sql/model`` are the definition; this is the way for grains that fit in memory and
-models that are built in (``can_judge``). A node takes one sort of the masked keys of the nearest grain, sums over its
-classes, and sums over the values in its failing classes.
+models that have a ``judge`` (``can_judge``). A node takes one sort of the masked keys of the nearest grain, sums over
+its classes, and sums over the values in its failing classes.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,7 @@ from sqlanon.core.lattice.nodes import Node
 from sqlanon.core.measures.base import Counts
 from sqlanon.core.models import MODELS
 from sqlanon.core.models.base import PrivacyModel, is_of_release, judges_sets
+from sqlanon.core.models.checked import judge_checked
 from sqlanon.core.models.classes import ClassArrays
 from sqlanon.core.models.joint_cells import JointCells
 from sqlanon.core.models.release import NodeClasses
@@ -53,17 +55,21 @@ KEPT_ROWS = 8_000_000
 """Rows that are kept for other questions, where any are: classes of judged nodes, their parts, and the grains that they
 came from. Some 200 MB."""
 
+BUILT_IN = (*MODELS, JointCells)
 Watched = tuple[tuple[str, ...], bool]
 """The sensitive columns whose values are counted, and whether rows of the base know their classes (``traced``)."""
 
 
 def can_judge(catalog: Catalog, models: Sequence[PrivacyModel]) -> bool:
-    """Return whether nodes can be judged in the process: the base fits, and all models are built in."""
+    """Return whether nodes can be judged in the process: the base fits, and all models can judge arrays.
+
+    A ``judge`` that a model from outside inherits does not count: it knows nothing of what the class changes.
+    """
     largest = max((attribute.domain for attribute in catalog.attributes), default=1)
     return (
         catalog.base_rows <= MOST_ROWS
         and not catalog.has_entity
-        and all(type(model) in (*MODELS, JointCells) for model in models)
+        and all(type(model) in BUILT_IN or callable(vars(type(model)).get("judge")) for model in models)
         and max(catalog.encoded, 1) * largest < EXACT
         and KeyLayout.of(catalog, watched_columns(catalog, models)) is not None
     )
@@ -421,10 +427,11 @@ class InProcessJudge:
         self, model: PrivacyModel, values: dict[str, Any], classes: _Classes, histograms: dict[str, _Histogram]
     ) -> Judgement:
         """Judge each class by a model; a class without records of the subset fails no model of values."""
-        judge = model.judge  # type: ignore[attr-defined]  # built-in models have it (``can_judge``)
+        judge: Callable[..., Judgement] = model.judge  # type: ignore[attr-defined]  # see ``can_judge``
+        if type(model) not in BUILT_IN:
+            judge = partial(judge_checked, model)
         if model.column is None:
-            found: Judgement = judge(ClassArrays(classes.n, classes.population), values)
-            return found
+            return judge(ClassArrays(classes.n, classes.population), values)
         histogram = histograms[model.column]
         fails, least = judge(histogram.arrays, values)
         if histogram.of_classes is None:

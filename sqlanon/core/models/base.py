@@ -67,6 +67,16 @@ class PrivacyModel(Protocol):
         return f"audit/{self.type}.sql"
 
     @property
+    def live_file(self) -> str | None:
+        """Its condition in a live view: a SELECT of ``passes`` from ``histogram``, the values of one class.
+
+        ``n`` are the records of a value in the class, ``total`` those of the value among all, ``everything`` all
+        records; a model that watches no column selects from ``classes``, whose ``n`` are the records of the class.
+        None: a live view cannot judge it, unless it is built in.
+        """
+        return None
+
+    @property
     def references(self) -> tuple[str, ...]:
         """The relations that the audit reads beside the release.
 

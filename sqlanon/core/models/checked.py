@@ -5,19 +5,25 @@ What cannot be seen here is whether ``min_suppressed``, ``size`` and ``monotone`
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from sqlanon.core.models.base import PrivacyModel, is_of_release
+from sqlanon.core.models.base import Number, PrivacyModel, is_of_release
+from sqlanon.core.models.classes import ClassArrays, Judgement
 from sqlanon.core.sqltrees import files as sqlfiles
+from sqlanon.core.sqltrees.binding import bind
 from sqlanon.errors import InputError, attempt
 
-OPTIONAL = ("of_persons", "for_source", "words", "sentence")
+OPTIONAL = ("of_persons", "for_source", "words", "sentence", "live_file")
 """Attributes and methods of the protocol that a model may lack."""
 ATTRIBUTES = tuple(name for name in vars(PrivacyModel) if not name.startswith("_") and name not in OPTIONAL)
 """The attributes and methods of the protocol that a model must have."""
+TOTAL, EVERYTHING = "total", "everything"
+"""Columns of the histogram of a class in a live view: the records of a value among all, and all records."""
+LIVE_AGGREGATES = (exp.Sum, exp.Max, exp.Min, exp.Count)
+"""The aggregates of a ``live_file``: those that are exact on every engine."""
 REFERENCES = {True: ("reference", "hierarchy"), False: ("population",)}
 """What an audit may read beside the release, by whether the model watches a column."""
 
@@ -45,9 +51,79 @@ def refuse_unsound(name: str, model: PrivacyModel) -> None:
     audit = _statement(name, model.audit_file)
     _refuse_columns(name, model.audit_file, audit, ("records",))
     given = attempt(f"The model {name!r}", lambda: set(model.audit_values(0)))
+    _refuse_live_file(name, model)
     lacking = {placeholder.name for placeholder in audit.find_all(exp.Placeholder)} - given
     if lacking:
         raise _unsound(name, f"gives no value for :{min(lacking)} of its audit", "add it to audit_values.")
+
+
+def live_condition(model: PrivacyModel) -> exp.Expr | None:
+    """Return the condition of a model from outside on a class of a live view (``live_file``); None without one.
+
+    The tree is the caller's own. Its aggregates are over the values of the class.
+    """
+    file = getattr(model, "live_file", None)
+    if file is None:
+        return None
+    condition: exp.Expr = bind(file, values=model.audit_values(0)).expressions[0].unalias()
+    return condition
+
+
+def _refuse_live_file(name: str, model: PrivacyModel) -> None:
+    """Refuse a live file that is not one condition over the values of a class, or over its size."""
+    file = getattr(model, "live_file", None)
+    if file is None:
+        return
+    tree = _statement(name, file)
+    source, known = ("histogram", {"n", TOTAL, EVERYTHING}) if model.watches else ("classes", {"n"})
+    parts = {key for key, value in tree.args.items() if value} - {"expressions", "from_", "from", "kind"}
+    aggregates = list(tree.find_all(exp.AggFunc))
+    inside = [cell.name for cell in tree.find_all(exp.Column) if cell.find_ancestor(exp.AggFunc) is None]
+    right = (
+        tree.named_selects == ["passes"]
+        and not parts
+        and [table.name for table in tree.find_all(exp.Table)] == [source]
+        and not tree.find(exp.Subquery, exp.Window, exp.Filter, exp.Distinct)
+        and {cell.name for cell in tree.find_all(exp.Column)} <= known
+        and all(isinstance(each, LIVE_AGGREGATES) and each.this.find(exp.AggFunc) is None for each in aggregates)
+        and (model.watches or not aggregates)
+        and (not model.watches or {*inside} <= {EVERYTHING})
+    )
+    if not right:
+        raise _unsound(
+            name,
+            f"has a live file {file!r} that is not one condition over {source}",
+            f"write SELECT … AS passes FROM {source}, with SUM, MAX, MIN and COUNT over the columns "
+            f"{', '.join(sorted(known))}."
+            if model.watches
+            else "write SELECT … AS passes FROM classes, over n.",
+        )
+    given = attempt(f"The model {name!r}", lambda: set(model.audit_values(0)))
+    if lacking := {placeholder.name for placeholder in tree.find_all(exp.Placeholder)} - given:
+        raise _unsound(name, f"gives no value for :{min(lacking)} of its live file", "add it to audit_values.")
+
+
+def judge_checked(model: PrivacyModel, classes: ClassArrays, values: Mapping[str, Number]) -> Judgement:
+    """Return the judgement of a model from outside the package on arrays of classes.
+
+    Raises:
+        InputError: it fails, or is not one flag a class and at most as many suppressed records as the class has.
+    """
+    import numpy as np
+
+    what = f"The model {model.type!r}"
+    judged = attempt(what, lambda: model.judge(classes, values))  # type: ignore[attr-defined]  # it has the method
+    fails, least = judged if isinstance(judged, tuple) and len(judged) == 2 else (None, None)
+    fails = attempt(what, lambda: np.asarray(fails))
+    least = None if least is None else attempt(what, lambda: np.asarray(least))
+    right = fails.dtype == np.bool_ and fails.shape == classes.n.shape
+    if right and least is not None:
+        right = least.dtype.kind in "iu" and least.shape == fails.shape
+        right = right and bool(((least >= 0) & (least <= classes.n))[fails].all())
+    if right:
+        return fails, None if least is None else least.astype(np.int64)
+    hint = "return an array of flags, and None or an array of whole numbers between 0 and classes.n."
+    raise _unsound(model.type, "does not judge each class", hint)
 
 
 def _unsound(name: str, what: str, hint: str) -> InputError:

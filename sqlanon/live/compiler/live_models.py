@@ -8,22 +8,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlglot import exp
 
 from sqlanon.core.compiler.encoded_source import SOURCE, TakingPart
 from sqlanon.core.models.base import PrivacyModel, fraction, is_of_release, judges_persons
-from sqlanon.core.models.beta_likeness import BetaLikeness
-from sqlanon.core.models.delta_disclosure import DeltaDisclosure
+from sqlanon.core.models.checked import EVERYTHING, TOTAL, live_condition
 from sqlanon.core.models.delta_presence import DeltaPresence
-from sqlanon.core.models.distinct_l_diversity import DistinctLDiversity
-from sqlanon.core.models.entropy_l_diversity import EntropyLDiversity
-from sqlanon.core.models.k_anonymity import KAnonymity
 from sqlanon.core.models.k_map import KMap
-from sqlanon.core.models.recursive_l_diversity import RecursiveLDiversity
-from sqlanon.core.models.t_closeness import TCloseness
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import aliased, both, column, count_rows, equal, named, number, when
 from sqlanon.errors import UnsupportedError
@@ -32,12 +27,10 @@ ENTITY, ENTITY_RANK, ENTITY_RANK_OF_ALL = "entity", "entity_rank", "entity_rank_
 UNPLACED, LEAST, PLACED = "unplaced", "least", "placed"
 FINEST = 10**9
 """Largest denominator of min and max of δ-presence: a product with it and a number of records fits a BIGINT."""
-COMPARED = (TCloseness, DeltaDisclosure, BetaLikeness)
+COMPARED = ("t_closeness", "delta_disclosure", "beta_likeness")
 """The models that compare the histogram of a class with that of all records."""
-COUNTED = (EntropyLDiversity, RecursiveLDiversity, *COMPARED)
+COUNTED = ("entropy_l_diversity", "recursive_l_diversity", *COMPARED)
 """The models that look at the histogram of a class."""
-JUDGED = (KAnonymity, DistinctLDiversity, *COUNTED, DeltaPresence, KMap)
-"""The models that windows can judge."""
 SNAPSHOT = "publish a snapshot (output: {view: …} or {table: …})"
 FLAGS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 """Types, besides BOOLEAN, of a column that marks the records of the subset: 0 is another record."""
@@ -162,7 +155,7 @@ def refuse_models(models: Sequence[PrivacyModel]) -> None:
             "rounds that one query does not have.",
             hint=f"{SNAPSHOT}.",
         )
-    others = [m.label for m in models if not isinstance(m, JUDGED)]
+    others = [m.label for m in models if m.type not in (*OF_CLASS, *COUNTED) and live_condition(m) is None]
     if others:
         raise UnsupportedError(
             f"A live view cannot judge {', '.join(others)}: no window over the records of a class says what it needs.",
@@ -174,7 +167,7 @@ def refuse_models(models: Sequence[PrivacyModel]) -> None:
                 f"A live view cannot judge {model.label}: min or max has more than nine decimals.",
                 hint=f"round it, or {SNAPSHOT}.",
             )
-        if isinstance(model, RecursiveLDiversity) and max(fraction(model.c)) > FINEST:
+        if model.type == "recursive_l_diversity" and max(fraction(getattr(model, "c", 0))) > FINEST:
             raise UnsupportedError(
                 f"A live view cannot judge {model.label}: c has more than nine digits.",
                 hint=f"round it, or {SNAPSHOT}.",
@@ -183,13 +176,25 @@ def refuse_models(models: Sequence[PrivacyModel]) -> None:
 
 def counted_columns(models: Sequence[PrivacyModel]) -> list[str]:
     """Return the sensitive columns whose histograms the models look at."""
-    found = (m.column for m in models if isinstance(m, COUNTED))
-    return list(dict.fromkeys(name for name in found if name is not None))
+    return list(dict.fromkeys(m.column for m in models if m.column is not None and reads_histogram(m)))
+
+
+def reads_histogram(model: PrivacyModel) -> bool:
+    """Return whether a model reads how many records of a class have each sensitive value."""
+    return model.type in COUNTED or (model.column is not None and live_condition(model) is not None)
+
+
+def compares(model: PrivacyModel) -> bool:
+    """Return whether a model compares the histogram of a class with that of all records."""
+    condition = live_condition(model)
+    return model.type in COMPARED or (
+        condition is not None and any(cell.name in (TOTAL, EVERYTHING) for cell in condition.find_all(exp.Column))
+    )
 
 
 def keeps_all(view: LiveView) -> bool:
     """Return True if records in no class are kept until the end: a model compares with all that take part."""
-    return any(isinstance(model, COMPARED) for model in view.models)
+    return any(map(compares, view.models))
 
 
 def among_counted(view: LiveView) -> list[exp.Expr]:
@@ -224,7 +229,7 @@ def _has_subset(models: Sequence[PrivacyModel]) -> bool:
 
 def watched(view: LiveView) -> list[str]:
     """Return the sensitive columns that a model counts the values of."""
-    return list(dict.fromkeys(m.column for m in view.models if isinstance(m, DistinctLDiversity)))
+    return list(dict.fromkeys(m.column for m in view.models if m.type == "distinct_l_diversity" and m.column))
 
 
 def in_source(name: str) -> exp.Column:
@@ -328,21 +333,24 @@ def passes(view: LiveView) -> exp.Expr:
     conditions: list[exp.Expr] = [equal(column(PLACED), number(1))] if keeps_all(view) else []
     if view.member is not None:
         conditions.append(equal(column(names.MEMBER), number(1)))
-    columns = watched(view)
     for model in view.models:
-        if isinstance(model, KAnonymity):
-            conditions.append(exp.GTE(this=column(names.COUNT), expression=number(model.k)))
-        elif isinstance(model, DistinctLDiversity):
-            counted = column(values_of(columns.index(model.column)))
-            conditions.append(exp.GTE(this=counted, expression=number(model.l)))
-        elif isinstance(model, DeltaPresence):
-            conditions += _share(model)
-        elif isinstance(model, KMap):
-            conditions.append(exp.GTE(this=column(names.POPULATION), expression=number(model.k)))
+        if of_class := OF_CLASS.get(model.type):
+            conditions += of_class(view, model)
+        elif model.column is None and (condition := live_condition(model)) is not None:
+            conditions.append(condition.transform(lambda node: _as_count(node)))
     if rejecting(view):
         conditions.append(equal(column(UNPLACED), number(0)))
         conditions.append(exp.GT(this=column(LEAST), expression=number(0)))
     return both(conditions)
+
+
+def _as_count(node: exp.Expr) -> exp.Expr:
+    """Return the column of a condition over ``classes`` as the records or persons that a view counts."""
+    return column(names.COUNT) if isinstance(node, exp.Column) else node
+
+
+def _at_least(counted: exp.Expr, parameter: str, model: PrivacyModel) -> list[exp.Expr]:
+    return [exp.GTE(this=counted, expression=number(getattr(model, parameter)))]
 
 
 def _share(model: DeltaPresence) -> list[exp.Expr]:
@@ -360,3 +368,14 @@ def _share(model: DeltaPresence) -> list[exp.Expr]:
         everybody = exp.paren(exp.Add(this=population.copy(), expression=column(UNPLACED)))
         conditions.append(exp.GTE(this=times(column(names.COUNT), low_parts), expression=times(everybody, low)))
     return conditions
+
+
+OF_CLASS: Mapping[str, Callable[[LiveView, Any], list[exp.Expr]]] = {
+    "k_anonymity": lambda view, model: _at_least(column(names.COUNT), "k", model),
+    "distinct_l_diversity": lambda view, model: _at_least(
+        column(values_of(watched(view).index(model.column))), "l", model
+    ),
+    "delta_presence": lambda view, model: _share(model),
+    "k_map": lambda view, model: _at_least(column(names.POPULATION), "k", model),
+}
+"""What a class must meet by the models that windows judge without a histogram."""

@@ -24,13 +24,15 @@ suppressed classes hold.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlglot import exp
 
 from sqlanon.core.models.base import PrivacyModel, fraction
 from sqlanon.core.models.beta_likeness import BetaLikeness
+from sqlanon.core.models.checked import EVERYTHING, TOTAL, live_condition
 from sqlanon.core.models.delta_disclosure import WIDEST, DeltaDisclosure
 from sqlanon.core.models.entropy_l_diversity import EntropyLDiversity
 from sqlanon.core.models.recursive_l_diversity import RecursiveLDiversity
@@ -53,16 +55,16 @@ from sqlanon.core.sqltrees.trees import (
     when,
 )
 from sqlanon.live.compiler.live_models import (
-    COMPARED,
-    COUNTED,
     ENTITY,
     EXACT,
     LiveView,
     SensitiveColumn,
     among_counted,
     classes_of,
+    compares,
     counted_columns,
     in_source,
+    reads_histogram,
     window,
 )
 
@@ -74,6 +76,8 @@ distance_of = names.namer("distance")
 """Name of the column with the distance of a class by the model at a position of the view's models."""
 faults_of = names.namer("faults")
 """Name of the column that says, by the model at a position, whether a value of the class breaks it."""
+fact_of = names.namer("fact")
+"""Name of the columns with what a model from outside sums up of a class: of the model at a position, and which."""
 tail_of = names.namer("tail")
 """Name of the column with the tail of a class by the model at a position of the view's models."""
 
@@ -88,7 +92,11 @@ class _Counted:
 
     @property
     def models(self) -> list[tuple[int, PrivacyModel]]:
-        return [(i, m) for i, m in enumerate(self.view.models) if m.column == self.item.name and isinstance(m, COUNTED)]
+        return [(i, m) for i, m in enumerate(self.view.models) if m.column == self.item.name and reads_histogram(m)]
+
+    def asks(self, kind: str) -> bool:
+        """Return whether a model of a type looks at the values."""
+        return any(model.type == kind for _, model in self.models)
 
     @property
     def distances(self) -> set[str]:
@@ -98,7 +106,7 @@ class _Counted:
     @property
     def compared(self) -> bool:
         """Whether a model compares the classes with all records."""
-        return any(isinstance(model, COMPARED) for _, model in self.models)
+        return any(compares(model) for _, model in self.models)
 
     def name(self, what: str, level: int = 0) -> str:
         return f"s{self.position}_{what}" + (f"_{level}" if level else "")
@@ -246,7 +254,7 @@ def _weights(counted: _Counted) -> list[exp.Expr]:
     found: list[exp.Expr] = [named(_sum(once, inside), counted.name("weight"))]
     if counted.compared:
         found.append(named(_sum(once_of_all, outside), counted.name("everything")))
-    if any(isinstance(model, RecursiveLDiversity) for _, model in counted.models):
+    if counted.asks("recursive_l_diversity"):
         is_first = when(equal(counted.get("first"), number(1)), number(1), number(0))
         descending = exp.Order(expressions=[exp.Ordered(this=counted.get("held"), desc=True, nulls_first=False)])
         rank = exp.Window(this=exp.RowNumber(), partition_by=[*inside, is_first], order=descending)
@@ -352,34 +360,105 @@ def _stretch(counted: _Counted) -> exp.Expr:
 
 def value_counters(view: LiveView) -> list[exp.Expr]:
     """Return per record, of its class: what the predicates of the models compare."""
-    found: list[exp.Expr] = []
+    counters: list[exp.Expr] = []
     for counted in _counted(view):
-        inside = counted.in_class()
-        once = counted.once("held", "first")
-        passed = ["weight"]
-        kinds = {type(model) for _, model in counted.models}
-        if EntropyLDiversity in kinds:
-            logarithm = exp.Mul(this=counted.get("held"), expression=exp.Ln(this=counted.get("held")))
-            spread = exp.Sum(this=when(equal(counted.get("first"), number(1)), logarithm, number(0)))
-            found.append(named(window(spread, inside), counted.name("spread")))
-        if RecursiveLDiversity in kinds:
-            found.append(named(window(exp.Max(this=counted.get("held")), inside), counted.name("most")))
-            is_value = when(equal(counted.get("first"), number(1)), number(1), number(0))
-            found.append(named(_sum(is_value, inside), counted.name("distinct")))
+        for kind, shared in SHARED.items():
+            if counted.asks(kind):
+                counters += shared(counted)
         for place, model in counted.models:
-            if isinstance(model, RecursiveLDiversity):
-                in_tail = exp.GTE(this=counted.get("largest"), expression=number(model.l))
-                found.append(named(_sum(when(in_tail, once.copy(), number(0)), inside), tail_of(place)))
-            elif isinstance(model, TCloseness):
-                found.append(named(_distance(counted, model.distance), distance_of(place)))
-            elif isinstance(model, DeltaDisclosure | BetaLikeness):
-                breaks = exp.and_(equal(counted.get("first"), number(1)), _breaks(counted, model))
-                worst = exp.Max(this=when(breaks, number(1), number(0)))
-                found.append(named(window(worst, inside), faults_of(place)))
+            counters += OWN.get(model.type, _facts)(counted, place, model)
+        passed = ["weight"]
         if counted.item.placed and "ordered" in counted.distances:
             passed.append("unknown")
-        found += [counted.get(what) for what in passed]
-    return found
+        if any(EVERYTHING in _bare_columns(model) for _, model in counted.models):
+            passed.append("everything")
+        counters += [counted.get(name) for name in passed]
+    return counters
+
+
+def _spread(counted: _Counted) -> list[exp.Expr]:
+    """Return the sum of m ln m over the values of a class."""
+    logarithm = exp.Mul(this=counted.get("held"), expression=exp.Ln(this=counted.get("held")))
+    spread = exp.Sum(this=when(equal(counted.get("first"), number(1)), logarithm, number(0)))
+    return [named(window(spread, counted.in_class()), counted.name("spread"))]
+
+
+def _most_and_distinct(counted: _Counted) -> list[exp.Expr]:
+    """Return the records of the most frequent value of a class, and how many values it has."""
+    inside = counted.in_class()
+    is_value = when(equal(counted.get("first"), number(1)), number(1), number(0))
+    return [
+        named(window(exp.Max(this=counted.get("held")), inside), counted.name("most")),
+        named(_sum(is_value, inside), counted.name("distinct")),
+    ]
+
+
+def _tail(counted: _Counted, place: int, model: RecursiveLDiversity) -> list[exp.Expr]:
+    """Return the records of all but the l - 1 most frequent values of a class."""
+    in_tail = exp.GTE(this=counted.get("largest"), expression=number(model.l))
+    tail = when(in_tail, counted.once("held", "first"), number(0))
+    return [named(_sum(tail, counted.in_class()), tail_of(place))]
+
+
+def _fault(counted: _Counted, place: int, model: DeltaDisclosure | BetaLikeness) -> list[exp.Expr]:
+    """Return 1 for a class in which a value breaks a model that caps shares."""
+    breaks = exp.and_(equal(counted.get("first"), number(1)), _breaks(counted, model))
+    worst = exp.Max(this=when(breaks, number(1), number(0)))
+    return [named(window(worst, counted.in_class()), faults_of(place))]
+
+
+def _facts(counted: _Counted, place: int, model: PrivacyModel) -> list[exp.Expr]:
+    """Return the aggregates of a model from outside (``live_file``) as windows: each value of a class counts once."""
+    facts: list[exp.Expr] = []
+    for aggregate in _aggregates(model):
+        is_first = equal(counted.get("first"), number(1))
+        value: exp.Expr = number(1)
+        if not isinstance(aggregate.this, exp.Star):
+            value = aggregate.this.transform(lambda node: _in_histogram(counted, node))
+        once = type(aggregate)(this=when(is_first, value))
+        facts.append(named(window(once, counted.in_class()), _fact(place, len(facts))))
+    return facts
+
+
+def _in_histogram(counted: _Counted, node: exp.Expr) -> exp.Expr:
+    """Return a column of the histogram that a condition from outside names as that of the view."""
+    names_of = {"n": "held", TOTAL: "total", EVERYTHING: "everything"}
+    return counted.get(names_of[node.name]) if isinstance(node, exp.Column) else node
+
+
+def _meets(counted: _Counted, place: int, model: PrivacyModel) -> list[exp.Expr]:
+    """Return the condition of a model from outside over its facts."""
+    condition = live_condition(model)
+    assert condition is not None  # see ``reads_histogram``
+    for number_of, aggregate in enumerate(_aggregates_of(condition)):
+        fact = column(_fact(place, number_of))
+        if aggregate is condition:
+            return [fact]
+        aggregate.replace(fact)
+    for cell in list(condition.find_all(exp.Column)):
+        if cell.name == EVERYTHING:
+            cell.replace(counted.get("everything"))
+    return [exp.paren(condition)]
+
+
+def _fact(place: int, position: int) -> str:
+    return f"{fact_of(place)}_{position}"
+
+
+def _aggregates(model: PrivacyModel) -> list[exp.AggFunc]:
+    condition = live_condition(model)
+    return [] if condition is None else _aggregates_of(condition)
+
+
+def _aggregates_of(condition: exp.Expr) -> list[exp.AggFunc]:
+    return list(condition.find_all(exp.AggFunc))
+
+
+def _bare_columns(model: PrivacyModel) -> set[str]:
+    """Return the columns of a condition from outside that stand beside its aggregates."""
+    condition = live_condition(model)
+    cells = [] if condition is None else condition.find_all(exp.Column)
+    return {cell.name for cell in cells if cell.find_ancestor(exp.AggFunc) is None}
 
 
 def _distance(counted: _Counted, distance: str) -> exp.Expr:
@@ -428,26 +507,60 @@ def value_predicates(view: LiveView) -> list[exp.Expr]:
     conditions: list[exp.Expr] = []
     for counted in _counted(view):
         for place, model in counted.models:
-            if isinstance(model, EntropyLDiversity):
-                mean = _share(counted.get("spread"), counted.get("weight"))
-                entropy = exp.Sub(this=exp.Ln(this=counted.get("weight")), expression=mean)
-                least = exp.Sub(this=exp.Ln(this=_double(float(model.l))), expression=_double(1e-12))
-                conditions.append(exp.GTE(this=entropy, expression=exp.paren(least)))
-            elif isinstance(model, RecursiveLDiversity):
-                above, below = fraction(model.c)
-                conditions.append(exp.GTE(this=counted.get("distinct"), expression=number(model.l)))
-                largest = exp.Mul(this=counted.get("most"), expression=number(below))
-                tail = exp.Mul(this=column(tail_of(place)), expression=number(above))
-                conditions.append(exp.LT(this=largest, expression=tail))
-            elif isinstance(model, TCloseness):
-                most = exp.Add(this=_double(float(model.t)), expression=_double(1e-12))
-                conditions.append(exp.LTE(this=column(distance_of(place)), expression=exp.paren(most)))
-            else:
-                conditions.append(equal(column(faults_of(place)), number(0)))
+            conditions += MET.get(model.type, _meets)(counted, place, model)
         if counted.item.placed and "ordered" in counted.distances:
             conditions.append(equal(counted.get("unknown"), number(0)))
     return conditions
 
 
+def _is_spread(counted: _Counted, place: int, model: EntropyLDiversity) -> list[exp.Expr]:
+    mean = _share(counted.get("spread"), counted.get("weight"))
+    entropy = exp.Sub(this=exp.Ln(this=counted.get("weight")), expression=mean)
+    least = exp.Sub(this=exp.Ln(this=_double(float(model.l))), expression=_double(1e-12))
+    return [exp.GTE(this=entropy, expression=exp.paren(least))]
+
+
+def _has_tail(counted: _Counted, place: int, model: RecursiveLDiversity) -> list[exp.Expr]:
+    above, below = fraction(model.c)
+    largest = exp.Mul(this=counted.get("most"), expression=number(below))
+    tail = exp.Mul(this=column(tail_of(place)), expression=number(above))
+    enough = exp.GTE(this=counted.get("distinct"), expression=number(model.l))
+    return [enough, exp.LT(this=largest, expression=tail)]
+
+
+def _is_near(counted: _Counted, place: int, model: TCloseness) -> list[exp.Expr]:
+    most = exp.Add(this=_double(float(model.t)), expression=_double(1e-12))
+    return [exp.LTE(this=column(distance_of(place)), expression=exp.paren(most))]
+
+
+def _has_no_fault(counted: _Counted, place: int, model: PrivacyModel) -> list[exp.Expr]:
+    return [equal(column(faults_of(place)), number(0))]
+
+
 def _double(value: float) -> exp.Expr:
     return exp.cast(exp.Literal.number(repr(value)), "DOUBLE")
+
+
+Rendition = Callable[[_Counted, int, Any], list[exp.Expr]]
+"""What a model makes of the histogram of its column; with its place among the models of the view."""
+SHARED: Mapping[str, Callable[[_Counted], list[exp.Expr]]] = {
+    "entropy_l_diversity": _spread,
+    "recursive_l_diversity": _most_and_distinct,
+}
+"""What all models of a type that watch a column read, once."""
+OWN: Mapping[str, Rendition] = {
+    "entropy_l_diversity": lambda counted, place, model: [],
+    "recursive_l_diversity": _tail,
+    "t_closeness": lambda counted, place, model: [named(_distance(counted, model.distance), distance_of(place))],
+    "delta_disclosure": _fault,
+    "beta_likeness": _fault,
+}
+"""What each model reads by itself; one from outside, the aggregates of its ``live_file``."""
+MET: Mapping[str, Rendition] = {
+    "entropy_l_diversity": _is_spread,
+    "recursive_l_diversity": _has_tail,
+    "t_closeness": _is_near,
+    "delta_disclosure": _has_no_fault,
+    "beta_likeness": _has_no_fault,
+}
+"""What a class must meet; by a model from outside, the condition of its ``live_file``."""

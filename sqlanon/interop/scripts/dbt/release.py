@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlglot import exp
 
+from sqlanon.core.audit.models import ModelAudit
 from sqlanon.core.engines.base import Place
 from sqlanon.core.hierarchies.specs import lists_its_values
-from sqlanon.core.models.distinct_l_diversity import DistinctLDiversity
-from sqlanon.core.models.entropy_l_diversity import EntropyLDiversity
-from sqlanon.core.models.k_anonymity import KAnonymity
+from sqlanon.core.models.base import PrivacyModel
 from sqlanon.core.plan.full_domain import Plan
 from sqlanon.core.policy import Policy
 from sqlanon.core.sqltrees import names
@@ -165,10 +164,21 @@ def files(release: DbtRelease, folders: Mapping[str, str]) -> dict[str, str]:
     policy = release.policy
     exceeded = too_many_suppressed(view, released, limit=policy.suppression_limit, count=policy.suppression_count)
     texts[f"{folders['tests']}/{name}_suppressed.sql"] = _headed("severity='warn'", written(exceeded, release.dialect))
+    for number, model in enumerate(view.models):
+        if (audit := _audit(release, model)) is not None:
+            query = written(audit.offending(released, [item.name for item in view.quasi]), release.dialect)
+            texts[f"{folders['tests']}/{name}_{model.type}_{number}.sql"] = _headed("severity='error'", query)
     if needs_source(view):
         broken = written(broken_classes(view, released), release.dialect)
         texts[f"{folders['tests']}/{name}_classes.sql"] = _headed("severity='error'", broken)
     return texts
+
+
+def _audit(release: DbtRelease, model: PrivacyModel) -> ModelAudit | None:
+    """Return the audit of a model that no generic test of the package knows, where it reads the release alone."""
+    if model.type in _TESTS or model.references or needs_source(release.view):
+        return None
+    return ModelAudit(model.audit_file, model.column, model.audit_values(0))
 
 
 def _headed(config: str, statement: str) -> str:
@@ -193,18 +203,22 @@ def _tests(release: DbtRelease) -> list[dict[str, Any]]:
     """
     quasi = [item.name for item in release.view.quasi]
     tests: list[dict[str, Any]] = []
-    for number, item in enumerate(release.view.models):
-        if isinstance(item, KAnonymity):
-            test, arguments = "k_anonymous", {"quasi_identifiers": quasi, "k": item.k}
-        elif isinstance(item, DistinctLDiversity):
-            test, arguments = "l_diverse", {"quasi_identifiers": quasi, "sensitive": item.column, "l": item.l}
-        elif isinstance(item, EntropyLDiversity) and release.view.entity is None:
-            of_column = {"quasi_identifiers": quasi, "sensitive": item.column}
-            test, arguments = "l_diverse", {**of_column, "l": item.l, "kind": "entropy"}
-        else:
+    for number, model in enumerate(release.view.models):
+        test = _TESTS.get(model.type)
+        if test is None or (model.type == "entropy_l_diversity" and release.view.entity is not None):
             continue
-        tests.append({f"sqlanon.{test}": {"name": f"{release.name}_{test}_{number}", "arguments": arguments}})
+        name, arguments = test(model)
+        arguments = {"quasi_identifiers": quasi, **arguments}
+        tests.append({f"sqlanon.{name}": {"name": f"{release.name}_{name}_{number}", "arguments": arguments}})
     return tests
+
+
+_TESTS: Mapping[str, Callable[[Any], tuple[str, dict[str, Any]]]] = {
+    "k_anonymity": lambda model: ("k_anonymous", {"k": model.k}),
+    "distinct_l_diversity": lambda model: ("l_diverse", {"sensitive": model.column, "l": model.l}),
+    "entropy_l_diversity": lambda model: ("l_diverse", {"sensitive": model.column, "l": model.l, "kind": "entropy"}),
+}
+"""The generic tests of the package, with their arguments, by the models that they know."""
 
 
 def signed(text: str | None) -> str:
