@@ -20,6 +20,7 @@ from sqlanon.core.measures.base import (
     fold,
 )
 from sqlanon.core.models.base import PrivacyModel, fraction, labelled, too_few_values
+from sqlanon.core.models.classes import ClassArrays, Judgement
 from sqlanon.core.policy.extensions import Extensions
 from sqlanon.core.search.base import Problem, Progress, Request, Search, Strategy, Verdict, better
 from sqlanon.errors import HierarchyError, InputError, SourceError, TargetError, UnsupportedError
@@ -33,6 +34,7 @@ __all__ = [
     "BottomFacts",
     "Catalog",
     "Check",
+    "ClassArrays",
     "ClassMeasure",
     "Counts",
     "Extensions",
@@ -40,6 +42,7 @@ __all__ = [
     "HierarchyBuilder",
     "HierarchyError",
     "InputError",
+    "Judgement",
     "Lattice",
     "LowerBounds",
     "Measure",

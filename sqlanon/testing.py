@@ -26,11 +26,14 @@ from sqlglot import exp
 from sqlanon.core.anonymizer import plan
 from sqlanon.core.formats.checked import CheckedFormat
 from sqlanon.core.lattice.nodes import Node, leq
+from sqlanon.core.models.base import PrivacyModel
+from sqlanon.core.models.checked import EVERYTHING, TOTAL
 from sqlanon.core.plan.full_domain import Plan
 from sqlanon.core.policy import Policy
 from sqlanon.core.policy.extensions import NOTHING, Extensions
 from sqlanon.core.search.base import TIE, Verdict
 from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.binding import bind
 from sqlanon.core.sqltrees.trees import column, lookup_rows, table
 from sqlanon.errors import AuditError, NoSolutionError, SearchStoppedError, TargetError
 
@@ -136,8 +139,9 @@ def check_model(
 ) -> None:
     """Check a privacy model against brute-force counts, at every node of random tables.
 
-    Its meaning and its audit fail the same classes, and those that ``passes`` rejects; no class smaller than ``size``
-    is published; below a failing class at least ``min_suppressed`` records are suppressed; ``box`` finds the optimum.
+    Its meaning, its ``judge`` and its audit fail the same classes, those that ``passes`` rejects; no class smaller
+    than ``size`` is published; below a failing class at least ``min_suppressed`` records are suppressed; ``box`` finds
+    the optimum. A class of a live view (``live_file``) passes where it passes by the meaning.
 
     Args:
         parameters: as in a policy. Models that need a subset cannot be checked here.
@@ -163,7 +167,20 @@ def check_model(
                     continue
                 compared += _check_judgement(world, planned, name, passes)
                 _check_optimum(world, planned, Decimal(chance.choice(["0", "0.1", "0.4", "1"])))
+                judged = _verdicts(planned)
+            with _planned(world, Path(folder), extensions, columns, **keys, search={"where": "engine"}) as by_sql:
+                assert by_sql is not None, f"{world.context}: by SQL nothing passes, by judge something does."
+                _check_arrays(world, judged, _verdicts(by_sql))
     assert compared, f"No table of {tables} can meet {name} with these parameters: try others."
+
+
+def _check_arrays(world: _World, judged: Sequence[Verdict], by_sql: Sequence[Verdict]) -> None:
+    """Check that the method ``judge`` of a model, where it has one, says what its file says."""
+    for here, there in zip(judged, by_sql, strict=True):
+        facts = [(v.by_model, v.suppressed, v.lower_bounds.suppressed) for v in (here, there)]
+        assert facts[0] == facts[1], (
+            f"{world.context}, node {here.node}: judge and file disagree (failing records, suppressed, at least)."
+        )
 
 
 def _check_nothing_passes(world: _World, size: int, passes: Passes | None) -> None:
@@ -200,6 +217,9 @@ def _check_judgement(world: _World, planned: Plan, name: str, passes: Passes | N
         failing = verdict.by_model[position][1]
         audited = _audited(world, planned, position, verdict.node)
         assert failing == audited, f"{where}: {failing} records are in failing classes, by the audit {audited}."
+        if getattr(model, "live_file", None) is not None:
+            live = _failing_live(world, planned, model, verdict.node)
+            assert failing == live, f"{where}: {failing} records are in failing classes, in a live view {live}."
         if passes is not None:
             classes = _classes(world, verdict.node).values()
             due = sum(sum(counts.values()) for counts in classes if not passes(counts))
@@ -235,6 +255,30 @@ def _audited(world: _World, planned: Plan, position: int, node: Node) -> int:
         return sum(int(row[0]) for row in engine.run("audit", offending))
     finally:
         engine.drop("sqlanon_audited")
+
+
+def _failing_live(world: _World, planned: Plan, model: PrivacyModel, node: Node) -> int:
+    """Return the records in classes that a live view would suppress by a model, of the table at a node."""
+    engine, among_all = planned._session.source.engine, Counter(value for _, value in world.records)
+    rows = [
+        (number, count, among_all[value], len(world.records), sum(counts.values()))
+        for number, counts in enumerate(_classes(world, node).values())
+        for value, count in counts.items()
+    ]
+    if model.column is None:
+        rows = [(number, size, 0, 0, size) for number, size in {row[0]: row[4] for row in rows}.items()]
+    cells = ("class", "n", TOTAL, EVERYTHING, "size")
+    data = {name: pa.array([row[i] for row in rows], pa.int64()) for i, name in enumerate(cells)}
+    engine.load("histograms", "sqlanon_histograms", pa.table(data))
+    source = {True: "histogram", False: "classes"}[model.column is not None]
+    query = bind(str(model.live_file), relations={source: table("sqlanon_histograms")}, values=model.audit_values(0))
+    query = query.select(column("class"), column("size"))
+    if model.column is not None:
+        query = query.group_by(*map(column, ("class", "size", EVERYTHING)))
+    try:
+        return sum(int(size) for passing, _, size in engine.run("live condition", query) if not passing)
+    finally:
+        engine.drop("sqlanon_histograms")
 
 
 def _check_optimum(world: _World, planned: Plan, limit: Decimal) -> None:

@@ -1,0 +1,1 @@
+"""A privacy model from outside of sqlanon."""
