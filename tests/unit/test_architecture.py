@@ -51,13 +51,13 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 44_100,
+    "core": 44_200,
     "assess": 11_180,
     "interop": 7_000,
     "commands": 6_450,
     "report": 6_080,
     "recoding": 5_200,
-    "live": 2_800,
+    "live": 2_930,
     "ledger": 2_600,
     "tables": 2_300,
 }

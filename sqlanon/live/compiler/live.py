@@ -83,11 +83,10 @@ from sqlanon.live.compiler.live_values import (
     counted_items,
     lookup_alias,
     value_cells,
-    value_counters,
-    value_predicates,
     value_ranks,
     with_values,
 )
+from sqlanon.live.compiler.value_models import value_counters, value_predicates
 
 __all__ = [
     "KEY",

@@ -24,18 +24,12 @@ suppressed classes hold.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from sqlglot import exp
 
-from sqlanon.core.models.base import PrivacyModel, fraction
-from sqlanon.core.models.beta_likeness import BetaLikeness
-from sqlanon.core.models.checked import EVERYTHING, TOTAL, live_condition
-from sqlanon.core.models.delta_disclosure import WIDEST, DeltaDisclosure
-from sqlanon.core.models.entropy_l_diversity import EntropyLDiversity
-from sqlanon.core.models.recursive_l_diversity import RecursiveLDiversity
+from sqlanon.core.models.base import PrivacyModel
 from sqlanon.core.models.t_closeness import TCloseness
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import (
@@ -45,7 +39,6 @@ from sqlanon.core.sqltrees.trees import (
     count_rows,
     cte,
     equal,
-    greatest,
     is_null,
     named,
     not_null,
@@ -72,18 +65,10 @@ PLACE = "place"
 """Column of a sensitive lookup: the place of a value in the order of its hierarchy."""
 lookup_alias = names.namer("sensitive")
 """Name of the lookup of the sensitive column at a position of ``counted_columns``."""
-distance_of = names.namer("distance")
-"""Name of the column with the distance of a class by the model at a position of the view's models."""
-faults_of = names.namer("faults")
-"""Name of the column that says, by the model at a position, whether a value of the class breaks it."""
-fact_of = names.namer("fact")
-"""Name of the columns with what a model from outside sums up of a class: of the model at a position, and which."""
-tail_of = names.namer("tail")
-"""Name of the column with the tail of a class by the model at a position of the view's models."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Counted:
+class ColumnHistogram:
     """A sensitive column whose values are counted, with the names of what is known of a record's value."""
 
     view: LiveView
@@ -151,8 +136,8 @@ def counted_items(view: LiveView) -> list[SensitiveColumn]:
     return [items[name] for name in counted_columns(view.models)]
 
 
-def _counted(view: LiveView) -> list[_Counted]:
-    return [_Counted(view, place, item) for place, item in enumerate(counted_items(view))]
+def histograms_of(view: LiveView) -> list[ColumnHistogram]:
+    return [ColumnHistogram(view, place, item) for place, item in enumerate(counted_items(view))]
 
 
 def value_cells(view: LiveView, zeroed: Callable[[str, str], exp.Expr]) -> list[exp.Expr]:
@@ -162,7 +147,7 @@ def value_cells(view: LiveView, zeroed: Callable[[str, str], exp.Expr]) -> list[
         zeroed: returns the value of a column of the source by its name and type, a float without the sign of its zero.
     """
     cells: list[exp.Expr] = []
-    for counted in _counted(view):
+    for counted in histograms_of(view):
         item = counted.item
         text = zeroed(item.name, item.type) if _is_exact(item.type) else canonical(item.name, item.type, "source")
         cells.append(named(text, counted.name("value")))
@@ -186,7 +171,7 @@ def with_values(view: LiveView, ctes: list[exp.CTE], before: str) -> str:
         ctes: the steps so far, in which the records are ranked (``value_ranks``); they are added to.
         before: the name of the last of them.
     """
-    if not (columns := _counted(view)):
+    if not (columns := histograms_of(view)):
         return before
     for step, found in (
         ("counted", [cell for counted in columns for cell in _counts(counted)]),
@@ -203,7 +188,7 @@ def with_values(view: LiveView, ctes: list[exp.CTE], before: str) -> str:
 def value_ranks(view: LiveView) -> list[exp.Expr]:
     """Return the number of a record among those of its value in its class, and among all; of its person likewise."""
     ranks: list[exp.Expr] = []
-    for counted in _counted(view):
+    for counted in histograms_of(view):
         inside, outside = [*counted.in_class(), counted.text("value")], [*among_counted(view), counted.text("value")]
         scopes = [("first", "person", inside)]
         if counted.compared:
@@ -219,11 +204,11 @@ def value_ranks(view: LiveView) -> list[exp.Expr]:
     return ranks
 
 
-def _upper_levels(counted: _Counted) -> range:
+def _upper_levels(counted: ColumnHistogram) -> range:
     return range(1, counted.item.levels if "hierarchical" in counted.distances else 1)
 
 
-def _counts(counted: _Counted) -> list[exp.Expr]:
+def _counts(counted: ColumnHistogram) -> list[exp.Expr]:
     """Return the records, or persons, of a value in the class (``held``) and among all (``total``)."""
     scopes = [("held", "person", counted.in_class())]
     if counted.compared:
@@ -235,7 +220,7 @@ def _counts(counted: _Counted) -> list[exp.Expr]:
     return found
 
 
-def _sum(value: exp.Expr, partition: Sequence[exp.Expr], order: Sequence[exp.Expr] = ()) -> exp.Expr:
+def sum_over(value: exp.Expr, partition: Sequence[exp.Expr], order: Sequence[exp.Expr] = ()) -> exp.Expr:
     """Return a whole sum over a window; with an order, up to the value of the record and those that equal it."""
     over = exp.Window(this=exp.Sum(this=value), partition_by=[item.copy() for item in partition])
     if order:
@@ -247,13 +232,13 @@ def _ordering(order: Sequence[exp.Expr]) -> exp.Order:
     return exp.Order(expressions=[exp.Ordered(this=item.copy(), nulls_first=False) for item in order])
 
 
-def _weights(counted: _Counted) -> list[exp.Expr]:
+def _weights(counted: ColumnHistogram) -> list[exp.Expr]:
     """Return what shares are taken of: all values of the class, and of all; and what orders and trees add to that."""
     inside, outside = counted.in_class(), among_counted(counted.view)
     once, once_of_all = counted.once("held", "first"), counted.once("total", "first_of_all")
-    found: list[exp.Expr] = [named(_sum(once, inside), counted.name("weight"))]
+    found: list[exp.Expr] = [named(sum_over(once, inside), counted.name("weight"))]
     if counted.compared:
-        found.append(named(_sum(once_of_all, outside), counted.name("everything")))
+        found.append(named(sum_over(once_of_all, outside), counted.name("everything")))
     if counted.asks("recursive_l_diversity"):
         is_first = when(equal(counted.get("first"), number(1)), number(1), number(0))
         descending = exp.Order(expressions=[exp.Ordered(this=counted.get("held"), desc=True, nulls_first=False)])
@@ -261,31 +246,31 @@ def _weights(counted: _Counted) -> list[exp.Expr]:
         found.append(named(rank, counted.name("largest")))
     for level in _upper_levels(counted):
         path = counted.held_by(level)
-        found.append(named(_sum(once, [*inside, *path]), counted.name("held", level)))
-        found.append(named(_sum(once_of_all, [*outside, *path]), counted.name("total", level)))
+        found.append(named(sum_over(once, [*inside, *path]), counted.name("held", level)))
+        found.append(named(sum_over(once_of_all, [*outside, *path]), counted.name("total", level)))
     if "ordered" in counted.distances:
         order = counted.order()
         rank = exp.Window(this=exp.DenseRank(), partition_by=outside, order=_ordering(order))
         found.append(named(rank, counted.name("rank")))
-        found.append(named(_sum(once, inside, order), counted.name("held_so_far")))
-        found.append(named(_sum(once_of_all, outside, order), counted.name("total_so_far")))
+        found.append(named(sum_over(once, inside, order), counted.name("held_so_far")))
+        found.append(named(sum_over(once_of_all, outside, order), counted.name("total_so_far")))
         if counted.item.placed:
             unknown = when(equal(counted.get("known"), number(1)), number(0), number(1))
-            found.append(named(_sum(unknown, outside), counted.name("unknown")))
+            found.append(named(sum_over(unknown, outside), counted.name("unknown")))
     return found
 
 
-def _share(part: exp.Expr, whole: exp.Expr) -> exp.Expr:
+def share_of(part: exp.Expr, whole: exp.Expr) -> exp.Expr:
     return exp.Div(this=exp.cast(part, "DOUBLE"), expression=whole, typed=True)
 
 
-def _crossed(counted: _Counted, ctes: list[exp.CTE], before: str) -> str:
+def _crossed(counted: ColumnHistogram, ctes: list[exp.CTE], before: str) -> str:
     """Add the steps of the ordered distance: shares up to a value, what lies before it, and where they cross."""
     inside, outside = counted.in_class(), among_counted(counted.view)
     get, name = counted.get, counted.name
     shares = [
-        named(_share(get("held_so_far"), get("weight")), name("held_share")),
-        named(_share(get("total_so_far"), get("everything")), name("through")),
+        named(share_of(get("held_so_far"), get("weight")), name("held_share")),
+        named(share_of(get("total_so_far"), get("everything")), name("through")),
         named(window(exp.Max(this=get("rank")), outside), name("places")),
     ]
     ctes.append(cte(name("shares"), exp.select(exp.Star(), *shares).from_(table(before))))
@@ -324,7 +309,7 @@ def _crossed(counted: _Counted, ctes: list[exp.CTE], before: str) -> str:
     return name("turned")
 
 
-def _stretch(counted: _Counted) -> exp.Expr:
+def stretch(counted: ColumnHistogram) -> exp.Expr:
     """Return what the places from a value up to the next one of its class add: see ``t_closeness_ordered``."""
     get = counted.get
 
@@ -356,211 +341,3 @@ def _stretch(counted: _Counted) -> exp.Expr:
     less = minus(minus(next_area.copy(), turn_area.copy()), times(minus(last.copy(), turn.copy()), held.copy()))
     rising = minus(more, minus(turn_area.copy(), area_before.copy()))
     return exp.Add(this=exp.Add(this=lead_in, expression=rising), expression=less)
-
-
-def value_counters(view: LiveView) -> list[exp.Expr]:
-    """Return per record, of its class: what the predicates of the models compare."""
-    counters: list[exp.Expr] = []
-    for counted in _counted(view):
-        for kind, shared in SHARED.items():
-            if counted.asks(kind):
-                counters += shared(counted)
-        for place, model in counted.models:
-            counters += OWN.get(model.type, _facts)(counted, place, model)
-        passed = ["weight"]
-        if counted.item.placed and "ordered" in counted.distances:
-            passed.append("unknown")
-        if any(EVERYTHING in _bare_columns(model) for _, model in counted.models):
-            passed.append("everything")
-        counters += [counted.get(name) for name in passed]
-    return counters
-
-
-def _spread(counted: _Counted) -> list[exp.Expr]:
-    """Return the sum of m ln m over the values of a class."""
-    logarithm = exp.Mul(this=counted.get("held"), expression=exp.Ln(this=counted.get("held")))
-    spread = exp.Sum(this=when(equal(counted.get("first"), number(1)), logarithm, number(0)))
-    return [named(window(spread, counted.in_class()), counted.name("spread"))]
-
-
-def _most_and_distinct(counted: _Counted) -> list[exp.Expr]:
-    """Return the records of the most frequent value of a class, and how many values it has."""
-    inside = counted.in_class()
-    is_value = when(equal(counted.get("first"), number(1)), number(1), number(0))
-    return [
-        named(window(exp.Max(this=counted.get("held")), inside), counted.name("most")),
-        named(_sum(is_value, inside), counted.name("distinct")),
-    ]
-
-
-def _tail(counted: _Counted, place: int, model: RecursiveLDiversity) -> list[exp.Expr]:
-    """Return the records of all but the l - 1 most frequent values of a class."""
-    in_tail = exp.GTE(this=counted.get("largest"), expression=number(model.l))
-    tail = when(in_tail, counted.once("held", "first"), number(0))
-    return [named(_sum(tail, counted.in_class()), tail_of(place))]
-
-
-def _fault(counted: _Counted, place: int, model: DeltaDisclosure | BetaLikeness) -> list[exp.Expr]:
-    """Return 1 for a class in which a value breaks a model that caps shares."""
-    breaks = exp.and_(equal(counted.get("first"), number(1)), _breaks(counted, model))
-    worst = exp.Max(this=when(breaks, number(1), number(0)))
-    return [named(window(worst, counted.in_class()), faults_of(place))]
-
-
-def _facts(counted: _Counted, place: int, model: PrivacyModel) -> list[exp.Expr]:
-    """Return the aggregates of a model from outside (``live_file``) as windows: each value of a class counts once."""
-    facts: list[exp.Expr] = []
-    for aggregate in _aggregates(model):
-        is_first = equal(counted.get("first"), number(1))
-        value: exp.Expr = number(1)
-        if not isinstance(aggregate.this, exp.Star):
-            value = aggregate.this.transform(lambda node: _in_histogram(counted, node))
-        once = type(aggregate)(this=when(is_first, value))
-        facts.append(named(window(once, counted.in_class()), _fact(place, len(facts))))
-    return facts
-
-
-def _in_histogram(counted: _Counted, node: exp.Expr) -> exp.Expr:
-    """Return a column of the histogram that a condition from outside names as that of the view."""
-    names_of = {"n": "held", TOTAL: "total", EVERYTHING: "everything"}
-    return counted.get(names_of[node.name]) if isinstance(node, exp.Column) else node
-
-
-def _meets(counted: _Counted, place: int, model: PrivacyModel) -> list[exp.Expr]:
-    """Return the condition of a model from outside over its facts."""
-    condition = live_condition(model)
-    assert condition is not None  # see ``reads_histogram``
-    for number_of, aggregate in enumerate(_aggregates_of(condition)):
-        fact = column(_fact(place, number_of))
-        if aggregate is condition:
-            return [fact]
-        aggregate.replace(fact)
-    for cell in list(condition.find_all(exp.Column)):
-        if cell.name == EVERYTHING:
-            cell.replace(counted.get("everything"))
-    return [exp.paren(condition)]
-
-
-def _fact(place: int, position: int) -> str:
-    return f"{fact_of(place)}_{position}"
-
-
-def _aggregates(model: PrivacyModel) -> list[exp.AggFunc]:
-    condition = live_condition(model)
-    return [] if condition is None else _aggregates_of(condition)
-
-
-def _aggregates_of(condition: exp.Expr) -> list[exp.AggFunc]:
-    return list(condition.find_all(exp.AggFunc))
-
-
-def _bare_columns(model: PrivacyModel) -> set[str]:
-    """Return the columns of a condition from outside that stand beside its aggregates."""
-    condition = live_condition(model)
-    cells = [] if condition is None else condition.find_all(exp.Column)
-    return {cell.name for cell in cells if cell.find_ancestor(exp.AggFunc) is None}
-
-
-def _distance(counted: _Counted, distance: str) -> exp.Expr:
-    """Return the distance between a class and all records."""
-    inside, get = counted.in_class(), counted.get
-    is_first = equal(get("first"), number(1))
-    if distance == "ordered":
-        work = window(exp.Sum(this=when(is_first, _stretch(counted), number(0))), inside)
-        most = exp.Nullif(this=exp.paren(exp.Sub(this=get("places"), expression=number(1))), expression=number(0))
-        return exp.Coalesce(this=_share(work, most), expressions=[exp.cast(number(0), "DOUBLE")])
-    levels = range(counted.item.levels) if distance == "hierarchical" else range(1)
-    parts: list[exp.Expr] = []
-    for level in levels:
-        more = exp.Sub(
-            this=_share(get("held", level), get("weight")), expression=_share(get("total", level), get("everything"))
-        )
-        own = when(equal(get("first", level), number(1)), greatest(more, exp.cast(number(0), "DOUBLE")), number(0))
-        parts.append(window(exp.Sum(this=own), inside))
-    whole = parts[0]
-    for part in parts[1:]:
-        whole = exp.Add(this=whole, expression=part)
-    return whole if len(parts) == 1 else _share(exp.paren(whole), number(len(parts)))
-
-
-def _breaks(counted: _Counted, model: DeltaDisclosure | BetaLikeness) -> exp.Expr:
-    """Return the condition that the share of a value in its class is too large, or too small, beside that among all."""
-    share = _share(counted.get("held"), counted.get("weight"))
-    overall = _share(counted.get("total"), counted.get("everything"))
-    if isinstance(model, BetaLikeness):
-        beta = _double(float(model.beta))
-        if model.enhanced:
-            beta = exp.Least(this=beta, expressions=[exp.Neg(this=exp.Ln(this=overall.copy()))])
-        cap = exp.Mul(this=exp.paren(exp.Add(this=number(1), expression=beta)), expression=overall)
-        return exp.GT(this=share, expression=exp.Mul(this=cap, expression=_double(1 + 1e-12)))
-    factor = _double(2.0 ** min(float(model.delta), WIDEST))
-    most = exp.Mul(this=exp.Mul(this=factor, expression=overall.copy()), expression=_double(1 - 1e-12))
-    least = exp.Mul(this=overall, expression=_double(1 + 1e-12))
-    return exp.or_(
-        exp.GTE(this=share.copy(), expression=most),
-        exp.LTE(this=exp.Mul(this=share, expression=factor.copy()), expression=least),
-    )
-
-
-def value_predicates(view: LiveView) -> list[exp.Expr]:
-    """Return the conditions that a class meets the models, with the tolerances of ``sql/model``."""
-    conditions: list[exp.Expr] = []
-    for counted in _counted(view):
-        for place, model in counted.models:
-            conditions += MET.get(model.type, _meets)(counted, place, model)
-        if counted.item.placed and "ordered" in counted.distances:
-            conditions.append(equal(counted.get("unknown"), number(0)))
-    return conditions
-
-
-def _is_spread(counted: _Counted, place: int, model: EntropyLDiversity) -> list[exp.Expr]:
-    mean = _share(counted.get("spread"), counted.get("weight"))
-    entropy = exp.Sub(this=exp.Ln(this=counted.get("weight")), expression=mean)
-    least = exp.Sub(this=exp.Ln(this=_double(float(model.l))), expression=_double(1e-12))
-    return [exp.GTE(this=entropy, expression=exp.paren(least))]
-
-
-def _has_tail(counted: _Counted, place: int, model: RecursiveLDiversity) -> list[exp.Expr]:
-    above, below = fraction(model.c)
-    largest = exp.Mul(this=counted.get("most"), expression=number(below))
-    tail = exp.Mul(this=column(tail_of(place)), expression=number(above))
-    enough = exp.GTE(this=counted.get("distinct"), expression=number(model.l))
-    return [enough, exp.LT(this=largest, expression=tail)]
-
-
-def _is_near(counted: _Counted, place: int, model: TCloseness) -> list[exp.Expr]:
-    most = exp.Add(this=_double(float(model.t)), expression=_double(1e-12))
-    return [exp.LTE(this=column(distance_of(place)), expression=exp.paren(most))]
-
-
-def _has_no_fault(counted: _Counted, place: int, model: PrivacyModel) -> list[exp.Expr]:
-    return [equal(column(faults_of(place)), number(0))]
-
-
-def _double(value: float) -> exp.Expr:
-    return exp.cast(exp.Literal.number(repr(value)), "DOUBLE")
-
-
-Rendition = Callable[[_Counted, int, Any], list[exp.Expr]]
-"""What a model makes of the histogram of its column; with its place among the models of the view."""
-SHARED: Mapping[str, Callable[[_Counted], list[exp.Expr]]] = {
-    "entropy_l_diversity": _spread,
-    "recursive_l_diversity": _most_and_distinct,
-}
-"""What all models of a type that watch a column read, once."""
-OWN: Mapping[str, Rendition] = {
-    "entropy_l_diversity": lambda counted, place, model: [],
-    "recursive_l_diversity": _tail,
-    "t_closeness": lambda counted, place, model: [named(_distance(counted, model.distance), distance_of(place))],
-    "delta_disclosure": _fault,
-    "beta_likeness": _fault,
-}
-"""What each model reads by itself; one from outside, the aggregates of its ``live_file``."""
-MET: Mapping[str, Rendition] = {
-    "entropy_l_diversity": _is_spread,
-    "recursive_l_diversity": _has_tail,
-    "t_closeness": _is_near,
-    "delta_disclosure": _has_no_fault,
-    "beta_likeness": _has_no_fault,
-}
-"""What a class must meet; by a model from outside, the condition of its ``live_file``."""

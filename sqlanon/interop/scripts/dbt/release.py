@@ -10,17 +10,15 @@ from typing import Any
 
 from sqlglot import exp
 
-from sqlanon.core.audit.models import ModelAudit
 from sqlanon.core.engines.base import Place
 from sqlanon.core.hierarchies.specs import lists_its_values
-from sqlanon.core.models.base import PrivacyModel
 from sqlanon.core.plan.full_domain import Plan
 from sqlanon.core.policy import Policy
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import column, lookup_rows, named
 from sqlanon.errors import UnsupportedError
 from sqlanon.interop.scripts.dbt.rules import computed_lookup, refuse_extension, refuse_settings
-from sqlanon.interop.scripts.dbt.statements import broken_classes, needs_source, too_many_suppressed
+from sqlanon.interop.scripts.dbt.statements import broken_classes, failing_classes, needs_source, too_many_suppressed
 from sqlanon.interop.scripts.dbt.template import TEXTS, Call, ref, refuse_signs, written
 from sqlanon.live.compiler.live import TEXT, VALUE, FrozenColumn, LiveView, live_view
 from sqlanon.live.compiler.live_models import SNAPSHOT
@@ -165,20 +163,13 @@ def files(release: DbtRelease, folders: Mapping[str, str]) -> dict[str, str]:
     exceeded = too_many_suppressed(view, released, limit=policy.suppression_limit, count=policy.suppression_count)
     texts[f"{folders['tests']}/{name}_suppressed.sql"] = _headed("severity='warn'", written(exceeded, release.dialect))
     for number, model in enumerate(view.models):
-        if (audit := _audit(release, model)) is not None:
-            query = written(audit.offending(released, [item.name for item in view.quasi]), release.dialect)
+        if model.type not in _TESTS and (failing := failing_classes(view, released, model)) is not None:
+            query = written(failing, release.dialect)
             texts[f"{folders['tests']}/{name}_{model.type}_{number}.sql"] = _headed("severity='error'", query)
     if needs_source(view):
         broken = written(broken_classes(view, released), release.dialect)
         texts[f"{folders['tests']}/{name}_classes.sql"] = _headed("severity='error'", broken)
     return texts
-
-
-def _audit(release: DbtRelease, model: PrivacyModel) -> ModelAudit | None:
-    """Return the audit of a model that no generic test of the package knows, where it reads the release alone."""
-    if model.type in _TESTS or model.references or needs_source(release.view):
-        return None
-    return ModelAudit(model.audit_file, model.column, model.audit_values(0))
 
 
 def _headed(config: str, statement: str) -> str:

@@ -12,7 +12,8 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from sqlanon.core.models.base import fraction
+from sqlanon.core.audit.models import ModelAudit
+from sqlanon.core.models.base import PrivacyModel, fraction, is_of_release
 from sqlanon.core.models.delta_presence import DeltaPresence
 from sqlanon.core.models.k_anonymity import KAnonymity
 from sqlanon.core.models.k_map import KMap
@@ -56,6 +57,14 @@ def too_many_suppressed(view: LiveView, released: exp.Table, *, limit: Decimal, 
 def needs_source(view: LiveView) -> bool:
     """Return True if a model depends on what the release does not contain: persons, or the population of a subset."""
     return view.entity is not None or view.member is not None
+
+
+def failing_classes(view: LiveView, released: exp.Table, model: PrivacyModel) -> exp.Query | None:
+    """Return the audit of a model over the release, a row for each class that fails; None where it reads more."""
+    if model.references or is_of_release(model) or needs_source(view):
+        return None
+    audit = ModelAudit(model.audit_file, model.column, model.audit_values(0))
+    return audit.offending(released, [item.name for item in view.quasi])
 
 
 def broken_classes(view: LiveView, released: exp.Table) -> exp.Query:
