@@ -18,8 +18,8 @@ import tempfile
 from pathlib import Path
 
 import duckdb
-import pyarrow.parquet as parquet
 import yaml
+from pyarrow import parquet
 
 from sqlanon.commands.demo_world import POLICY, codes, discharge_batches
 

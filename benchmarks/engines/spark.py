@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import pyarrow.parquet as parquet
+from pyarrow import parquet
 
 import sqlanon
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as parquet
+from pyarrow import parquet
 
 Numbers = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]

@@ -27,7 +27,8 @@ def policy_files(incomplete: str) -> list[CompletionItem]:
     folder, _, begun = incomplete.rpartition("/")
     parent = f"{folder}/" if "/" in incomplete else ""
     try:
-        entries = sorted(os.scandir(os.path.expanduser(parent) or "."), key=lambda entry: entry.name)
+        place = os.path.expanduser(parent) or "."  # noqa: PTH111 - a Path would forget that there is none
+        entries = sorted(os.scandir(place), key=lambda entry: entry.name)
     except OSError:
         return []
     hidden = begun.startswith(".")

@@ -44,7 +44,7 @@ class Lineage:
     path: Path
     policy: Policy | TablesPolicy
     run: str = field(default_factory=lambda: str(uuid4()))
-    begun: str = field(default_factory=lambda: _now())
+    begun: str = field(default_factory=lambda: _now())  # noqa: PLW0108 - tests replace it
 
     def complete(self, manifest: Mapping[str, Any]) -> None:
         """Write that the run began, and that it published what the manifest describes."""

@@ -21,6 +21,7 @@ MODELS = ("average_risk", "sample_uniqueness", "population_uniqueness", "k_map",
 
 
 def complete_policies(ctx: click.Context, param: click.Parameter, incomplete: str) -> Any:
+    """Return the policy files that a shell may complete a word to."""
     from sqlanon.commands.completion import policy_files
 
     return policy_files(incomplete)

@@ -95,10 +95,10 @@ def failing_text(classes: int, members: int, whole: int, unit: str, k: int) -> s
 
 
 def _literal(text: str) -> str:
-    """Return a text for SARIF, where braces are places for arguments and brackets begin a link.
+    r"""Return a text for SARIF, where braces are places for arguments and brackets begin a link.
 
     >>> _literal("[x](https://y) {0}")
-    '\\\\[x\\\\](https://y) {{0}}'
+    '\\[x\\](https://y) {{0}}'
     """
     shown = visible(text).replace("{", "{{").replace("}", "}}")
     return re.sub(r"([\\\[\]])", r"\\\1", shown)

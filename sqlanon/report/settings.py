@@ -96,4 +96,4 @@ def _level_limits(columns: Sequence[Column]) -> str | None:
 
 def file_name(path: str) -> str:
     """Return the last part of a path; of a URL neither user nor password nor query."""
-    return Path(path.split("?")[0] if is_url(path) else path).name
+    return Path(path.split("?", maxsplit=1)[0] if is_url(path) else path).name

@@ -9,8 +9,8 @@ from pathlib import Path
 import duckdb
 import generated
 import numpy as np
-import pyarrow.parquet as parquet
 import pytest
+from pyarrow import parquet
 
 import sqlanon
 

@@ -16,12 +16,12 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
-import pyarrow.parquet as parquet
 import pytest
 from click.testing import CliRunner
 from effort import scaled
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 import sqlanon
 from sqlanon.cli import main
@@ -204,7 +204,7 @@ class TestKeys:
         own = connection.execute("SELECT id, CAST(id AS VARCHAR) FROM first").fetchall()
         assert rows == Counter((value, texts.index((text,)) if (text,) in texts else None) for value, text in own)
         alike = all((text,) in texts for _, text in own)
-        plain = f"{left.split('(')[0]} and {right.split('(')[0]}"
+        plain = f"{left.split('(', maxsplit=1)[0]} and {right.split('(', maxsplit=1)[0]}"
         assert warnings[2:] == (() if alike else (
             f"Keys of 'other' have different types, {plain}, and were compared as texts.",
         ))  # fmt: skip

@@ -16,10 +16,10 @@ import brute_models
 import cases
 import duckdb
 import pyarrow as pa
-import pyarrow.parquet as parquet
 import pytest
 from brute_models import World
 from effort import Block, enough, scaled, seeds
+from pyarrow import parquet
 from random_worlds import document, load, random_world
 
 import sqlanon

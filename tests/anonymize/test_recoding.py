@@ -11,11 +11,11 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
-import pyarrow.parquet as parquet
 import pytest
 import yaml
 from click.testing import CliRunner
 from effort import Block, enough, fast_of, scaled, seeds
+from pyarrow import parquet
 from random_worlds import document as model_document
 from random_worlds import load, random_world
 from tables import text_table

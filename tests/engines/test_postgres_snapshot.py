@@ -84,7 +84,7 @@ def visits(server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         cursor.adbc_ingest("visits", data, mode="create", db_schema_name="clinic")
     for name, value in (("PGHOST", str(server.folder)), ("PGUSER", server.user), ("PGDATABASE", server.database)):
         monkeypatch.setenv(name, value)
-    yield
+    return
 
 
 @contextmanager

@@ -75,7 +75,7 @@ def clinic(tmp_path: Path) -> Iterator[Path]:
             CREATE TABLE diagnoses AS SELECT i AS visit, 'J' || (i % 3)::TEXT AS icd, 'w' || (i % 2)::TEXT AS ward
             FROM range(25) AS t(i);
         """)
-    yield tmp_path
+    return tmp_path
 
 
 def anonymize(folder: Path, **changes: Any) -> sqlanon.TablesRelease:

@@ -11,8 +11,8 @@ from typing import Any
 import duckdb
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as parquet
 import pytest
+from pyarrow import parquet
 from sqlglot import exp, parse_one
 
 import sqlanon

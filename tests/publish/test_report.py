@@ -371,7 +371,7 @@ def planted(connection: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyCo
     rows = [tuple(f"{CANARY}{rng.randrange(4)}" for _ in range(4)) for _ in range(200)]
     missing = [(None, f"{CANARY}9", f"{CANARY}1", f"{CANARY}{i % 2}") for i in range(12)]
     text_table(connection, ["a", "b", "c", "d"], [*rows, *missing])
-    yield connection
+    return connection
 
 
 def planted_policy(tmp_path: Path, **keys: Any) -> dict[str, Any]:

@@ -7,10 +7,10 @@ from collections import Counter
 from pathlib import Path
 
 import duckdb
-import pyarrow.parquet as parquet
 import pytest
 import sqlglot
 from effort import Block, enough, seeds
+from pyarrow import parquet
 from random_worlds import document, load, random_world
 
 import sqlanon

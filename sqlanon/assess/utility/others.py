@@ -112,9 +112,8 @@ class OtherColumns:
             least: the fewest released records of a value with a bar of its own.
         """
         catalog = self._types.catalog
-        records, charts = catalog.population, []
-        for column in self.columns:
-            charts.append(chart_of(column.before, column.after, column.places, least))
+        records = catalog.population
+        charts = [chart_of(column.before, column.after, column.places, least) for column in self.columns]
         texts = self._texts(
             [int(column.ids[i]) for column, chart in zip(self.columns, charts, strict=True) for i in chart.named]
         )

@@ -39,7 +39,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, init=False)
 class FileHierarchy:
-    """A CSV file in the style of ARX: original value, then level 1, 2, …
+    """A CSV file in the style of ARX: original value, then level 1, 2 and so on.
 
     A relative path is relative to the policy's ``base_directory``. ``null`` is a text that stands for NULL. ``header``
     says whether the first line names the levels; without it there is none, and a line that reads like one is refused.

@@ -277,7 +277,7 @@ class AttributeMeasure(ABC):
 
     @cached_property
     def _floors(self) -> tuple[tuple[float, ...], ...]:
-        """f per attribute and level."""
+        """Return f per attribute and level."""
         top = self._catalog.top
         rows = [self.floor(tuple(min(level, high) for high in top)) for level in range(max(top, default=-1) + 1)]
         return tuple(tuple(rows[level][i] for level in range(high + 1)) for i, high in enumerate(top))

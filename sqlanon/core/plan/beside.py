@@ -119,7 +119,7 @@ def warnings_of(found: BesideRelease, session: Session, catalog: Catalog) -> tup
         )
     for model in session.policy.privacy if linking else ():
         if model.type == "profile_k" and (most := model.parameters.get("at_most")) is not None:
-            warnings.append(
+            warnings.append(  # noqa: PERF401 - its condition names a value
                 f"The records of a person are linked by {linking[0]!r}, and profile_k has at_most {most}: anyone who "
                 f"knows up to {most} of a person's records finds at least {model.parameters['k']} persons with them, "
                 "but anyone who knows more, or how many there are, may find the person alone, and then reads all of "

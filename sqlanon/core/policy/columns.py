@@ -249,6 +249,7 @@ def check_travelling(faults: Faults, policy: Any) -> None:
 
 
 def check_column(faults: Faults, column: Column, extensions: Extensions, *, patterns: bool) -> None:
+    """Add the faults of a column to those of its policy."""
     key = f"columns.{column.name}"
     if not column.name or "\0" in column.name or not is_unicode(column.name):
         faults.add("columns", "A column has no name that a table can have.", "name it as in the source.")

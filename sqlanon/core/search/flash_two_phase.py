@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-import sqlanon.core.search.flash as flash
+import sqlanon.core.search.flash as flash  # noqa: PLR0402 - the package lists this module
 from sqlanon.core.lattice.nodes import Node
 from sqlanon.core.search.antichain import Option, antichain
 from sqlanon.core.search.base import TIE, Problem, Progress, Request, Strategy

@@ -50,7 +50,7 @@ def proof_of(problem: Problem, verdicts: Iterable[Verdict], loss: float) -> Proo
     claims = []
     for verdict in sorted(judged, key=lambda v: -sum(v.node)):
         if problem.infeasible_below(verdict) and infeasible_below.insert(verdict.node):
-            claims.append(Claim(lattice.bottom, verdict.node, verdict.node, None, None))
+            claims.append(Claim(lattice.bottom, verdict.node, verdict.node, None, None))  # noqa: PERF401 - in order
     of_classes = problem.measure.needs == "classes"
     for verdict in sorted(judged, key=lambda v: sum(v.node)):
         if verdict.node in infeasible_below:

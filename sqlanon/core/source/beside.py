@@ -147,7 +147,7 @@ def compared(name: str, type_name: str) -> exp.Expr:
 
 def kind_of(type_name: str) -> str:
     """Return ``number``, ``moment``, ``bytes`` or ``text`` for the type of a column."""
-    base = type_name.split("(")[0].upper()
+    base = type_name.split("(", maxsplit=1)[0].upper()
     if not is_scalar(type_name):
         return "bytes" if base in BYTES and not type_name.endswith("]") else "text"
     return "number" if base in NUMBERS else "moment" if base in MOMENTS else "text"

@@ -154,7 +154,7 @@ def without_enum(type_name: str) -> str:
 
 
 def _base_type(type_name: str) -> str:
-    return type_name.split("(")[0].upper()
+    return type_name.split("(", maxsplit=1)[0].upper()
 
 
 def _article(role: str) -> str:

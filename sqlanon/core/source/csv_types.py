@@ -115,7 +115,7 @@ def named_conversion(type_name: str, date_format: str | None, timestamp_format: 
 
 def is_read_as(type_name: str) -> bool:
     """Return True for numbers and dates, as which the texts of a subset are compared with a source that has them."""
-    return type_name.split("(")[0] in (*NUMBERS, "DATE", "TIMESTAMP")
+    return type_name.split("(", maxsplit=1)[0] in (*NUMBERS, "DATE", "TIMESTAMP")
 
 
 def find_conversions(

@@ -244,7 +244,7 @@ class _StreamReader:
             if count > MOST:
                 raise self.refused("an array is too large")
             for _ in range(count):
-                found.append(self._content())  # references may lead to the array while it is read
+                found.append(self._content())  # noqa: PERF401 - references may lead to the array while it is read
         return found
 
     def _enum(self) -> JavaEnum:

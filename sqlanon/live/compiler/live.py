@@ -196,8 +196,9 @@ def member_flag(name: str, type_name: str, relation: str | None = None) -> exp.E
     flag: exp.Expr = column(name, relation)
     if type_name.upper() != "BOOLEAN":
         if type_name.upper() not in FLAGS:
+            kind = type_name.partition("(")[0]
             raise UnsupportedError(
-                f"A live view cannot read the subset from column {name!r} of the type {type_name.split('(')[0]}.",
+                f"A live view cannot read the subset from column {name!r} of the type {kind}.",
                 hint="use a BOOLEAN column, or 0 and 1.",
             )
         flag = exp.NEQ(this=flag, expression=number(0))

@@ -337,7 +337,7 @@ def passes(view: LiveView) -> exp.Expr:
         if of_class := OF_CLASS.get(model.type):
             conditions += of_class(view, model)
         elif model.column is None and (condition := live_condition(model)) is not None:
-            conditions.append(condition.transform(lambda node: _as_count(node)))
+            conditions.append(condition.transform(_as_count))
     if rejecting(view):
         conditions.append(equal(column(UNPLACED), number(0)))
         conditions.append(exp.GT(this=column(LEAST), expression=number(0)))

@@ -137,6 +137,7 @@ def counted_items(view: LiveView) -> list[SensitiveColumn]:
 
 
 def histograms_of(view: LiveView) -> list[ColumnHistogram]:
+    """Return the histograms that the models of a view look at."""
     return [ColumnHistogram(view, place, item) for place, item in enumerate(counted_items(view))]
 
 
@@ -159,8 +160,9 @@ def value_cells(view: LiveView, zeroed: Callable[[str, str], exp.Expr]) -> list[
             cells.append(named(column(PLACE, alias), counted.name(PLACE)))
         elif "ordered" in counted.distances:
             cells.append(named(in_source(item.name) if item.type != "VARCHAR" else text.copy(), counted.name("order")))
-        for level in range(1, item.levels):
-            cells.append(named(column(names.level(level), alias), counted.name("ancestor", level)))
+        cells += [
+            named(column(names.level(level), alias), counted.name("ancestor", level)) for level in range(1, item.levels)
+        ]
     return cells
 
 
@@ -261,6 +263,7 @@ def _weights(counted: ColumnHistogram) -> list[exp.Expr]:
 
 
 def share_of(part: exp.Expr, whole: exp.Expr) -> exp.Expr:
+    """Return the quotient of two whole numbers, as a floating-point number."""
     return exp.Div(this=exp.cast(part, "DOUBLE"), expression=whole, typed=True)
 
 

@@ -191,7 +191,7 @@ class SQLiteWriter(OwnMethods, SQLiteGenerator, replaces=(exp.AnyValue, exp.TryC
         )
 
     def values_sql(self, expression: exp.Values, values_as_table: bool = True) -> str:
-        """Name the columns of rows under an alias: SQLite calls them column1, column2, …"""
+        """Name the columns of rows under an alias: SQLite calls them column1, column2 and so on."""
         alias = expression.args.get("alias")
         if alias is None or not alias.columns:
             return super().values_sql(expression, values_as_table)
