@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from decimal import ROUND_CEILING, Context
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,30 +14,21 @@ import click
 from sqlanon.commands.common import warn, with_search
 from sqlanon.commands.guarded import ANSWERS, Answers, answer, attempt, concealing
 from sqlanon.commands.progress import progress
+from sqlanon.commands.released import describe_release, print_release
 from sqlanon.commands.run_beside import check_beside, taken_by, write_beside
 from sqlanon.commands.standard_streams import STANDARD, read_standard_policy, send, to_file, to_standard_output
 from sqlanon.commands.verbosity import say, verbosity
 from sqlanon.core.anonymizer import anonymize
-from sqlanon.core.facts import pick
-from sqlanon.core.plan.planned import Planned
 from sqlanon.core.plan.release import Release
 from sqlanon.core.policy import Policy
-from sqlanon.core.publish.ledger import Ledger
 from sqlanon.errors import InputError, Interrupted, SqlanonError
-from sqlanon.recoding.local.recoded_plan import RecodedPlan
 from sqlanon.report.files import check_report, write_report
 from sqlanon.report.summary import summarize_failure
-from sqlanon.report.wording import counted, describe_proof, search_extent
 from sqlanon.tables.policy import TablesPolicy, is_tables_file, names_tables
 
 if TYPE_CHECKING:  # loaded when they are asked for
     from sqlanon.commands.run_lineage import Lineage
     from sqlanon.report.changes import Earlier
-
-PROOF = "optimal gap lower_bound"
-"""What documents hold of a certificate."""
-MOST_RULES = 20
-"""The most rules of a recoding that are printed for a person; ``--json`` has all."""
 
 
 def execute(
@@ -209,158 +199,15 @@ def _report(
     if form is not None:
         send(Path(written), form)
     if as_json:
-        answer(result(release) | ({} if changed is None else {"diff": changed}))
+        answer(describe_release(release) | ({} if changed is None else {"diff": changed}))
     else:
-        _print_release(release)
+        print_release(release)
         if changed is not None:
             from sqlanon.commands.run_changes import print_changes
 
             print_changes(changed)
         if "report" in beside:
             say(f"  report: {beside['report']}")
-
-
-def result(release: Release) -> dict[str, Any]:
-    """Return the document of ``run --json``. For the operator: its counts are exact."""
-    plan, ledger, certificate = release.plan, release.ledger, release.certificate
-    document = {
-        "strategy": certificate.strategy,
-        "levels": release.levels,
-        **pick(certificate, PROOF, "loss measure aggregate"),
-        **pick(ledger, "records published suppressed excluded entities? reasons"),
-        "models": [{"model": label, "suppressed": count} for label, count in plan.suppressed_by_model],
-        **pick(ledger, "classes smallest_class largest_class"),
-        **pick(certificate, "lattice_size evaluated"),
-        **pick(release, "snapshots=plan.snapshots verdict_sources statements=plan.statements"),
-        **pick(release, "seconds", digits=6),
-        **pick(release, "output ledger?=recorded"),
-        "report": plan.policy.report,
-        "warnings": [plan.policy.conceal(warning) for warning in release.warnings],
-        "beside": plan.beside,
-        "at_root": plan.catalog.at_root,
-        "nothing_left": [_nothing_left(plan, name) for name in plan.nothing_left],
-    }
-    return document | {"transformation": _recoding(plan)} if isinstance(plan, RecodedPlan) else document
-
-
-def _nothing_left(plan: Planned, name: str) -> dict[str, Any]:
-    """Return a column that is fully suppressed, and a node that keeps some detail of it (``cost_to_keep``)."""
-    keeping = plan.cost_to_keep(name)
-    if keeping is None:
-        return {"column": name, "keeping": None}
-    counts = {"suppressed": keeping.counted_against_limit, "allowed": plan.catalog.allowed}
-    levels = plan.catalog.levels(keeping.node)
-    return {"column": name, "keeping": {"levels": levels, **pick(keeping, "loss feasible"), **counts}}
-
-
-def _describe_nothing_left(plan: Planned, name: str) -> str:
-    """Return a sentence that a column is fully suppressed, and what keeping some detail would cost."""
-    text = f"{name}: fully suppressed"
-    keeping = plan.cost_to_keep(name)
-    if keeping is None:
-        return text
-    if keeping.feasible:
-        more = keeping.loss - plan.certificate.loss
-        return (
-            f"{text}; keeping some detail would raise the loss by at most {_rounded_up(more)} "
-            f"(the best such node found loses {keeping.loss:.6f})"
-        )
-    return (
-        f"{text}; no node was found that keeps some detail: even with all other columns fully generalized, "
-        f"{keeping.counted_against_limit:,} {plan.catalog.unit} would be suppressed; the limit is "
-        f"{plan.catalog.allowed:,}"
-    )
-
-
-def _rounded_up(loss: float) -> str:
-    """Return an upper bound of a loss in two significant digits."""
-    return format(Context(prec=2, rounding=ROUND_CEILING).create_decimal_from_float(loss), "f")
-
-
-def _recoding(plan: RecodedPlan) -> dict[str, Any]:
-    """Return what the rules of a recoding publish, in their order; the key ``transformation`` of ``run --json``."""
-    document: dict[str, Any] = {"type": plan.kind, "seed": plan.seed}
-    if plan.kind == "local_recoding":
-        document |= {"hold": plan.hold, "size": plan.size}
-    if plan.full_domain is not None and plan.full_domain_certificate is not None:
-        document["full_domain"] = pick(plan.full_domain) | pick(plan.full_domain_certificate, PROOF)
-        document["candidates"] = plan.candidates
-        document["chosen"] = [{"levels": levels, "loss": loss} for levels, loss in plan.gains]
-    if plan.quality is not None:
-        document |= pick(plan.quality)
-    rules = []
-    for rule in plan.rules:
-        patterns = {"suppressed": plan.suppressed_columns(rule)} if plan.kind == "patterns" else {}
-        counts = pick(rule, "records classes smallest largest")
-        rules.append({**patterns, "levels": plan.catalog.levels(rule.node), **counts})
-    return document | {"rules": rules}
-
-
-def _classes(ledger: Ledger) -> str:
-    smallest = ledger.smallest_class
-    least = "" if smallest is None else f", the smallest has {counted(smallest, 'record')}"
-    return counted(ledger.classes, "class") + least
-
-
-def _print_release(release: Release) -> None:
-    ledger, certificate, plan = release.ledger, release.certificate, release.plan
-    recoded = plan if isinstance(plan, RecodedPlan) else None
-    kind = recoded.kind if recoded is not None else None
-    noun, extent, _ = search_extent(kind, certificate.evaluated, certificate.lattice_size)
-    if recoded is not None and recoded.candidates:
-        extent += f" alone, {recoded.candidates} sets of nodes"
-    say(f"{certificate.measure} {certificate.loss:.6f}, {certificate.nearness} ({certificate.strategy})")
-    say(f"  {noun}: {extent}; {plan.statements:,} statements")
-    say(
-        f"  {ledger.records:,} records = {ledger.published:,} published + {ledger.suppressed:,} suppressed "
-        f"+ {ledger.excluded:,} excluded; {_classes(ledger)}"
-    )
-    if (entities := ledger.entities) is not None:
-        say(
-            f"  {entities.total:,} entities = {entities.published:,} published whole + {entities.suppressed:,} with a "
-            f"suppressed record + {entities.excluded:,} excluded"
-            + (
-                ""
-                if entities.smallest_class is None
-                else f"; the smallest class has {entities.smallest_class:,} entities"
-            )
-        )
-    for label, count in plan.suppressed_by_model:
-        say(f"  {label}: {count:,} records are in classes that fail it")
-    if recoded is not None:
-        _print_rules(recoded)
-    for attribute in plan.catalog.attributes:
-        if attribute.name in release.levels:
-            unread = plan.catalog.at_root.get(attribute.name, 0)
-            fully = f"{unread:,} of {plan.catalog.encoded:,} values are not in the hierarchy, and fully suppressed"
-            more = f"; {fully}" if unread else ""
-            say(f"  {attribute.name}: level {release.levels[attribute.name]} of {attribute.height - 1}{more}")
-    for name in plan.nothing_left:
-        say(f"  {_describe_nothing_left(plan, name)}")
-    say("  " + ", ".join(f"{name} {value:.2f} s" for name, value in release.seconds.items()))
-    for place, name in release.output.items():
-        say(f"  {place}: {name}")
-
-
-def _print_rules(plan: RecodedPlan) -> None:
-    """Print what the rules gain, and those that publish most, in the order in which they were tried."""
-    if plan.full_domain is not None:
-        before = plan.full_domain.loss
-        saved = (before - plan.certificate.loss) / before if before else 0.0
-        say(f"  the best single node loses {before:.6f}: {saved:.1%} of it is saved")
-        if plan.full_domain_certificate is not None:
-            say(f"  {describe_proof(plan.full_domain_certificate)} (of that node)")
-    if (quality := plan.quality) is not None:
-        say(
-            f"  {quality.suppressions:,} cells suppressed; usefulness {quality.usefulness:.3f}, "
-            f"{quality.row_types:,} row types of {quality.average:.3f} records on average and {quality.largest} at most"
-        )
-    largest = sorted(plan.rules, key=lambda rule: -rule.records)[:MOST_RULES]
-    for rule in plan.rules:
-        if rule in largest:
-            say(f"  {rule.records:,} records in {counted(rule.classes, 'class')}: {plan.describe(rule)}")
-    if len(plan.rules) > len(largest):
-        say(f"  … and {len(plan.rules) - len(largest)} rules that publish fewer (run --json names them)")
 
 
 def run_several(

@@ -115,7 +115,7 @@ def test_columns_of_many_values_are_numbered_one_by_one_with_the_same_codes(
     policy = sqlanon.Policy.from_dict({**policy.to_dict(), "columns": {**policy.to_dict()["columns"], "q0": listed}})
     found = []
     for together in (10**9, 0):
-        monkeypatch.setattr("sqlanon.core.source.encoding.TOGETHER", together)
+        monkeypatch.setattr("sqlanon.core.source.matching.TOGETHER", together)
         with sqlanon.plan(connection, policy) as plan:
             engine, catalog = plan._session.engine, plan._session.encoding.catalog
             branches = [entry.name for entry in engine.journal.entries].count("branches")

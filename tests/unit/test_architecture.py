@@ -68,14 +68,11 @@ MANY_MODULES = {
     "": 30,
     "core.plan.full_domain": 34,
     "core.plan.planned": 32,
-    "core.source.encoding": 25,
-    "commands.run": 22,
     "core.verification": 24,
-    "assess.profiling.profile": 21,
 }
 MANY_ROOMS = {
     "": 23,
-    "commands.run": 21,
+    "commands.run": 18,
     "commands.usage": 19,
     "report.summary": 18,
     "core.plan.planned": 17,

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from sqlanon.assess.profiling.dates import year_is_last
 from sqlanon.assess.profiling.facts import FEWEST_FOR_SPREAD, TAIL, THRESHOLDS, Frequent
+from sqlanon.assess.profiling.looks import year_is_last
 from sqlanon.assess.profiling.shapes import READ_BY, SHAPES
 from sqlanon.core.audit.trees import TERMS
 from sqlanon.core.compiler.encoded_source import TakingPart

@@ -11,9 +11,8 @@ from typing import Any
 
 from sqlglot import exp
 
-from sqlanon.assess.profiling.dates import ISO
 from sqlanon.assess.profiling.facts import DROPPED, TAIL, ColumnProfile, Lengths, Profile, RankedSet, Spread
-from sqlanon.assess.profiling.looks import NEARLY_ALL, is_ambiguous, look_of, reading_of
+from sqlanon.assess.profiling.looks import ISO, NEARLY_ALL, is_ambiguous, look_of, reading_of
 from sqlanon.assess.profiling.measuring import Counted, Examined, Measures
 from sqlanon.assess.profiling.roles import K, refused, settle_roles, suggest
 from sqlanon.assess.risk.column_sets import (

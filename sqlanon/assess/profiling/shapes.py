@@ -6,7 +6,7 @@ the shares come back.
 
 from __future__ import annotations
 
-from sqlanon.assess.profiling.dates import FORMATS
+from sqlanon.assess.profiling.looks import FORMATS
 
 SHAPES: dict[str, str] = {
     "blank": r"^[ \t]*$",
