@@ -16,7 +16,7 @@ from sqlanon.commands import demo_world
 from sqlanon.core.engines.journal import Step
 from sqlanon.core.progress import line
 from sqlanon.core.publish.papers import CERTIFICATE
-from sqlanon.core.verification import NODES_AT_ONCE
+from sqlanon.core.verifying import NODES_AT_ONCE
 from sqlanon.recoding.local import insertion
 
 pytestmark = pytest.mark.slow

@@ -304,11 +304,11 @@ def test_an_exact_solution_that_is_interrupted_publishes_only_when_asked_to(
 
 @pytest.mark.slow
 def test_greedy_patterns_and_a_verification_end_at_an_interrupt(policy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sqlanon.core.verification import _Verifier
+    from sqlanon.core.verifying import Verifier
     from sqlanon.recoding.local import pattern_plan
 
     with monkeypatch.context() as patched:
-        interrupted(patched, _Verifier, "_judge", 2)
+        interrupted(patched, Verifier, "_judge", 2)
         assert run(policy, "--json").exit_code == 0
         certificate = str(policy.parent / f"released.parquet{CERTIFICATE}")
         result = CliRunner().invoke(main, ["verify", certificate, str(policy), "--json"])

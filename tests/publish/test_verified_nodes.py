@@ -15,7 +15,7 @@ from random_worlds import document, load, random_world
 from tables import text_table
 
 import sqlanon
-from sqlanon.core import verification
+from sqlanon.core import verification, verifying
 from sqlanon.core.compiler import readable, readable_nodes, readable_release
 from sqlanon.core.engines.journal import Step
 from sqlanon.core.evaluate.problem import build_problem
@@ -32,7 +32,7 @@ def judged_again(connection: duckdb.DuckDBPyConnection, policy: sqlanon.Policy, 
     try:
         encoding = encode_source(opened.engine, opened.relation, policy, opened.readable, numbered=True)
         problem, models = build_problem(opened.engine, encoding, policy)
-        verifier = verification._Verifier(opened.engine, encoding, policy, problem, models, sqlanon.Verification())
+        verifier = verifying.Verifier(opened.engine, encoding, policy, problem, models, sqlanon.Verification())
         verifier._number(nodes, nodes)
         return verifier._judge(dict(enumerate(nodes)))
     finally:
@@ -107,14 +107,14 @@ def statements(path: Path, policy: sqlanon.Policy, connection: duckdb.DuckDBPyCo
 def test_statements_do_not_grow_with_nodes(certified, connection, monkeypatch: pytest.MonkeyPatch) -> None:
     path, policy = certified
     nodes = len(json.loads(path.read_text())["nodes"])
-    assert nodes > verification.NODES_AT_ONCE
+    assert nodes > verifying.NODES_AT_ONCE
     ran = statements(path, policy, connection)
-    batches = 1 + -(-nodes // verification.NODES_AT_ONCE)
+    batches = 1 + -(-nodes // verifying.NODES_AT_ONCE)
     for name in ("generalized", "judged", "node counts", "node costs"):
         assert 2 <= ran[name] <= batches, name
     for name in ("originals", "level costs", "level widths", "least costs"):
         assert ran[name] == 1, name
-    monkeypatch.setattr(verification, "ROWS_AT_ONCE", 1)  # node by node, as one of many records is judged
+    monkeypatch.setattr(verifying, "ROWS_AT_ONCE", 1)  # node by node, as one of many records is judged
     assert nodes <= statements(path, policy, connection)["judged"] <= nodes + 1
 
 
@@ -173,12 +173,12 @@ def test_a_node_without_any_class_publishes_nothing(connection: duckdb.DuckDBPyC
 
 def test_a_verification_shares_no_statement_and_no_mask_with_the_search() -> None:
     """Of the compiler only what defines the input may be read: no keys, masks, grains, batches or judging statement."""
-    for module in (readable, readable_nodes, readable_release, verification):
+    for module in (readable, readable_nodes, readable_release, verifying, verification):
         tree = ast.parse(Path(module.__file__ or "").read_text())
         imported = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
         compiler = {node.module for node in imported if (node.module or "").startswith("sqlanon.core.compiler")}
         known = {"", ".readable", ".readable_nodes", ".readable_release"}
-        known |= set() if module is verification else {".encoded_source"}
+        known |= set() if module in (verifying, verification) else {".encoded_source"}
         assert compiler <= {f"sqlanon.core.compiler{name}" for name in known}, module.__name__
         judging = ("sqlanon.core.search", "sqlanon.core.evaluate")
         rooms = {node.module for node in imported if (node.module or "").startswith(judging)}

@@ -50,11 +50,8 @@ def refuse_unsound(name: str, model: PrivacyModel) -> None:
         )
     audit = _statement(name, model.audit_file)
     _refuse_columns(name, model.audit_file, audit, ("records",))
-    given = attempt(f"The model {name!r}", lambda: set(model.audit_values(0)))
+    _refuse_placeholders(name, model, audit, "audit")
     _refuse_live_file(name, model)
-    lacking = {placeholder.name for placeholder in audit.find_all(exp.Placeholder)} - given
-    if lacking:
-        raise _unsound(name, f"gives no value for :{min(lacking)} of its audit", "add it to audit_values.")
 
 
 def live_condition(model: PrivacyModel) -> exp.Expr | None:
@@ -71,36 +68,32 @@ def live_condition(model: PrivacyModel) -> exp.Expr | None:
 
 def _refuse_live_file(name: str, model: PrivacyModel) -> None:
     """Refuse a live file that is not one condition over the values of a class, or over its size."""
-    file = getattr(model, "live_file", None)
-    if file is None:
+    if (file := getattr(model, "live_file", None)) is None:
         return
     tree = _statement(name, file)
     source, known = ("histogram", {"n", TOTAL, EVERYTHING}) if model.watches else ("classes", {"n"})
-    parts = {key for key, value in tree.args.items() if value} - {"expressions", "from_", "from", "kind"}
-    aggregates = list(tree.find_all(exp.AggFunc))
-    inside = [cell.name for cell in tree.find_all(exp.Column) if cell.find_ancestor(exp.AggFunc) is None]
+    aggregates, cells = list(tree.find_all(exp.AggFunc)), list(tree.find_all(exp.Column))
+    bare = {cell.name for cell in cells if cell.find_ancestor(exp.AggFunc) is None}
     right = (
         tree.named_selects == ["passes"]
-        and not parts
+        and not {key for key, value in tree.args.items() if value} - {"expressions", "from_", "from", "kind"}
         and [table.name for table in tree.find_all(exp.Table)] == [source]
         and not tree.find(exp.Subquery, exp.Window, exp.Filter, exp.Distinct)
-        and {cell.name for cell in tree.find_all(exp.Column)} <= known
+        and {cell.name for cell in cells} <= known
         and all(isinstance(each, LIVE_AGGREGATES) and each.this.find(exp.AggFunc) is None for each in aggregates)
-        and (model.watches or not aggregates)
-        and (not model.watches or {*inside} <= {EVERYTHING})
+        and (bare <= {EVERYTHING} if model.watches else not aggregates)
     )
     if not right:
-        raise _unsound(
-            name,
-            f"has a live file {file!r} that is not one condition over {source}",
-            f"write SELECT … AS passes FROM {source}, with SUM, MAX, MIN and COUNT over the columns "
-            f"{', '.join(sorted(known))}."
-            if model.watches
-            else "write SELECT … AS passes FROM classes, over n.",
-        )
+        over = "SUM, MAX, MIN and COUNT over " if model.watches else ""
+        hint = f"write SELECT … AS passes FROM {source}, with {over}{', '.join(sorted(known))}."
+        raise _unsound(name, f"has a live file {file!r} that is not one condition over {source}", hint)
+    _refuse_placeholders(name, model, tree, "live file")
+
+
+def _refuse_placeholders(name: str, model: PrivacyModel, tree: exp.Expr, of: str) -> None:
     given = attempt(f"The model {name!r}", lambda: set(model.audit_values(0)))
     if lacking := {placeholder.name for placeholder in tree.find_all(exp.Placeholder)} - given:
-        raise _unsound(name, f"gives no value for :{min(lacking)} of its live file", "add it to audit_values.")
+        raise _unsound(name, f"gives no value for :{min(lacking)} of its {of}", "add it to audit_values.")
 
 
 def judge_checked(model: PrivacyModel, classes: ClassArrays, values: Mapping[str, Number]) -> Judgement:
