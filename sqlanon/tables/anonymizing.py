@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from contextlib import nullcontext
 
 from sqlanon.core.engines.journal import Step, Watcher
@@ -11,18 +10,15 @@ from sqlanon.core.evaluate.driver import run_search
 from sqlanon.core.interrupts import finishing
 from sqlanon.core.plan.beside import root_warnings
 from sqlanon.core.plan.planned import versions
-from sqlanon.core.publish.ledger import Entities
 from sqlanon.core.publish.papers import Papers
 from sqlanon.core.publish.replaced import Replacing
 from sqlanon.core.publish.targets import Target
-from sqlanon.core.search.base import Problem, Verdict
-from sqlanon.core.search.certificate import Certificate
 from sqlanon.tables.drafting import ChosenNode, drafted
 from sqlanon.tables.encoding import EncodedTables, encode_tables
 from sqlanon.tables.linking import LinkedSource, open_tables
 from sqlanon.tables.policy import TablesPolicy, TablesPolicyLike, as_tables_policy
 from sqlanon.tables.publishing import check_tables_target, publish_tables
-from sqlanon.tables.release import TableLedger, TablesRelease, tables_manifest
+from sqlanon.tables.release import TableLedger, TablesRelease, count_persons, tables_manifest
 from sqlanon.tables.search import ForestEvaluator, build_tables_problem, own_losses
 
 
@@ -73,7 +69,7 @@ def _release(
     published = encoded.forest.rows_of(~suppressed)
     chosen = ChosenNode(verdict.node, encoded.persons[~suppressed], published)
     seconds["search"] = time.perf_counter() - searching
-    persons = _persons(problem, verdict)
+    persons = count_persons(problem, verdict)
     document = tables_manifest(
         policy,
         problem.catalog,
@@ -93,6 +89,11 @@ def _release(
         ):
             document = publish_tables(linked, target, drafts, policy, Papers(document), replacing) or document
         seconds["publish"] = time.perf_counter() - publishing
+    uncovered = [
+        f"Table {each.name!r}: {text}"
+        for each, encoding in zip(policy.tables, encoded.encodings, strict=True)
+        for text in root_warnings(encoding.catalog, found.certificate)
+    ]
     return TablesRelease(
         policy=policy,
         levels=problem.catalog.levels(verdict.node),
@@ -105,27 +106,9 @@ def _release(
         certificate=found.certificate,
         output={} if policy.output is None else {policy.output.kind: policy.output.target},
         manifest=document,
-        warnings=(*encoded.warnings, *_root_warnings(policy, encoded, found.certificate), *replacing.warnings),
+        warnings=(*encoded.warnings, *uncovered, *replacing.warnings),
         seconds=seconds,
         statements=engine.journal.statements,
-    )
-
-
-def _root_warnings(policy: TablesPolicy, encoded: EncodedTables, certificate: Certificate) -> Iterator[str]:
-    """Yield, by table, which columns hold values that no hierarchy lists (``uncovered: top``)."""
-    for item, encoding in zip(policy.tables, encoded.encodings, strict=True):
-        yield from (f"Table {item.name!r}: {text}" for text in root_warnings(encoding.catalog, certificate))
-
-
-def _persons(problem: Problem, verdict: Verdict) -> Entities:
-    """Return the account of persons at a judged node."""
-    catalog = problem.catalog
-    return Entities(
-        total=catalog.records,
-        published=catalog.population - verdict.suppressed,
-        suppressed=verdict.suppressed,
-        excluded=catalog.excluded,
-        smallest_class=verdict.smallest,
     )
 
 

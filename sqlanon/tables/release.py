@@ -10,6 +10,7 @@ from sqlanon.core.facts import pick
 from sqlanon.core.lattice.catalog import Catalog
 from sqlanon.core.publish.ledger import Entities, is_small
 from sqlanon.core.publish.openlineage import manifest_facets
+from sqlanon.core.search.base import Problem, Verdict
 from sqlanon.core.search.certificate import Certificate
 from sqlanon.errors import AuditError
 from sqlanon.tables.keys import MODEL
@@ -88,6 +89,18 @@ class TablesRelease:
             **pick(self, "seconds", digits=6),
             **pick(self, "output warnings"),
         }
+
+
+def count_persons(problem: Problem, verdict: Verdict) -> Entities:
+    """Return the account of persons at a judged node."""
+    catalog = problem.catalog
+    return Entities(
+        total=catalog.records,
+        published=catalog.population - verdict.suppressed,
+        suppressed=verdict.suppressed,
+        excluded=catalog.excluded,
+        smallest_class=verdict.smallest,
+    )
 
 
 def tables_manifest(

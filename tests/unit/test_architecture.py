@@ -79,7 +79,6 @@ MANY_ROOMS = {
     "report.cards": 15,
     "live.view": 14,
     "core.plan.full_domain": 15,
-    "tables.anonymizing": 13,
     "commands.check": 13,
     "commands.run_tables": 13,
 }
@@ -88,7 +87,6 @@ MANY_NAMES = {
     "PolicyFacts": 44,
     "Planned": 43,
     "RunSummary": 38,
-    "ColumnProfile": 35,
     "Catalog": 30,
     "PostgresEngine": 28,
     "JudgedColumn": 29,

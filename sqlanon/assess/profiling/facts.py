@@ -100,7 +100,39 @@ class Frequent:
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnProfile(Facts):
+class ColumnCounts(Facts):
+    """The counts of a column: see ``ColumnProfile``."""
+
+    name: str
+    type: str
+    records: int
+    nulls: int = 0
+    empty: int = 0
+    distinct: int = 0
+    alone: int = 0
+    most: int = 0
+    exact: bool = True
+    frequent: tuple[Frequent, ...] = ()
+    separation: float | None = None
+
+    @property
+    def filled(self) -> int:
+        """The records with a value that is not NULL."""
+        return self.records - self.nulls
+
+    @property
+    def uniqueness(self) -> float:
+        """The share of the records with a value whose value nobody else has."""
+        return self.alone / self.filled if self.filled else 0.0
+
+    @property
+    def distinction(self) -> float:
+        """The distinct values as a share of the records with a value."""
+        return self.distinct / self.filled if self.filled else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnProfile(ColumnCounts):
     """What was found of a column.
 
     Attributes:
@@ -132,15 +164,6 @@ class ColumnProfile(Facts):
         "distinction separation reads_as misfits date_format ambiguous number_share examined spread lengths frequent "
         "shapes follows_from"
     )
-    name: str
-    type: str
-    records: int
-    nulls: int
-    empty: int
-    distinct: int
-    alone: int
-    most: int = 0
-    exact: bool = True
     reads_as: str = "text"
     misfits: int = 0
     no_codes: int = 0
@@ -158,30 +181,13 @@ class ColumnProfile(Facts):
     names_persons: int = -1
     spread: Spread | None = None
     lengths: Lengths | None = None
-    frequent: tuple[Frequent, ...] = ()
     shapes: Mapping[str, float] = field(default_factory=dict)
     examined: int = 0
-    separation: float | None = None
-
-    @property
-    def filled(self) -> int:
-        """The records with a value that is not NULL."""
-        return self.records - self.nulls
 
     @property
     def policy_role(self) -> str:
         """The role in a policy: what identifies a person by itself is dropped."""
         return "drop" if self.role in DROPPED else self.role
-
-    @property
-    def uniqueness(self) -> float:
-        """The share of the records with a value whose value nobody else has."""
-        return self.alone / self.filled if self.filled else 0.0
-
-    @property
-    def distinction(self) -> float:
-        """The distinct values as a share of the records with a value."""
-        return self.distinct / self.filled if self.filled else 0.0
 
     @property
     def is_mixed(self) -> bool:

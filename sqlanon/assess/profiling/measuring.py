@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import comb
 
 from sqlglot import exp
 
-from sqlanon.assess.profiling.facts import FEWEST_FOR_SPREAD, TAIL, THRESHOLDS, Frequent
+from sqlanon.assess.profiling.facts import FEWEST_FOR_SPREAD, TAIL, THRESHOLDS, ColumnCounts, Frequent
 from sqlanon.assess.profiling.looks import year_is_last
 from sqlanon.assess.profiling.shapes import READ_BY, SHAPES
 from sqlanon.core.audit.trees import TERMS
@@ -26,6 +27,7 @@ from sqlanon.core.hierarchies.code_builders import known_code
 from sqlanon.core.hierarchies.code_specs import Codes, Zip3
 from sqlanon.core.source.columns import is_scalar
 from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.data_types import without_values
 from sqlanon.core.sqltrees.trees import (
     among,
     bigint,
@@ -55,19 +57,6 @@ QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 WEIGHT = "weight"
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """The counts of a column, exact. ``frequent`` has the thresholds of ``facts.THRESHOLDS`` and of shares."""
-
-    nulls: int = 0
-    empty: int = 0
-    distinct: int = 0
-    alone: int = 0
-    most: int = 0
-    ordered_pairs: int = 0
-    frequent: tuple[Frequent, ...] = ()
-
-
 @dataclass(slots=True)
 class Examined:
     """What was found of a part of the values of a column.
@@ -91,7 +80,7 @@ class Measures:
     """The counts of the columns of a relation; its working tables are dropped by ``close``."""
 
     def __init__(self, engine: Engine, relation: exp.Expr, types: Mapping[str, str]) -> None:
-        self._engine = engine
+        self._engine, self._types = engine, types
         self.names = [name for name, kind in types.items() if is_scalar(kind)]
         """The columns whose values can be compared; others are not looked at."""
         columns = [CountedColumn(name, types[name]) for name in self.names]
@@ -113,8 +102,8 @@ class Measures:
         for name in (PART, VALUES):
             self._engine.drop(name)
 
-    def count(self) -> dict[str, Counted]:
-        """Return the counts of each column."""
+    def count(self) -> dict[str, ColumnCounts]:
+        """Return the counts of each column, exact; ``frequent`` has the thresholds of ``THRESHOLDS`` and of shares."""
         if not self.names:
             return {}
         held = column(names.COUNT)
@@ -135,15 +124,21 @@ class Measures:
             many = exp.and_(filled.copy(), exp.GTE(this=held.copy(), expression=number(limit)))
             counts += [count_if(many), sum_if(many.copy(), held.copy())]
         query = exp.select(column("attribute"), *counts).from_(table(VALUES)).group_by(column("attribute"))
-        found = {}
+        kinds = {name: without_values(self._types[name]) for name in self.names}
+        counts_of = {name: ColumnCounts(name, kind, self.records) for name, kind in kinds.items()}
+        pairs = comb(self.records, 2)
         for attribute, *row in self._engine.run("count values", query):
-            own = [int(value) for value in row]
-            pairs = zip(limits, own[6::2], own[7::2], strict=True)
-            frequent = tuple(Frequent(limit, values, records) for limit, values, records in pairs)
-            found[self.names[int(attribute)]] = Counted(own[0], own[1], own[2], own[3], own[4], own[5], frequent)
-        return {name: found.get(name, Counted()) for name in self.names}
+            nulls, empty, distinct, alone, most, ordered_pairs, *held_by_many = map(int, row)
+            alike = (ordered_pairs + nulls * max(nulls - 1, 0)) // 2
+            name = self.names[int(attribute)]
+            counts_of[name] = ColumnCounts(
+                name, kinds[name], self.records, nulls, empty, distinct, alone, most,
+                frequent=tuple(map(Frequent, limits, held_by_many[::2], held_by_many[1::2])),
+                separation=(pairs - alike) / pairs if pairs else None,
+            )  # fmt: skip
+        return counts_of
 
-    def examine(self, counts: Mapping[str, Counted]) -> dict[str, Examined]:
+    def examine(self, counts: Mapping[str, ColumnCounts]) -> dict[str, Examined]:
         """Return the shapes and lengths of a part of the values of each column."""
         found = {name: Examined() for name in self.names}
         if not self.records or not self.names:
@@ -175,7 +170,7 @@ class Measures:
             found[self.names[int(attribute)]].lengths[int(characters)] = int(held)
         return found
 
-    def _part(self, counts: Mapping[str, Counted]) -> exp.Select:
+    def _part(self, counts: Mapping[str, ColumnCounts]) -> exp.Select:
         """Select the values that are looked at: those of many records, each for itself, and every so manieth other."""
         steps = {}
         for place, name in enumerate(self.names):

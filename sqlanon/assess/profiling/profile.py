@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
-from math import comb
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 from sqlglot import exp
 
-from sqlanon.assess.profiling.facts import DROPPED, TAIL, ColumnProfile, Lengths, Profile, RankedSet, Spread
+from sqlanon.assess.profiling.facts import (
+    DROPPED,
+    TAIL,
+    ColumnCounts,
+    ColumnProfile,
+    Lengths,
+    Profile,
+    RankedSet,
+    Spread,
+)
 from sqlanon.assess.profiling.looks import ISO, NEARLY_ALL, is_ambiguous, look_of, reading_of
-from sqlanon.assess.profiling.measuring import Counted, Examined, Measures
+from sqlanon.assess.profiling.measuring import Examined, Measures
 from sqlanon.assess.profiling.roles import K, refused, settle_roles, suggest
 from sqlanon.assess.risk.column_sets import (
     MOST_COLUMNS,
@@ -155,7 +163,7 @@ def _columns(measures: Measures, types: Mapping[str, str]) -> list[ColumnProfile
                                          role="identifier", reason=reason))  # fmt: skip
             continue
         reads_as, shape = readings[name]
-        item = _described(name, without_values(kind), measures.records, counts[name], examined[name])
+        item = _described(counts[name], examined[name])
         written = (shape or "").removeprefix("date ") if reads_as == "date" else ISO
         item = replace(
             item,
@@ -182,20 +190,16 @@ def _with_codes(measures: Measures, columns: list[ColumnProfile]) -> list[Column
     return [replace(item, no_codes=found.get(item.name, 0)) for item in columns]
 
 
-def _described(name: str, kind: str, records: int, counted: Counted, seen: Examined) -> ColumnProfile:
+def _described(counts: ColumnCounts, seen: Examined) -> ColumnProfile:
     """Return a column with its counts."""
-    pairs = comb(records, 2)
-    alike = (counted.ordered_pairs + counted.nulls * max(counted.nulls - 1, 0)) // 2
     return ColumnProfile(
-        name, kind, records, counted.nulls, counted.empty, counted.distinct, counted.alone, counted.most,
+        **{each.name: getattr(counts, each.name) for each in fields(counts)},
         number_share=round(seen.of_records.get("number", 0.0), 6),
         lengths=_lengths(seen),
-        frequent=counted.frequent,
         shapes={shape: round(share, 6) for shape, share in seen.of_values.items() if share},
         examined=seen.values,
-        topic=topic_of(name),
-        separation=(pairs - alike) / pairs if pairs else None,
-    )  # fmt: skip
+        topic=topic_of(counts.name),
+    )
 
 
 def _spread(
