@@ -10,10 +10,10 @@ from typing import Any
 from sqlglot import exp
 
 from sqlanon.assess.risk.facts import ALL_RECORDS, Risk, RiskComparison, with_notes
-from sqlanon.assess.risk.figures import DEFAULT_K, Setting
 from sqlanon.assess.risk.measure import Sample
 from sqlanon.assess.risk.population_table import PopulationTable, population_sample
-from sqlanon.assess.risk.relation import Beside, measure_relation
+from sqlanon.assess.risk.question import DEFAULT_K, RiskQuestion
+from sqlanon.assess.risk.relation import measure_relation
 from sqlanon.commands.common import Judged, open_relation, read_policy, reading_with, warn
 from sqlanon.commands.risk_text import comparison_lines, risk_lines
 from sqlanon.core.models import least_count
@@ -86,12 +86,12 @@ def execute(**given: Any) -> int:
         given_place = (options.source or "", options.table)
         judged = Judged.of(opened, given_place, options.qi, [options.weights], options.entity)
         sample = _sample(opened, judged, options)
-        setting = _setting(judged, options)
-        before = measure_relation(sample, setting, _beside(opened, judged, options))
+        question = _question(opened, judged, options)
+        before = measure_relation(sample, question)
         if policy is not None and policy.subset is not None:
             before = with_notes(before, ALL_RECORDS)
         csv = options.csv if own_source else ()  # of SOURCE, if it is named; a release is written in its own form
-        compared = None if options.compare is None else _compared(options, sample, setting, before, csv)
+        compared = None if options.compare is None else _compared(options, sample, question, before, csv)
         before = before if compared is None else compared.before
     if options.as_json:
         found: dict[str, Any] = {"risk": before.to_dict()}
@@ -123,24 +123,14 @@ def _open(options: RiskOptions, policy: Policy | None) -> Source:
     return opened
 
 
-def _setting(judged: Judged, options: RiskOptions) -> Setting:
-    return Setting(
-        quasi_identifiers=judged.quasi_identifiers,
-        unit="record" if judged.entity is None else "entity",
-        nulls=options.nulls or "extended",
-        k=options.k or DEFAULT_K,
-        population_size=options.population_size,
-    )
-
-
 def _sample(opened: Source, judged: Judged, options: RiskOptions) -> Sample:
     basic = options.nulls == "basic"
     columns = judged.quasi_identifiers
     return Sample(opened.engine, opened.relation, columns, opened.readable, judged.entity, basic)
 
 
-def _beside(opened: Source, judged: Judged, options: RiskOptions) -> Beside:
-    """Open what is read beside the relation."""
+def _question(opened: Source, judged: Judged, options: RiskOptions) -> RiskQuestion:
+    """Return what is asked of the relation; the population is opened beside it."""
     population = None
     if options.population is not None or options.population_table is not None:
         place = PopulationTable(options.population, options.population_table, reading_with(options.csv))
@@ -151,11 +141,20 @@ def _beside(opened: Source, judged: Judged, options: RiskOptions) -> Beside:
             entity=judged.entity,
             basic=options.nulls == "basic",
         )
-    return Beside(population, judged.watched[0], options.column_sets)
+    return RiskQuestion(
+        quasi_identifiers=judged.quasi_identifiers,
+        unit="record" if judged.entity is None else "entity",
+        nulls=options.nulls or "extended",
+        k=options.k or DEFAULT_K,
+        population_size=options.population_size,
+        population=population,
+        weights=judged.watched[0],
+        column_sets=options.column_sets,
+    )
 
 
 def _compared(
-    options: RiskOptions, source: Sample, setting: Setting, before: Risk, csv: Sequence[str]
+    options: RiskOptions, source: Sample, question: RiskQuestion, before: Risk, csv: Sequence[str]
 ) -> RiskComparison:
     """Return the figures of the source beside those of a release of its records.
 
@@ -164,9 +163,9 @@ def _compared(
     """
     assert options.compare is not None
     with open_relation(options.compare, options.compare_table, reading_with(csv)) as opened:
-        sample, notes = _released_sample(opened, source, setting)
+        sample, notes = _released_sample(opened, source, question)
         if sample.entity is None:
-            setting = replace(setting, unit="record")
+            question = replace(question, unit="record")
         weights, found = options.weights, None
         if weights is not None:
             found = _column_of(opened, weights)
@@ -183,13 +182,13 @@ def _compared(
                 f"The release has {-suppressed} more records than the source, so it is no release of it.",
                 hint="check which relations are compared; with --policy, a release of the policy's own source.",
             )
-        beside = Beside(None, found, options.column_sets)
-        after = with_notes(measure_relation(sample, setting, beside, suppressed=suppressed), *notes)
+        question = replace(question, population=None, weights=found)
+        after = with_notes(measure_relation(sample, question, suppressed=suppressed), *notes)
         if sample.entity is not None:
             return RiskComparison(before, _of_published(after) if suppressed else after)
         if source.entity is None:
             return RiskComparison(before, after)
-        rows = measure_relation(replace(source, entity=None), setting, replace(beside, weights=weights))
+        rows = measure_relation(replace(source, entity=None), replace(question, weights=weights))
         rows = with_notes(rows, *[note for note in before.notes if note == ALL_RECORDS])
         return RiskComparison(_of_rows(rows), _of_rows(after))
 
@@ -220,13 +219,13 @@ def _of_rows(risk: Risk) -> Risk:
     return replace(risk, thresholds=thresholds)
 
 
-def _released_sample(opened: Source, source: Sample, setting: Setting) -> tuple[Sample, list[str]]:
+def _released_sample(opened: Source, source: Sample, question: RiskQuestion) -> tuple[Sample, list[str]]:
     """Return a release with the quasi-identifiers that it has, and what to know of those that it lacks."""
-    found = {name: _column_of(opened, name) for name in setting.quasi_identifiers}
+    found = {name: _column_of(opened, name) for name in question.quasi_identifiers}
     present = tuple(name for name in found.values() if name is not None)
     lacking = [name for name, there in found.items() if there is None]
     notes = []
-    if not present and setting.quasi_identifiers:
+    if not present and question.quasi_identifiers:
         raise InputError(
             "The release has none of the quasi-identifiers.",
             hint=f"its columns are compared by their names; the source has {', '.join(map(repr, lacking))}.",

@@ -21,7 +21,8 @@ from tables import text_table
 import sqlanon
 from sqlanon.assess.relations.nulls import NullAudit
 from sqlanon.assess.risk.facts import RiskComparison
-from sqlanon.assess.risk.figures import Setting, assess
+from sqlanon.assess.risk.figures import assess
+from sqlanon.assess.risk.question import RiskQuestion
 from sqlanon.core.audit.judged_columns import JudgedColumn
 from sqlanon.core.publish.ledger import Entities, Ledger
 from sqlanon.core.search.certificate import Certificate
@@ -128,7 +129,7 @@ def secretive(**changes: Any) -> RunSummary:
     """A run whose every small count is a number that nothing else in a report is."""
     failing, nobody, excluded = SMALL[0], SMALL[1], SMALL[2]
     published = 7_000_000
-    suppressed = failing + nobody
+    suppressed, question = failing + nobody, RiskQuestion(("sex", "age"), k=K)
     records = published + suppressed + excluded
     judged = JudgedColumn("d", "keep", "text", SMALL[3], SMALL[4], SMALL[5], most=SMALL[6])
     keys: dict[str, Any] = {
@@ -168,10 +169,8 @@ def secretive(**changes: Any) -> RunSummary:
         "beside": ((judged, (SMALL[3], SMALL[7])),),
         "asked": (("left out", "secret-name"), ("who is counted", "records")),
         "risk": RiskComparison(
-            assess(SizeHistogram.of([(SMALL[0], 3), (SMALL[1], 1), (2_000_000, 2)]), Setting(("sex", "age"), k=K)),
-            assess(
-                SizeHistogram.of([(2_000_000, 2), (3_000_000, 1)], suppressed=suppressed), Setting(("sex", "age"), k=K)
-            ),
+            assess(SizeHistogram.of([(SMALL[0], 3), (SMALL[1], 1), (2_000_000, 2)]), question),
+            assess(SizeHistogram.of([(2_000_000, 2), (3_000_000, 1)], suppressed=suppressed), question),
         ),
         "utility": replace(utility_by_hand("secret value"), suppressed=SMALL[5], records=SMALL[6]),
         "promised": ("This.",),

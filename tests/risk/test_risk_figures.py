@@ -13,9 +13,9 @@ import pytest
 from effort import enough, scaled
 
 import sqlanon
-from sqlanon.assess.risk.figures import Setting, WeightedRisk, assess
-from sqlanon.assess.risk.individual import individual_risks
-from sqlanon.assess.risk.measure import weighted_risk
+from sqlanon.assess.risk.figures import assess
+from sqlanon.assess.risk.individual import WeightedRisk, individual_risks, weighted_risk
+from sqlanon.assess.risk.question import RiskQuestion
 from sqlanon.core.sizes.histogram import PopulationClasses, SizeHistogram, in_buckets
 from sqlanon.core.sizes.population import pitman, zayatz
 from sqlanon.core.sizes.special import (
@@ -46,7 +46,7 @@ def test_figures_are_those_of_all_records_one_by_one(seed: int) -> None:
     rng = random.Random(seed)
     sizes, suppressed, k = drawn(rng), rng.choice([0, 1, 30]), rng.choice([1, 2, 5, 7])
     histogram = SizeHistogram.of(((size, 1) for size in sizes), suppressed=suppressed)
-    risk = assess(histogram, Setting(("a", "b"), k=k))
+    risk = assess(histogram, RiskQuestion(("a", "b"), k=k))
     for key, (value, of_all) in brute.figures(sizes, suppressed, k).items():
         if value is None or of_all is None:
             assert risk[key].value is risk[key].of_all is None, key
@@ -87,7 +87,7 @@ def test_pitman_solves_both_equations() -> None:
 @pytest.mark.parametrize("sizes", [(1,), (7,), (1, 1, 1), (3, 3, 3), (100, 100)])
 def test_pitman_has_no_solution_and_prints_none(sizes: tuple[int, ...]) -> None:
     assert pitman(sizes_of(*sizes)) is None
-    figure = assess(sizes_of(*sizes), Setting(("a",), population_size=1000))["population_uniques_pitman"]
+    figure = assess(sizes_of(*sizes), RiskQuestion(("a",), population_size=1000))["population_uniques_pitman"]
     if 1 in sizes:
         assert figure.value is None and figure.of_all is None and "no estimate" in figure.sentence
     else:  # who is unique in the population is unique in the sample
@@ -141,67 +141,68 @@ def test_a_hundred_million_records_need_no_loop() -> None:
     assert histogram.records > 10**8
     model = pitman(histogram)
     assert model is not None and 0 < model.alpha < 1
-    risk = assess(histogram, Setting(("a",), population_size=8_000_000_000))
+    risk = assess(histogram, RiskQuestion(("a",), population_size=8_000_000_000))
     assert 0 < risk["population_uniques_pitman"].value < risk["sample_uniques"].value
     assert 0 < risk["population_uniques_zayatz"].value < risk["sample_uniques"].value
 
 
 def test_a_billion_records_in_one_class() -> None:
-    risk = assess(sizes_of(10**9), Setting(("a",), population_size=10**10))
+    risk = assess(sizes_of(10**9), RiskQuestion(("a",), population_size=10**10))
     assert risk["prosecutor_highest"].value == 1e-9 and risk["separation"].value == 0
     assert risk["population_uniques_zayatz"].value == 0
     assert risk.sizes[0].least <= 10**9 <= risk.sizes[0].most
-    both = assess(sizes_of(10**9, 10**9), Setting(("a",)))
+    both = assess(sizes_of(10**9, 10**9), RiskQuestion(("a",)))
     assert both["separation"].value == pytest.approx(0.5)
-    assert assess(sizes_of(1, 10**9), Setting(("a",), population_size=10**10))["sample_uniques"].records == 1
+    assert assess(sizes_of(1, 10**9), RiskQuestion(("a",), population_size=10**10))["sample_uniques"].records == 1
 
 
 def test_small_tables() -> None:
-    one = assess(sizes_of(1), Setting(("a",)))
+    one = assess(sizes_of(1), RiskQuestion(("a",)))
     assert one["prosecutor_highest"].value == 1 and one["separation"].value is None
     assert "certainty" in one["prosecutor_highest"].sentence and "the one record that is" in one.figures[0].sentence
-    nothing = assess(SizeHistogram(), Setting(("a",)))
+    nothing = assess(SizeHistogram(), RiskQuestion(("a",)))
     assert nothing.figures == () and nothing.sizes == () and nothing.smallest_class is None
     assert {threshold.met for threshold in nothing.thresholds} == {None}
-    large_k = assess(sizes_of(2, 3), Setting(("a",), k=100))
+    large_k = assess(sizes_of(2, 3), RiskQuestion(("a",), k=100))
     assert large_k["sample_below_k"].value == 1 and "All 5 records are" in large_k["sample_below_k"].sentence
     assert large_k.get("records_at_risk_over_0.01") is not None and large_k.get("nowhere") is None
 
 
 def test_a_population_that_is_smaller_than_the_sample_is_refused() -> None:
     with pytest.raises(InputError, match="smaller than the sample"):
-        assess(sizes_of(3, 4), Setting(("a",), population_size=6))
+        assess(sizes_of(3, 4), RiskQuestion(("a",), population_size=6))
     with pytest.raises(InputError):  # the suppressed records belong to the sample
-        assess(SizeHistogram(((3, 1),), suppressed=4), Setting(("a",), population_size=6))
-    assert assess(sizes_of(3, 4), Setting(("a",), population_size=7)).records == 7
+        assess(SizeHistogram(((3, 1),), suppressed=4), RiskQuestion(("a",), population_size=6))
+    assert assess(sizes_of(3, 4), RiskQuestion(("a",), population_size=7)).records == 7
 
 
 def test_sentences_agree_with_their_numbers() -> None:
-    risk = assess(sizes_of(5, 5), Setting(tuple("abcdefg")))
+    risk = assess(sizes_of(5, 5), RiskQuestion(tuple("abcdefg")))
     assert risk["prosecutor_highest"].sentence == (
         "An attacker who knows a target's seven attributes and that they are in the table finds them with a "
         "probability of 1 in 5 at most."
     )
-    assert "one attribute and" in assess(sizes_of(5), Setting(("a",)))["prosecutor_highest"].sentence
-    assert "this attribute" in assess(sizes_of(5, 1), Setting(("a",)))["sample_uniques"].sentence
-    nobody = assess(sizes_of(5), Setting(()))["prosecutor_highest"].sentence
+    assert "one attribute and" in assess(sizes_of(5), RiskQuestion(("a",)))["prosecutor_highest"].sentence
+    assert "this attribute" in assess(sizes_of(5, 1), RiskQuestion(("a",)))["sample_uniques"].sentence
+    nobody = assess(sizes_of(5), RiskQuestion(()))["prosecutor_highest"].sentence
     assert nobody.startswith("An attacker who knows nothing but that a target is in the table finds them")
-    entities = assess(sizes_of(1, 1, 3), Setting(("a", "b"), unit="entity"))
+    entities = assess(sizes_of(1, 1, 3), RiskQuestion(("a", "b"), unit="entity"))
     assert entities["sample_uniques"].sentence.startswith("2 entities (40 %) are alone: no other entity")
-    assert "1 record (" in assess(sizes_of(1, 3), Setting(("a", "b")))["sample_uniques"].sentence
+    assert "1 record (" in assess(sizes_of(1, 3), RiskQuestion(("a", "b")))["sample_uniques"].sentence
 
 
 def test_thresholds_are_met_or_not_and_prove_nothing() -> None:
-    met = {t.key: t.met for t in assess(sizes_of(12, 40), Setting(("a",))).thresholds}
+    met = {t.key: t.met for t in assess(sizes_of(12, 40), RiskQuestion(("a",))).thresholds}
     assert met == {"pdpc_3": True, "pdpc_5": True, "cihi_0.05": False, "ema_0.09": True, "hipaa_20000": None,
                    "opensafely_7": True}  # fmt: skip
-    of_seven = {t.key: t.met for t in assess(sizes_of(7), Setting(("a",))).thresholds}
+    of_seven = {t.key: t.met for t in assess(sizes_of(7), RiskQuestion(("a",))).thresholds}
     assert not of_seven["opensafely_7"] and not of_seven["ema_0.09"] and of_seven["pdpc_5"]
-    assert {t.key: t.met for t in assess(sizes_of(11), Setting(("a",))).thresholds}["ema_0.09"] is False  # 1/11 > .09
+    of_eleven = {t.key: t.met for t in assess(sizes_of(11), RiskQuestion(("a",))).thresholds}
+    assert of_eleven["ema_0.09"] is False  # 1/11 > .09
 
 
 def test_a_population_table_gives_the_journalist() -> None:
-    risk = assess(sizes_of(1, 3), Setting(("a",)), population=PopulationClasses(((1, 4, 1), (3, 5, 1))))
+    risk = assess(sizes_of(1, 3), RiskQuestion(("a",)), population=PopulationClasses(((1, 4, 1), (3, 5, 1))))
     assert risk["journalist_highest"].value == 1 / 4 and not risk["journalist_highest"].bound
     assert risk["journalist_average"].value == pytest.approx((1 / 4 + 3 / 5) / 4)
     assert risk["marketer"].value == risk["journalist_average"].value
@@ -211,7 +212,7 @@ def test_weights_of_classes_add_up() -> None:
     found = weighted_risk(np.asarray([1.0, 2.0]), np.asarray([10.0, 1.5]), np.asarray([3.0, 1.0]))
     assert found.light == 1 and found.population == pytest.approx(31.5)
     assert found.expected == pytest.approx(3 * brute.individual(1, 10) + 2 * 0.5)
-    risk = assess(SizeHistogram(((1, 3), (2, 1))), Setting(("a",)), weighted=found)
+    risk = assess(SizeHistogram(((1, 3), (2, 1))), RiskQuestion(("a",)), weighted=found)
     assert risk["expected_reidentifications"].value == found.expected
     assert risk["individual_average"].value == pytest.approx(found.expected / 5)
     assert risk.notes == (
@@ -255,14 +256,14 @@ def test_the_figures_of_adult_are_those_that_are_known() -> None:
 
 def test_a_sum_over_classes_is_no_number_of_entities() -> None:
     """Seven entities, alone in two or three classes each: nobody may read that there are 19 of them."""
-    setting = Setting(("a", "b"), unit="entity", entities=7)
-    alone = assess(sizes_of(*[1] * 19), setting)
+    question = RiskQuestion(("a", "b"), unit="entity", entities=7)
+    alone = assess(sizes_of(*[1] * 19), question)
     assert alone["sample_uniques"].sentence.startswith(
         "Of the 19 entities, each once in every class of theirs, all are alone"
     )
     assert "alone in each of its classes" in alone["prosecutor_highest"].sentence
-    some = assess(sizes_of(*[1] * 3, 8, 8), setting)
+    some = assess(sizes_of(*[1] * 3, 8, 8), question)
     assert "one of those that are alone in a class" in some["prosecutor_highest"].sentence
     assert all("19 entities" not in figure.sentence or "each once" in figure.sentence for figure in (*alone, *some))
-    once = assess(sizes_of(1, 3, 3), setting)  # each of the seven stands in one class
+    once = assess(sizes_of(1, 3, 3), question)  # each of the seven stands in one class
     assert not any("each once" in figure.sentence for figure in once)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 
 import brute_risk as brute
 import pyarrow as pa
@@ -11,10 +12,10 @@ import pytest
 from effort import Block
 from engine_kinds import KINDS, SOURCE, Kind
 
-from sqlanon.assess.risk.figures import Setting
 from sqlanon.assess.risk.measure import Sample
 from sqlanon.assess.risk.population_table import population_sample
-from sqlanon.assess.risk.relation import Beside, measure_relation
+from sqlanon.assess.risk.question import RiskQuestion
+from sqlanon.assess.risk.relation import measure_relation
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.sqltrees.trees import table
 from sqlanon.errors import InputError, SourceError
@@ -70,11 +71,11 @@ def test_random_relations(kind: Kind, engine: Engine) -> None:
         columns, basic = NAMES[: len(pools)], rng.random() < 0.4
         with_entity = rng.random() < 0.4
         sizes = brute.classes(rows, owners if with_entity else None, basic=basic)
-        setting = Setting(columns, "entity" if with_entity else "record", "basic" if basic else "extended", 3)
+        question = RiskQuestion(columns, "entity" if with_entity else "record", "basic" if basic else "extended", 3)
         sample = Sample(engine, table(SOURCE), columns, types, "person" if with_entity else None, basic)
         if not sizes:
             with pytest.raises(InputError, match="no record"):
-                measure_relation(sample, setting)
+                measure_relation(sample, question)
             continue
         others = random_rows(rng, pools, 30)
         everybody, names = [*rows, *others], [*owners, *(f"x{i}" for i in range(30))]
@@ -83,7 +84,7 @@ def test_random_relations(kind: Kind, engine: Engine) -> None:
             engine, (table(POPULATION), population_types), columns, entity=sample.entity, basic=basic
         )
         weighted = None if with_entity else "w"
-        risk = measure_relation(sample, setting, Beside(population, weighted))
+        risk = measure_relation(sample, replace(question, population=population, weights=weighted))
         for key, (value, _) in brute.figures(list(sizes.values()), k=3).items():
             assert risk[key].value == (None if value is None else pytest.approx(value, rel=1e-12)), key
         everyone = brute.classes(everybody, names if with_entity else None, basic=basic)
@@ -117,7 +118,7 @@ def test_a_table_that_is_no_population_of_the_sample(engine: Engine) -> None:
         kinds = load(engine, POPULATION, list(others), [None] * len(others), [1.0] * len(others))
         population = population_sample(engine, (table(POPULATION), kinds), ("sex",), entity=None, basic=False)
         with pytest.raises(InputError, match=found):
-            measure_relation(sample, Setting(("sex",)), Beside(population))
+            measure_relation(sample, RiskQuestion(("sex",), population=population))
     with pytest.raises(SourceError, match="The population has no column 'nix'"):
         population_sample(engine, (table(POPULATION), kinds), ("nix",), entity=None, basic=False)
 
@@ -129,26 +130,27 @@ def test_weights_that_are_not_positive_numbers_are_refused(engine: Engine, weigh
     types = load(engine, SOURCE, [("a",), ("a",), ("b",)], [None] * 3, [1.0, weight, 2.0])
     sample = Sample(engine, table(SOURCE), ("sex",), types)
     with pytest.raises(InputError, match=r"The weight 'w' of .* is missing, no number, or not positive"):
-        measure_relation(sample, Setting(("sex",)), Beside(weights="w"))
+        measure_relation(sample, RiskQuestion(("sex",), weights="w"))
 
 
 def test_weights_that_are_texts(engine: Engine) -> None:
     types = load(engine, SOURCE, [("2.5",), ("1",), ("x",)], ["2.5", "1", "7"], [1.0, 1.0, 1.0])
     sample = Sample(engine, table(SOURCE), ("w",), types)
-    found = measure_relation(sample, Setting(("w",)), Beside(weights="person"))
+    found = measure_relation(sample, RiskQuestion(("w",), weights="person"))
     assert found["expected_reidentifications"].value == pytest.approx(3 * brute.individual(3, 10.5))
     with pytest.raises(InputError, match="'sex'"):
-        measure_relation(sample, Setting(("w",)), Beside(weights="sex"))
+        measure_relation(sample, RiskQuestion(("w",), weights="sex"))
     with pytest.raises(InputError, match="entities are counted"):
-        measure_relation(Sample(engine, table(SOURCE), ("w",), types, "person"), Setting(("w",)), Beside(weights="w"))
+        measure_relation(Sample(engine, table(SOURCE), ("w",), types, "person"), RiskQuestion(("w",), weights="w"))
 
 
 def test_without_quasi_identifiers_all_records_are_one_class(engine: Engine) -> None:
     types = load(engine, SOURCE, [("a",), ("b",), ("c",)], ["p", "p", "q"], [1.0, 1.0, 1.0])
     kinds = load(engine, POPULATION, [("a",)] * 5, [None] * 5, [1.0] * 5)
     population = population_sample(engine, (table(POPULATION), kinds), (), entity=None, basic=False)
-    risk = measure_relation(Sample(engine, table(SOURCE), (), types), Setting(()), Beside(population, "w", True))
+    asked = RiskQuestion((), population=population, weights="w", column_sets=True)
+    risk = measure_relation(Sample(engine, table(SOURCE), (), types), asked)
     assert (risk.classes, risk.records, risk.column_sets) == (1, 3, None)
     assert risk["journalist_highest"].value == 1 / 5
-    entities = measure_relation(Sample(engine, table(SOURCE), (), types, "person"), Setting((), "entity"))
+    entities = measure_relation(Sample(engine, table(SOURCE), (), types, "person"), RiskQuestion((), "entity"))
     assert (entities.classes, entities.records) == (1, 2)

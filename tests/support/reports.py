@@ -6,7 +6,8 @@ from typing import Any
 
 import sqlanon
 from sqlanon.assess.risk.facts import RiskComparison
-from sqlanon.assess.risk.figures import Setting, assess
+from sqlanon.assess.risk.figures import assess
+from sqlanon.assess.risk.question import RiskQuestion
 from sqlanon.assess.utility.facts import (
     Accuracy,
     Association,
@@ -147,10 +148,10 @@ def hostile() -> RunSummary:
 
 def risk_by_hand() -> RiskComparison:
     """The figures of 105 records, of which 93 are published."""
-    setting = Setting(("sex", "age"), k=3)
+    question = RiskQuestion(("sex", "age"), k=3)
     before = SizeHistogram.of([(1, 12), (2, 9), (4, 10), (35, 1)])
     after = SizeHistogram.of([(3, 4), (5, 5), (18, 2), (20, 1)], suppressed=12)
-    return RiskComparison(assess(before, setting), assess(after, setting))
+    return RiskComparison(assess(before, question), assess(after, question))
 
 
 def utility_by_hand(label: str = "") -> Utility:

@@ -10,9 +10,9 @@ from typing import Any
 from sqlglot import exp
 
 from sqlanon.assess.risk.facts import ALL_RECORDS, Risk, with_notes
-from sqlanon.assess.risk.figures import DEFAULT_K, Setting
 from sqlanon.assess.risk.measure import Sample
-from sqlanon.assess.risk.relation import Beside, measure_relation
+from sqlanon.assess.risk.question import DEFAULT_K, RiskQuestion
+from sqlanon.assess.risk.relation import measure_relation
 from sqlanon.core.audit.check import CheckResult, check_relation
 from sqlanon.core.engines.duckdb.engine import DuckDBEngine
 from sqlanon.core.models import least_count
@@ -66,17 +66,18 @@ def risk(
         names = tuple(match_columns(opened, [item.name for item in policy.quasi_identifiers]))
         owner = None if policy.entity is None else match_columns(opened, [policy.entity])[0]
         least = least_count(policy.models)
-        setting = Setting(
+        question = RiskQuestion(
             quasi_identifiers=names,
             unit="record" if owner is None else "entity",
             nulls=policy.nulls,
             k=k if k is not None else least if least > 1 else DEFAULT_K,
             population_size=population_size,
+            column_sets=column_sets,
         )
         basic = policy.nulls == "basic"
         sample = Sample(opened.engine, opened.relation, names, opened.readable, owner, basic)
         notes = opened.warnings if policy.subset is None else (*opened.warnings, ALL_RECORDS)
-        return with_notes(measure_relation(sample, setting, Beside(column_sets=column_sets)), *notes)
+        return with_notes(measure_relation(sample, question), *notes)
 
 
 def check(

@@ -19,6 +19,8 @@ The powers p^f and the value near p = 1, at which the closed forms are 0/0, do n
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from sqlanon.core.sizes.special import Floats
@@ -27,6 +29,36 @@ STEPPED = 32
 """Up to this size the recurrence is used; beyond, the terms of the series fall as fast as for p = 1/2."""
 TERMS = 64
 """Terms of the series: the first one left out is below 2^-64 of the sum."""
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedRisk:
+    """The risk of the classes of a survey, estimated by the weights of its records.
+
+    Attributes:
+        highest: the greatest risk of a record.
+        expected: the sum of the risks of all records.
+        population: the sum of all weights.
+        light: classes whose weights add up to less than their records, which were taken to be the whole population.
+    """
+
+    highest: float
+    expected: float
+    population: float
+    light: int = 0
+
+
+def weighted_risk(size: Floats, total: Floats, classes: Floats) -> WeightedRisk:
+    """Return the risk of the records of classes, from their sizes, sums of weights, and how often each pair occurs."""
+    if not len(size):
+        return WeightedRisk(0.0, 0.0, 0.0)
+    risks = individual_risks(size, total)
+    return WeightedRisk(
+        highest=float(risks.max()),
+        expected=float((risks * size) @ classes),
+        population=float(total @ classes),
+        light=int(classes[total < size].sum()),
+    )
 
 
 def individual_risks(sizes: Floats, weights: Floats) -> Floats:

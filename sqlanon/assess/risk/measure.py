@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from sqlglot import exp
 
-from sqlanon.assess.risk.figures import WeightedRisk
-from sqlanon.assess.risk.individual import individual_risks
+from sqlanon.assess.risk.individual import WeightedRisk, weighted_risk
 from sqlanon.core.audit.models import seen_once
 from sqlanon.core.audit.trees import any_of, compared_as_read
 from sqlanon.core.engines.base import Engine
@@ -156,19 +155,6 @@ class Sample:
 def member_key(position: int) -> str:
     """Return the name of the text of the quasi-identifier at a position."""
     return f"{names.PREFIX}text_{position}"
-
-
-def weighted_risk(size: np.ndarray, total: np.ndarray, classes: np.ndarray) -> WeightedRisk:
-    """Return the risk of the records of classes, from their sizes, sums of weights, and how often each pair occurs."""
-    if not len(size):
-        return WeightedRisk(0.0, 0.0, 0.0)
-    risks = individual_risks(size, total)
-    return WeightedRisk(
-        highest=float(risks.max()),
-        expected=float((risks * size) @ classes),
-        population=float(total @ classes),
-        light=int(classes[total < size].sum()),
-    )
 
 
 def checked_population(sizes: Sequence[tuple[int, int, int]], unit: str) -> PopulationClasses:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlglot import exp
 
 from sqlanon.assess.risk.facts import Risk, RiskComparison, with_notes
-from sqlanon.assess.risk.figures import DEFAULT_K, Setting, assess, with_entities
 from sqlanon.assess.risk.measure import Sample, member_key
 from sqlanon.assess.risk.population_table import PopulationTable, population_sample
-from sqlanon.assess.risk.relation import with_column_sets
+from sqlanon.assess.risk.question import DEFAULT_K, RiskQuestion
+from sqlanon.assess.risk.relation import measure_classes
 from sqlanon.core.audit.check import exact_columns
 from sqlanon.core.compiler.class_sizes import all_class_sizes
 from sqlanon.core.compiler.encoded_source import SOURCE, TakingPart
@@ -55,101 +55,77 @@ def risk_of_plan(
     release: see ``Planned.risk``.
     """
     session, catalog, policy = plan.session, plan.catalog, plan.policy
-    setting = Setting(
+    question = RiskQuestion(
         quasi_identifiers=tuple(a.name for a in catalog.attributes),
         unit="entity" if catalog.has_entity else "record",
         nulls=policy.nulls,
         k=k or (plan.threshold if plan.threshold > 1 else DEFAULT_K),
         population_size=population_size,
+        column_sets=column_sets,
     )
-    records = weight = None
+    records = None
     if population is not None or population_table is not None:
         place = None if population is None else os.fspath(population)
         of_others = PopulationTable(place, population_table, Reading(policy.csv, policy.formats))
         records = of_others.records(session.source)
     if weights is not None:
         [weight] = exact_columns(session.source.types, "The source", [weights])
-    beside = _Beside(records, weight, column_sets)
-    return RiskComparison(_before(session, setting, beside), _after(session, setting, beside, plan.published_classes()))
+        question = replace(question, weights=weight)
+    if records is not None:
+        question = replace(question, population=_population(session, records, question))
+    return RiskComparison(_before(session, question), _after(session, question, plan.published_classes()))
 
 
-@dataclass(frozen=True, slots=True)
-class _Beside:
-    """What is read beside the classes: the records of a population with their types, the column of weights, and whether
-    sets of columns are looked at."""
-
-    population: tuple[exp.Expr, dict[str, str]] | None = None
-    weight: str | None = None
-    column_sets: bool = False
-
-
-def _before(session: Session, setting: Setting, beside: _Beside) -> Risk:
+def _before(session: Session, question: RiskQuestion) -> Risk:
     """Return the risk of the source's records that take part, on their quasi-identifiers as they are."""
-    encoding = session.encoding
-    sample = _sample(session, _taking_part(session), encoding.types, setting)
+    sample = _sample(session, _taking_part(session), session.encoding.types, question)
     classes, population = _source_classes(session, sample)
     if not classes.records:
         raise InputError(
             "No record of the source takes part, so there is no risk to measure.",
             hint="check the source; with nulls: basic, records with a NULL in a quasi-identifier take no part.",
         )
-    if beside.population is not None:
-        population = sample.in_population(_population(session, beside.population, setting).members())
-    weighted = None if beside.weight is None else sample.weighted(beside.weight)
-    setting, below = _with_entities(sample, setting)
-    risk = with_entities(assess(classes, setting, population=population, weighted=weighted), setting, below)
-    return with_column_sets(risk, sample) if beside.column_sets else risk
+    if question.population is not None:
+        population = sample.in_population(question.population.members())
+    weighted = None if question.weights is None else sample.weighted(question.weights)
+    return measure_classes(classes, question, sample, population, weighted)
 
 
-def _after(session: Session, setting: Setting, beside: _Beside, published: PublishedClasses) -> Risk:
+def _after(session: Session, question: RiskQuestion, published: PublishedClasses) -> Risk:
     """Return the risk of what is published."""
     population, weighted, notes = published.population, None, []
-    released = {name: published.types[name] for name in setting.quasi_identifiers}
-    extra = [name for name in (session.policy.entity, beside.weight) if name is not None]
+    released = {name: published.types[name] for name in question.quasi_identifiers}
+    extra = [name for name in (session.policy.entity, question.weights) if name is not None]
     types = {**released, **{name: session.encoding.types[name] for name in extra if name not in released}}
-    read = beside != _NOTHING or session.policy.entity is not None
-    rows = _sample(session, published.rows(types).subquery("release"), types, setting) if read else None
-    if rows is not None and beside.population is not None and published.classes.records:
+    rows = None
+    if question.population is not None or extra or question.column_sets:
+        rows = _sample(session, published.rows(types).subquery("release"), types, question)
+    if rows is not None and question.population is not None and published.classes.records:
         if published.node is None:
             raise UnsupportedError(
                 "A population is generalized by one node, and this release has several rules.",
                 hint="generalize the table of the population as the release is, and compare both: sqlanon risk RELEASE "
                 "--qi … --population TABLE.",
             )
-        others = _population(session, beside.population, setting)
-        population = rows.in_population(_generalized(session, published.node, others))
+        population = rows.in_population(_generalized(session, published.node, question.population))
         notes.append(NOT_COUNTED)
-    if rows is not None and beside.weight is not None:
+    if rows is not None and question.weights is not None:
         if published.by_chance:
             raise UnsupportedError(
                 "Which of equal records a rule of this release publishes is left to chance, and so are their weights.",
                 hint="leave the weights out.",
             )
-        weighted = rows.weighted(beside.weight)
-    below = 0
-    if rows is not None and published.classes.records:
-        setting, below = _with_entities(rows, setting)
-    found = assess(published.classes, setting, population=population, weighted=weighted, released=True)
-    risk = with_notes(with_entities(found, setting, below), *notes)
+        weighted = rows.weighted(question.weights)
+    risk = measure_classes(published.classes, question, rows, population, weighted, released=True)
+    risk = with_notes(risk, *notes)
     if judges_persons(session.policy.models):
         risk = with_notes(risk, OF_FEW_ROWS if any(map(is_of_release, session.policy.models)) else OF_ROWS)
-    return with_column_sets(risk, rows) if rows is not None and beside.column_sets else risk
+    return risk
 
 
-_NOTHING = _Beside()
-
-
-def _with_entities(sample: Sample, setting: Setting) -> tuple[Setting, int]:
-    """Return the setting with the distinct entities of a relation, and how many of them stand in a small class."""
-    if sample.entity is None:
-        return setting, 0
-    entities, below = sample.entities(setting.k)
-    return replace(setting, entities=entities), below
-
-
-def _sample(session: Session, relation: exp.Expr, types: Mapping[str, str], setting: Setting) -> Sample:
+def _sample(session: Session, relation: exp.Expr, types: Mapping[str, str], question: RiskQuestion) -> Sample:
     """Return a relation of records that take part with the quasi-identifiers of the policy."""
-    return Sample(session.engine, relation, setting.quasi_identifiers, types, session.policy.entity)
+    return Sample(session.engine, relation, question.quasi_identifiers, types, session.policy.entity)
 
 
 def _taking_part(session: Session) -> exp.Expr:
@@ -180,9 +156,9 @@ def _source_classes(session: Session, sample: Sample) -> tuple[SizeHistogram, Po
     return read_sizes(session.judging.run("source class sizes", query), excluded=catalog.excluded)
 
 
-def _population(session: Session, records: tuple[exp.Expr, dict[str, str]], setting: Setting) -> Sample:
-    entity, basic = session.policy.entity, setting.nulls == "basic"
-    return population_sample(session.engine, records, setting.quasi_identifiers, entity=entity, basic=basic)
+def _population(session: Session, records: tuple[exp.Expr, dict[str, str]], question: RiskQuestion) -> Sample:
+    entity, basic = session.policy.entity, question.nulls == "basic"
+    return population_sample(session.engine, records, question.quasi_identifiers, entity=entity, basic=basic)
 
 
 def _generalized(session: Session, node: Node, population: Sample) -> exp.Subquery:

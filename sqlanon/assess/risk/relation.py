@@ -2,38 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlanon.assess.risk.column_sets import measure_column_sets
 from sqlanon.assess.risk.facts import Risk
-from sqlanon.assess.risk.figures import Setting, assess, with_entities
+from sqlanon.assess.risk.figures import assess, with_entities
+from sqlanon.assess.risk.individual import WeightedRisk
 from sqlanon.assess.risk.measure import Sample
+from sqlanon.assess.risk.question import RiskQuestion
+from sqlanon.core.sizes.histogram import PopulationClasses, SizeHistogram
 from sqlanon.errors import InputError
 
 
-@dataclass(frozen=True, slots=True)
-class Beside:
-    """What is asked for beside the figures that need the classes alone.
-
-    Attributes:
-        population: the table of the population.
-        weights: the column of what a record stands for.
-        column_sets: look at the sets of columns too.
-    """
-
-    population: Sample | None = None
-    weights: str | None = None
-    column_sets: bool = False
-
-
-NOTHING_BESIDE = Beside()
-
-
-def measure_relation(sample: Sample, setting: Setting, beside: Beside = NOTHING_BESIDE, *, suppressed: int = 0) -> Risk:
+def measure_relation(sample: Sample, question: RiskQuestion, *, suppressed: int = 0) -> Risk:
     """Return the figures of a relation.
 
     Args:
-        setting: its quasi-identifiers may be more than those of the sample: what the attacker knows besides.
+        question: its quasi-identifiers may be more than those of the sample: what the attacker knows besides.
         suppressed: records that are not published and stand in no class.
 
     Raises:
@@ -47,15 +32,33 @@ def measure_relation(sample: Sample, setting: Setting, beside: Beside = NOTHING_
             f"The relation holds no {what} to measure the risk of.{left_out}",
             hint="check the name of the table" + (", or measure it with --nulls extended." if sizes.excluded else "."),
         )
-    population = None if beside.population is None else sample.in_population(beside.population.members())
-    weighted = None if beside.weights is None else sample.weighted(beside.weights)
+    population = None if question.population is None else sample.in_population(question.population.members())
+    weighted = None if question.weights is None else sample.weighted(question.weights)
+    return measure_classes(replace(sizes, suppressed=suppressed), question, sample, population, weighted)
+
+
+def measure_classes(
+    sizes: SizeHistogram,
+    question: RiskQuestion,
+    sample: Sample | None,
+    population: PopulationClasses | None,
+    weighted: WeightedRisk | None,
+    *,
+    released: bool = False,
+) -> Risk:
+    """Return the figures of counted classes, with their entities and sets of columns where these are asked for.
+
+    Args:
+        sample: the relation of the classes; None where neither is to be read from it.
+        released: the relation is a release, which does not hold the excluded records.
+    """
     below = 0
-    if sample.entity is not None:
-        entities, below = sample.entities(setting.k)
-        setting = replace(setting, entities=entities)
-    risk = assess(replace(sizes, suppressed=suppressed), setting, population=population, weighted=weighted)
-    risk = with_entities(risk, setting, below)
-    return with_column_sets(risk, sample) if beside.column_sets else risk
+    if sample is not None and sample.entity is not None and sizes.records:
+        entities, below = sample.entities(question.k)
+        question = replace(question, entities=entities)
+    risk = assess(sizes, question, population=population, weighted=weighted, released=released)
+    risk = with_entities(risk, question, below)
+    return with_column_sets(risk, sample) if sample is not None and question.column_sets else risk
 
 
 def with_column_sets(risk: Risk, sample: Sample) -> Risk:
