@@ -160,7 +160,7 @@ def possible_values(
 
 
 def downcoded(world: Tiny) -> int:
-    """Records that can be written finer, by the bound on the parts of each class: at best of all more specific rules."""
+    """Records that can be written finer, by the bound on the parts of each class: at best of more specific rules."""
     _, classes = world.published()
     found = 0
     for (place, at), members in classes.items():
