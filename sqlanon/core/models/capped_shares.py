@@ -6,8 +6,7 @@ and β-likeness (in any form). It is the ``min_suppressed`` of their files in ``
 Let y be a class of n records, m_v of value v, that fails; at a more specific node it falls into parts that are
 published or suppressed. U is the union of the published ones, u its records, u_v those of value v. Every published
 part holds at most a_v times its records of v (a part that lacks v holds none), so summed over the parts u_v <= a_v u.
-And u_v <= m_v.
-So for every set S of values of y
+And u_v <= m_v. So for every set S of values of y
 
     u = sum of u_v <= (n - sum of m_v over S) + u (sum of a_v over S), hence
     u <= (n - m(S)) / (1 - a(S)) where a(S) < 1.
