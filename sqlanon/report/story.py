@@ -189,7 +189,8 @@ def _some(names: Sequence[str]) -> str:
 
 def _words(model: PrivacyModel, parameters: Mapping[str, Any]) -> str:
     """Return the name of a model with its parameters and its column."""
-    words = getattr(model, "words", None) or f"{model.type} of an extension{_listed(parameters)}"
+    own = attempt(f"The model {model.type!r}", lambda: getattr(model, "words", None))
+    words = own or f"{model.type} of an extension{_listed(parameters)}"
     return words if model.column is None else f"{words} of {model.column}"
 
 

@@ -70,6 +70,8 @@ def _refuse_live_file(name: str, model: PrivacyModel) -> None:
     """Refuse a live file that is not one condition over the values of a class, or over its size."""
     if (file := getattr(model, "live_file", None)) is None:
         return
+    if not isinstance(file, str):
+        raise _unsound(name, "has a live file that is no path", "name a file by a text.")
     tree = _statement(name, file)
     source, known = ("histogram", {"n", TOTAL, EVERYTHING}) if model.watches else ("classes", {"n"})
     aggregates, cells = list(tree.find_all(exp.AggFunc)), list(tree.find_all(exp.Column))
