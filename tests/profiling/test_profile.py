@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import sqlite3
@@ -312,3 +313,12 @@ def test_real_tables(shared: Path, dataset: str, quasi: int) -> None:
     found = sqlanon.profile(shared / f"data/{dataset}.csv")
     assert found.csv == {"delimiter": ";"} and len(found.with_role("quasi_identifier")) == quasi
     assert found.column("age" if quasi != 7 else "AGE").looks_like == "age"
+
+
+def test_separation_is_the_share_of_pairs_that_differ(connection: duckdb.DuckDBPyConnection) -> None:
+    values = [None, None, None, "a", "a", "b"]
+    connection.execute("CREATE TABLE t (v VARCHAR, empty VARCHAR)")
+    connection.executemany("INSERT INTO t VALUES (?, NULL)", [[value] for value in values])
+    of = {column.name: column.separation for column in sqlanon.profile(connection, table="t").columns}
+    pairs = list(itertools.combinations(values, 2))
+    assert of == {"v": pytest.approx(sum(a != b for a, b in pairs) / len(pairs)), "empty": 0}

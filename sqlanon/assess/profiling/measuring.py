@@ -129,7 +129,7 @@ class Measures:
         pairs = comb(self.records, 2)
         for attribute, *row in self._engine.run("count values", query):
             nulls, empty, distinct, alone, most, ordered_pairs, *held_by_many = map(int, row)
-            alike = (ordered_pairs + nulls * max(nulls - 1, 0)) // 2
+            alike = ordered_pairs // 2  # NULLs are alike, too
             name = self.names[int(attribute)]
             counts_of[name] = ColumnCounts(
                 name, kinds[name], self.records, nulls, empty, distinct, alone, most,
