@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator
 
 from sqlanon.assess.profiling.facts import ColumnProfile, Profile, percent
 from sqlanon.assess.relations.nulls import printable
+from sqlanon.core.words import wrapped
 
-WIDTH = 100
 LONGEST_NAME = 28
 ROLES = {
     "quasi_identifier": "Quasi-identifiers: others know or find them out, and together they point to a person",
@@ -109,8 +108,7 @@ def _sets(found: Profile) -> Iterator[str]:
 
 
 def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent="  ", subsequent_indent="      ", break_long_words=False,
-                         break_on_hyphens=False)  # fmt: skip
+    return wrapped(text, "  ", "      ", hyphens=False)
 
 
 def _shown(name: str) -> str:
