@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 
 from sqlanon.assess.relations.nulls import printable
 from sqlanon.assess.risk.column_sets import rank_sets, singling_out
 from sqlanon.assess.risk.facts import GROUPS, CitedThreshold, Risk, RiskComparison
 from sqlanon.core.sizes.histogram import ClassSizes
-from sqlanon.core.words import wrapped
 from sqlanon.report.charts import blocks
 from sqlanon.report.wording import count, counted, share, size_range
 
-DEEP = 6 * " "
-"""The indent of a sentence below its figure."""
+WIDTH = 100
 LABEL = 36
 """The width of the labels of figures."""
 VALUE = 20
@@ -31,7 +30,7 @@ def risk_lines(risk: Risk) -> Iterator[str]:
             yield from ("", f"{risk.title(group)}:")
             for figure in figures:
                 yield f"  {risk.label(figure):{LABEL}}{figure.text}"
-                yield from wrapped(figure.sentence, DEEP, DEEP)
+                yield from _wrapped(figure.sentence, 6)
     yield from _size_lines("Classes by size", risk.sizes, risk.unit)
     yield from _set_lines(risk, "")
     yield from ("", f"{NO_COMPLIANCE}:")
@@ -39,7 +38,7 @@ def risk_lines(risk: Risk) -> Iterator[str]:
         yield f"  {JUDGED[threshold.met]:{12}}{threshold.name}"
         yield from _about(threshold, threshold.sentence)
     for note in risk.other_notes:
-        yield from ("", *wrapped(f"Note: {note}"))
+        yield from ("", *_wrapped(f"Note: {note}", 0))
 
 
 def comparison_lines(compared: RiskComparison) -> Iterator[str]:
@@ -57,7 +56,7 @@ def comparison_lines(compared: RiskComparison) -> Iterator[str]:
         if later is not None and later.of_all is not None and after.suppressed and later.of_all != later.value:
             second += f" ({later.text_of_all} of all)"
         yield f"  {after.label(known):{LABEL}}{first:{VALUE}}{second}"
-        yield from wrapped(known.sentence, DEEP, DEEP)
+        yield from _wrapped(known.sentence, 6)
     yield from _size_lines("Classes by size, before", before.sizes, before.unit)
     yield from _size_lines("Classes by size, after", after.sizes, after.unit)
     yield from _set_lines(before, ", before")
@@ -68,11 +67,11 @@ def comparison_lines(compared: RiskComparison) -> Iterator[str]:
         yield from _about(threshold, threshold.sentence)
     for name, risk in (("before", before), ("after", after)):
         for note in risk.other_notes:
-            yield from ("", *wrapped(f"Note ({name}): {note}"))
+            yield from ("", *_wrapped(f"Note ({name}): {note}", 0))
 
 
 def _about(threshold: CitedThreshold, sentence: str) -> Iterator[str]:
-    yield from wrapped(f"{sentence} {threshold.about} Source: {threshold.source}.", DEEP, DEEP)
+    yield from _wrapped(f"{sentence} {threshold.about} Source: {threshold.source}.", 6)
 
 
 def _size_lines(title: str, sizes: Sequence[ClassSizes], unit: str) -> Iterator[str]:
@@ -99,20 +98,25 @@ def _set_lines(risk: Risk, when: str) -> Iterator[str]:
     yield from ("", f"Sets of columns that single records out{when}:")
     ranked = rank_sets(found)
     for item in ranked:
-        yield from wrapped(singling_out(item), "  ", "    ")
+        yield from _wrapped(singling_out(item), 2, more=2)
     if not ranked:
         yield f"  None singles out a record{' that takes part' if risk.left_out else ''}."
-    yield from wrapped(found.scope(), "  ", "  ")
+    yield from _wrapped(found.scope(), 2)
     minimal = found.minimal
     if minimal is None or not minimal.total:
         return
     columns = "column" if minimal.largest == 1 else "columns"
     yield from ("", f"Contribution of each column to the scores of minimal sample uniques (SUDA){when}:")
-    yield from wrapped(
+    yield from _wrapped(
         f"{counted(minimal.records, 'record')} can be singled out by {minimal.largest} {columns} or fewer. A minimal "
-        "unique counts for each of its columns, so that the shares add up to more than 100 %.", "  ", "  "
+        "unique counts for each of its columns, so that the shares add up to more than 100 %.", 2
     )  # fmt: skip
     ranking = sorted(minimal.contributions.items(), key=lambda item: -item[1])
     wide = max(len(printable(name)) for name, _ in ranking)
     for name, part in ranking:
         yield f"  {printable(name):{wide}}  {share(part):>8}  {blocks(part, 1.0, BAR)}".rstrip()
+
+
+def _wrapped(text: str, indent: int, *, more: int = 0) -> list[str]:
+    first, rest = " " * indent, " " * (indent + more)
+    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False)

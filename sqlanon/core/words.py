@@ -1,11 +1,7 @@
-"""Numbers in words: counts, shares and probabilities as a person reads them; paragraphs as lines."""
+"""Numbers in words: counts, shares and probabilities as a person reads them."""
 
 from __future__ import annotations
 
-import textwrap
-
-WIDTH = 100
-"""Characters of a line of text."""
 SPELLED = (
     "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
 )  # fmt: skip
@@ -90,15 +86,3 @@ def decimal(number: float) -> str:
 def trimmed(text: str) -> str:
     """Return a number without the zeros that end its decimals."""
     return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def wrapped(text: str, first: str = "", rest: str = "", *, words: bool = False, hyphens: bool = True) -> list[str]:
-    """Return a paragraph as lines of ``WIDTH`` characters, behind the indents of the first line and of the rest.
-
-    Args:
-        words: break a word that is longer than a line.
-        hyphens: break behind hyphens.
-    """
-    return textwrap.wrap(
-        text, WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=words, break_on_hyphens=hyphens
-    )

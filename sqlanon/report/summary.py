@@ -256,8 +256,7 @@ class RunSummary:
     def to_dict(self) -> dict[str, Any]:
         """Return the facts for JSON; for the operator."""
         pairs = ("versions", "settings", "columns", "asked", "seconds", "output")
-        left_out = (*pairs, "beside", "public_certificate")
-        found = pick(self, *(item.name for item in fields(self) if item.name not in left_out))
+        found = pick(self, *(f.name for f in fields(self) if f.name not in (*pairs, "beside", "public_certificate")))
         found |= {name: dict(getattr(self, name)) for name in pairs}
         found["beside"] = [
             {**column.to_dict(), "alone_in_release": counts and counts[0], "in_groups_below_k": counts and counts[1]}

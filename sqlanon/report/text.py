@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import textwrap
 import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
-from sqlanon.core.words import WIDTH
-from sqlanon.core.words import wrapped as lines_of
 from sqlanon.report.blocks import (
     FULL_BAR,
     Bar,
@@ -30,6 +29,7 @@ from sqlanon.report.summary import RunSummary
 from sqlanon.report.view import View, view_of
 from sqlanon.report.wording import count, size_range, visible
 
+WIDTH = 100
 INDENT = "  "
 NAME = 32
 """Characters of a name before it is broken."""
@@ -229,4 +229,4 @@ def cells(text: str) -> int:
 
 def wrapped(text: str, indent: str = "") -> list[str]:
     """Return a paragraph as lines, with its invisible characters written out."""
-    return lines_of(visible(text), indent, indent, words=True) or [""]
+    return textwrap.wrap(visible(text), WIDTH, initial_indent=indent, subsequent_indent=indent) or [""]

@@ -22,11 +22,10 @@ import sqlanon
 from sqlanon.assess.profiling.facts import LOOKS, ColumnProfile, Profile
 from sqlanon.assess.profiling.measuring import Measures
 from sqlanon.assess.profiling.profile import profile_source
-from sqlanon.assess.profiling.text import profile_lines
+from sqlanon.assess.profiling.text import WIDTH, profile_lines
 from sqlanon.core.source.opening import Source, open_source
 from sqlanon.core.source.words import kinds_of, topic_of
 from sqlanon.core.sqltrees.trees import table
-from sqlanon.core.words import WIDTH
 from sqlanon.errors import SourceError, UnsupportedError
 
 ENGINES = [kind for kind in KINDS if kind.name != "spark"]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 
 from sqlanon.assess.profiling.facts import ColumnProfile, Profile, percent
 from sqlanon.assess.relations.nulls import printable
-from sqlanon.core.words import wrapped
 
+WIDTH = 100
 LONGEST_NAME = 28
 ROLES = {
     "quasi_identifier": "Quasi-identifiers: others know or find them out, and together they point to a person",
@@ -108,7 +109,8 @@ def _sets(found: Profile) -> Iterator[str]:
 
 
 def _wrapped(text: str) -> list[str]:
-    return wrapped(text, "  ", "      ", hyphens=False)
+    return textwrap.wrap(text, WIDTH, initial_indent="  ", subsequent_indent="      ", break_long_words=False,
+                         break_on_hyphens=False)  # fmt: skip
 
 
 def _shown(name: str) -> str:
