@@ -93,7 +93,7 @@ if TYPE_CHECKING:
     from sqlanon.recoding.local.recoded_plan import RecodedPlan
     from sqlanon.report.evidence.pack import EvidencePack, evidence
     from sqlanon.report.files import write_report
-    from sqlanon.report.summary import RunSummary, summarize
+    from sqlanon.report.summarizing import RunSummary, summarize
     from sqlanon.tables.anonymizing import anonymize_tables
     from sqlanon.tables.policy import TablesPolicy
     from sqlanon.tables.release import TablesRelease
@@ -239,7 +239,7 @@ _NAMES = {
     "sqlanon.assess.relations.verbs": "check risk",
     "sqlanon.assess.utility.facts": "Utility",
     "sqlanon.report.files": "write_report",
-    "sqlanon.report.summary": "RunSummary summarize",
+    "sqlanon.report.summarizing": "RunSummary summarize",
     "sqlanon.assess.risk.facts": "Figure Risk RiskComparison",
     "sqlanon.tables.anonymizing": "anonymize_tables",
     "sqlanon.tables.policy": "TablesPolicy",

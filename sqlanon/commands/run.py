@@ -22,8 +22,8 @@ from sqlanon.core.anonymizer import anonymize
 from sqlanon.core.plan.release import Release
 from sqlanon.core.policy import Policy
 from sqlanon.errors import InputError, Interrupted, SqlanonError
+from sqlanon.report.failures import summarize_failure
 from sqlanon.report.files import check_report, write_report
-from sqlanon.report.summary import summarize_failure
 from sqlanon.tables.policy import TablesPolicy, is_tables_file, names_tables
 
 if TYPE_CHECKING:  # loaded when they are asked for

@@ -14,7 +14,7 @@ from sqlanon.core.publish.papers import PAPERS
 from sqlanon.core.publish.proof_file import write_proof
 from sqlanon.errors import TargetError
 from sqlanon.report.files import check_report, write_report
-from sqlanon.report.summary import summarize
+from sqlanon.report.summarizing import summarize
 from sqlanon.tables.policy import TablesPolicy
 
 BESIDE = (

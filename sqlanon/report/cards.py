@@ -32,7 +32,7 @@ from sqlanon.report.html import environment
 from sqlanon.report.risk_section import compared, of_release
 from sqlanon.report.sections import attribute_table, record_blocks
 from sqlanon.report.settings import file_name
-from sqlanon.report.summary import attributes_of
+from sqlanon.report.summarizing import attributes_of
 from sqlanon.report.text import block_lines, wrapped
 from sqlanon.report.wording import (
     FOR_THE_OPERATOR,

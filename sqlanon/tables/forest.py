@@ -9,7 +9,7 @@ ones.)
 **Monotone.** Let y generalize x. Generalizing is a function of the values at x, so by induction from the leaves the
 profile at y is a function of the profile at x: equal multisets have equal images. Hence each class at y is a union of
 classes at x; a class of fewer than k persons at y consists of such classes, and who is suppressed at y is suppressed
-at every more special node. Persons are suppressed with all their rows, so what the costs of their rows are is certain
+at every more specific node. Persons are suppressed with all their rows, so what the costs of their rows are is certain
 at every level, too. (Suppressing single rows would change profiles, and classes would split.)
 """
 

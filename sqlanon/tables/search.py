@@ -150,7 +150,7 @@ class ForestEvaluator:
         return fails
 
     def counts(self, node: Node) -> Counts:
-        """Count at a node. Who is suppressed there is suppressed at every more special node (``forest``)."""
+        """Count at a node. Who is suppressed there is suppressed at every more specific node (``forest``)."""
         classes = self._forest.classes(node)
         fails = classes.sizes < self._k
         passing = classes.sizes[~fails]

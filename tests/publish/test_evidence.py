@@ -28,7 +28,7 @@ from sqlanon.report.evidence import pack as packing
 from sqlanon.report.evidence.folder import is_pack
 from sqlanon.report.html import html_report
 from sqlanon.report.markdown import markdown_report
-from sqlanon.report.summary import summarize
+from sqlanon.report.summarizing import summarize
 from sqlanon.report.text import text_report
 
 CANARY = "Zz7canaryqQ"

@@ -27,9 +27,11 @@ from sqlanon.core.publish.ledger import Entities, Ledger
 from sqlanon.core.search.certificate import Certificate
 from sqlanon.core.sizes.histogram import SizeHistogram
 from sqlanon.report.document import json_report
+from sqlanon.report.failures import summarize_failure
 from sqlanon.report.html import html_report
 from sqlanon.report.markdown import markdown_report
 from sqlanon.report.recipient import coarse_parts, for_recipient
+from sqlanon.report.summarizing import summarize
 from sqlanon.report.summary import (
     AttributeSummary,
     ClassSizes,
@@ -38,8 +40,6 @@ from sqlanon.report.summary import (
     RuleSummary,
     RunSummary,
     SearchSummary,
-    summarize,
-    summarize_failure,
 )
 from sqlanon.report.text import text_report
 

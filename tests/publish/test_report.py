@@ -30,16 +30,16 @@ from sqlanon.core.search.certificate import Certificate
 from sqlanon.recoding.local.recoded_plan import RecodedPlan
 from sqlanon.report.charts import blocks, histogram, loss_scale, stacked
 from sqlanon.report.document import json_report
+from sqlanon.report.failures import summarize_failure
 from sqlanon.report.files import check_report, write_report
 from sqlanon.report.html import html_report
 from sqlanon.report.markdown import markdown_report
+from sqlanon.report.summarizing import summarize
 from sqlanon.report.summary import (
     AttributeSummary,
     ClassSizes,
     RecodingSummary,
     RuleSummary,
-    summarize,
-    summarize_failure,
 )
 from sqlanon.report.text import cells, text_report
 from sqlanon.report.wording import count, describe_level, describe_levels, describe_proof, share, visible

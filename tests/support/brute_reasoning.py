@@ -54,7 +54,7 @@ def refined(world: Tiny) -> tuple[int, int, int, int]:
     """Records published; with a narrowed column; with one known strictly finer; with one whose original is known.
 
     Per rule: a value of a column is excluded if all its combinations with values of the others are published classes of
-    one more special rule.
+    one more specific rule.
     """
     _, classes = world.published()
     counts = [0, 0, 0, 0]
@@ -92,8 +92,8 @@ def refined(world: Tiny) -> tuple[int, int, int, int]:
 
 
 def contradictions(world: Tiny) -> int:
-    """Published records that have a value by which they belong to a class of a more special rule; 0 if rules are tried
-    in an order that puts more special ones first."""
+    """Published records that have a value by which they belong to a class of a more specific rule; 0 if rules are tried
+    in an order that puts more specific ones first."""
     of_row, classes = world.published()
     return sum(
         any(
@@ -160,7 +160,7 @@ def possible_values(
 
 
 def downcoded(world: Tiny) -> int:
-    """Records that can be written finer, by the bound on the parts of each class: at best of all more special rules."""
+    """Records that can be written finer, by the bound on the parts of each class: at best of more specific rules."""
     _, classes = world.published()
     found = 0
     for (place, at), members in classes.items():

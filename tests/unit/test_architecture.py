@@ -73,7 +73,6 @@ MANY_ROOMS = {
     "": 23,
     "commands.run": 18,
     "commands.usage": 19,
-    "report.summary": 18,
     "core.plan.planned": 17,
     "ledger.recording": 16,
     "report.cards": 15,

@@ -14,7 +14,8 @@ import sqlanon
 from sqlanon.cli import main
 from sqlanon.core.policy.written_places import brief
 from sqlanon.report.document import report_document
-from sqlanon.report.summary import summarize, summarize_failure
+from sqlanon.report.failures import summarize_failure
+from sqlanon.report.summarizing import summarize
 from sqlanon.tables.policy import TablesPolicy
 
 HIDDEN: dict[str, Any] = {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}

@@ -1,7 +1,7 @@
 """Downcoding: how many published records can be written strictly finer than they were published, and be right.
 
 Cohen, "Attacks on Deidentification's Defenses" (USENIX Security 2022): generalization that is minimal says that
-nothing finer would have done. Of a class of n records whose parts at a more special rule were not published, each part
+nothing finer would have done. Of a class of n records whose parts at a more specific rule were not published, each part
 holds fewer than k. If m parts are possible, each therefore holds at least n - (m - 1)(k - 1) of them. A release does
 not order its records, so as many of them as that can be written with each of the parts, and the result generalizes the
 source and is finer than the release. That holds under k-anonymity alone; under other models a part may have failed for
@@ -85,7 +85,7 @@ def downcode(engine: Engine, catalog: Catalog, rules: Sequence[Node], k: int) ->
 
 
 def _parts(catalog: Catalog) -> exp.Select:
-    """Return, per class and more special rule, its records and into how many parts the rule could split it."""
+    """Return, per class and more specific rule, its records and into how many parts the rule could split it."""
     words = range(catalog.words)
     shown: list[exp.Expr] = [column(CLASS, GENERAL), column(SPECIAL, PAIRS), column(names.COUNT, GENERAL)]
     shown += [named(column(names.key(w), GENERAL), f"outer_{w}") for w in words]

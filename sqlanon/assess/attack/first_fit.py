@@ -1,8 +1,8 @@
 """What a reader of several rules concludes: which values a published record cannot have, because it would have joined a
-more special class.
+more specific class.
 
-Records are published by the first rule whose class passes (``recoding.local.sequence``), more special rules first. So a
-record in a class of rule y has no value by which it belongs to a class that a more special rule x published: it was
+Records are published by the first rule whose class passes (``recoding.local.sequence``), more specific rules first. So
+a record in a class of rule y has no value by which it belongs to a class that a more specific rule x published: it was
 left when x was tried, and would have joined it ("Exposing Privacy Risks in Anonymizing Clinical Data: Combinatorial
 Refinement Attacks on k-Anonymity Without Auxiliary Information", arXiv 2509.03350). The order of the rules need not be
 known, their partial order is enough.
@@ -10,12 +10,12 @@ known, their partial order is enough.
 The tables that the conclusions are drawn from, of one engine with an encoded source::
 
     RULES     rule | mask_0 | …             the rules of the release, by their masks
-    PAIRS     special | general | low_0 | high_0 | …    pairs of rules, one more special than the other
+    PAIRS     special | general | low_0 | high_0 | …    pairs of rules, one more specific than the other
     CLASSES   class | rule | key_0 | … | n   the classes of the release by their packed keys
     DOMAIN    attribute | floor | key_0 | …  the values that a hierarchy lists; ``floor`` is above 0 for values that do
                                              not occur, of which the branch at that level is known, and no more
     CHILDREN  attribute | low | high | key_0 | … | children    the branches of a level under those of another
-    INSIDE    class | special | parts | key_0 | …       published classes of more special rules inside a class
+    INSIDE    class | special | parts | key_0 | …       published classes of more specific rules inside a class
     EXCLUDED  class | attribute | level | key_0 | …     the branches that no record of a class is in
     REMAINING class | attribute | …         what is left of the column of a class
 
@@ -87,7 +87,7 @@ class Refined(Facts):
 
 
 def more_special(rules: Sequence[Node]) -> Iterator[tuple[int, int]]:
-    """Yield the places of two rules of which the first is strictly more special than the second."""
+    """Yield the places of two rules of which the first is strictly more specific than the second."""
     for i, one in enumerate(rules):
         for j, other in enumerate(rules):
             if one != other and all(a <= b for a, b in zip(one, other, strict=True)):
@@ -213,7 +213,7 @@ def _sum(engine: Engine, query: exp.Query) -> int:
 
 
 def _inside(catalog: Catalog) -> exp.Select:
-    """Return the published classes of more special rules that lie inside a class: its key, and that of the other."""
+    """Return the published classes of more specific rules that lie inside a class: its key, and that of the other."""
     words = range(catalog.words)
     met: list[exp.Expr] = [equal(column("rule", GENERAL), column(GENERAL, PAIRS))]
     met += [
@@ -230,7 +230,7 @@ def _inside(catalog: Catalog) -> exp.Select:
 
 
 def combinations(catalog: Catalog, *, source: exp.Expr) -> exp.Select:
-    """Return how many classes of a more special rule could lie inside a class: ``class``, ``special``, ``parts``, and
+    """Return how many classes of a more specific rule could lie inside a class: ``class``, ``special``, ``parts``, and
     per quasi-identifier its children.
 
     Args:

@@ -1,12 +1,12 @@
 """What a reader concludes of sensitive values from the classes that were not published (the minimality attack).
 
 Wong, Fu, Wang and Pei, "Minimality Attack in Privacy Preserving Data Publishing" (VLDB 2007). The attacker knows the
-quasi-identifiers of everybody, as k-anonymity assumes. Persons who agree on a more special rule, and whom no rule but a
-more general one published, were left together when that rule was tried, and their class failed. Where they are k or
+quasi-identifiers of everybody, as k-anonymity assumes. Persons who agree on a more specific rule, and whom no rule but
+a more general one published, were left together when that rule was tried, and their class failed. Where they are k or
 more, it failed for their sensitive values: under distinct ℓ-diversity they have at most ℓ - 1 of them. What the classes
 that they were published in hold then leaves few values for each, or one.
 
-With one rule for all records, the optimum, a rule that is more special by one level suppresses at least one record
+With one rule for all records, the optimum, a rule that is more specific by one level suppresses at least one record
 more, or it would have been better. Where none of its classes is too small, and one alone can have as few as ℓ - 1
 values, that one has.
 
@@ -307,5 +307,5 @@ def _counts(catalog: Catalog, sensitive: SensitiveAttribute, l: int) -> exp.Sele
 
 
 def minimal_nodes(node: Sequence[int], bottom: Sequence[int]) -> list[tuple[int, ...]]:
-    """Return the nodes that are more special than a node by one level of one column."""
+    """Return the nodes that are more specific than a node by one level of one column."""
     return [(*node[:i], level - 1, *node[i + 1 :]) for i, level in enumerate(node) if level > bottom[i]]

@@ -1,7 +1,7 @@
 """Attacks by reasoning: what follows from how a release came about, for whoever knows its rules and not its source.
 
 The rules are those of the manifest beside the release; of each class, the rule is the most special one by which it can
-read as it does. Classes that can be of two rules, none more special than the other, are left aside.
+read as it does. Classes that can be of two rules, none more specific than the other, are left aside.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def by_refinement(world: AttackWorld) -> Outcome:
         columns=world.quasi_identifiers,
         attempts=refined.records,
         successes=certain.finer,
-        how="Exclude the values by which a record would be in a published class of a more special rule; a success has "
+        how="Exclude the values by which a record would be in a published class of a more specific rule; a success has "
         "a column that is then certain to be finer than it was published.",
         meaning=_meaning_of(certain, refined, found.held),
         figures={"narrowed": certain.narrowed, "original": certain.original, **believed, "contradicted": contradicted},

@@ -42,7 +42,7 @@ def _values(name: str, columns: Sequence[str], rows: int) -> exp.CTE:
 
 
 def roll_up(grain: str, masks: Sequence[int], has_population: bool = False, has_entity: bool = False) -> exp.Select:
-    """Return the grain of a more general node, from the grain of a more special one."""
+    """Return the grain of a more general node, from the grain of a more specific one."""
     parts = [masked(column(names.key(w)), number(mask)) for w, mask in enumerate(masks)]
     return (
         exp.select(

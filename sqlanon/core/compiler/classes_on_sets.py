@@ -63,7 +63,7 @@ def fallen(
         sets: the table of the sets.
         key_names: the columns by which classes are known.
         on_set: what a set leaves of these, over the columns of both tables.
-        lasting: count all classes but those that fail at every more special node, too; otherwise those that pass.
+        lasting: count all classes but those that fail at every more specific node, too; otherwise those that pass.
     """
     remaining = exp.select("*").from_(table(judged)).where(exp.Not(this=exp.paren(_is_gone(lasting=lasting))))
     remaining = remaining.where(exp.GT(this=column(names.COUNT), expression=number(0)))
@@ -96,7 +96,7 @@ def without_fallen(
     Args:
         judged, fell: the tables.
         columns: of the judged classes, in order.
-        lasting: what fell does so at every more special node, too.
+        lasting: what fell does so at every more specific node, too.
     """
     left = is_null(column(key_names[0], "fell"))
     replaced: dict[str, exp.Expr] = {"fails": when(left, column("fails", "judged"), number(1))}

@@ -74,7 +74,7 @@ def entity_counts(catalog: Catalog, *, monotone: bool) -> exp.Select:
     """Return per node the entities that count against the limit, and those that certainly do further down.
 
     Args:
-        monotone: all records of a failing class are certain to be suppressed at every more special node.
+        monotone: all records of a failing class are certain to be suppressed at every more specific node.
     """
     keys = ["node", *[names.key(word) for word in range(catalog.words)]]
     of_entities = bind("judge/entity_counts.sql", columns={"class_key": keys})
@@ -106,7 +106,7 @@ def totals(counts: exp.Query, columns: Sequence[str], of_entities: exp.Select) -
 def lasting_failures(
     models: Sequence[PrivacyModel], known: Sequence[PrivacyModel], failing: Sequence[exp.Expr]
 ) -> tuple[list[exp.Expr], list[exp.Expr]]:
-    """Return the failures that last at every more special node, and the records that are suppressed there for certain.
+    """Return the failures that last at every more specific node, and the records that are suppressed there for certain.
 
     A failure of a monotone model lasts: of no value has a part of a class more entities than the class. So does that of
     a class with fewer records than the model lets pass. What the other models return as ``min_suppressed`` rests on

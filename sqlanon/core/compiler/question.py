@@ -78,7 +78,7 @@ class Question:
 
     @property
     def monotone(self) -> bool:
-        """Whether all records of a failing class stay suppressed at more special nodes: then they are counted once."""
+        """Whether all records of a failing class stay suppressed at more specific nodes: then they are counted once."""
         return all(model.monotone for model in self.models)
 
     @property

@@ -76,7 +76,7 @@ def judged(catalog: Catalog, models: Sequence[PrivacyModel], nodes: Mapping[int,
     Release models settle it afterwards (``readable_release``).
 
     A class has its node, its texts, its counters, whether it fails, and how many of its records are certain to be
-    suppressed at every more special node.
+    suppressed at every more specific node.
     """
     texts = [text_of(position) for position in range(len(catalog.attributes))]
     values = [original_value(len(texts) + place) for place in range(len(catalog.sensitive))]

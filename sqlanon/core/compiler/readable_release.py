@@ -36,7 +36,7 @@ CHOSEN = names.PREFIX + "chosen"
 
 def counted_classes() -> exp.Select:
     """Return per node how many classes have how many records, whether they fail, and how many are certain to be
-    suppressed at every more special node."""
+    suppressed at every more specific node."""
     by = [column(name) for name in (NODE, names.COUNT, "fails", "min_suppressed")]
     query = exp.select(*by, bigint(count_rows())).from_(table(names.JUDGED))
     has_records = exp.GT(this=column(names.COUNT), expression=number(0))
@@ -89,7 +89,7 @@ def without_smallest(catalog: Catalog, *, lasts: bool) -> exp.Query:
     """Return the judged classes when those fail, too, that are smaller than ``CUTS`` says, and those of ``CHOSEN``.
 
     Args:
-        lasts: a class that fails is suppressed whole at every more special node.
+        lasts: a class that fails is suppressed whole at every more specific node.
     """
     texts = [text_of(position) for position in range(len(catalog.attributes))]
     query = exp.select(*[column(name, "judged") for name in (NODE, *texts, names.COUNT)])

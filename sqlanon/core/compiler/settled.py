@@ -52,7 +52,7 @@ def judged_node(question: Question, node: Node, grain: str) -> exp.Query:
 
 def counted_classes(question: Question, settled: str) -> exp.Select:
     """Return how many classes have how many records (``n``), whether they fail, and how many records of each are
-    certain to be suppressed at every more special node, too."""
+    certain to be suppressed at every more specific node, too."""
     certain: exp.Expr = column("min_suppressed")
     if question.monotone:
         certain = when(equal(column("fails"), number(1)), column(names.COUNT), number(0))
@@ -71,7 +71,7 @@ def without_smallest(
 
     Args:
         greatest: of classes of one size, those whose values have lost most come first (``ties``).
-        lasts: a class that fails is suppressed whole at every more special node.
+        lasts: a class that fails is suppressed whole at every more specific node.
         turns: ``names.GO_FIRST`` says which of them go.
     """
     key_names = [names.key(word) for word in range(question.catalog.words)]
@@ -93,7 +93,7 @@ def without_smallest(
 
 def records_by_earlier(question: Question, settled: str) -> exp.Select:
     """Return per number of earlier classes: the number, its records, and how many of them are certain to be suppressed
-    at every more special node."""
+    at every more specific node."""
     failing = equal(column("fails"), number(1))
     query = exp.select(named(_earlier(question), names.EARLIER), named(total(column(names.COUNT)), "records"))
     query = query.select(named(sum_if(failing, column("min_suppressed")), "certain")).from_(table(settled))

@@ -29,7 +29,7 @@ Costs = tuple[Sequence[float], Sequence[Sequence[float]]]
 @dataclass(frozen=True, slots=True)
 class FailingClasses:
     """The failing classes of a node: their keys, their records, and how many of these are certain to be suppressed at
-    every more special node, too (None: all)."""
+    every more specific node, too (None: all)."""
 
     grain: Grain
     keys: Whole

@@ -20,7 +20,7 @@ class SettledClasses:
     """The judgement of all models together on the classes of a node.
 
     Attributes:
-        total: at least so many records are suppressed at every more special node.
+        total: at least so many records are suppressed at every more specific node.
     """
 
     fails: Flags

@@ -39,7 +39,7 @@ class SettledNode:
         node: its levels.
         grain: the table of a grain at or below the node.
         table: the current version of the table of its classes.
-        total: at least so many encoded records are suppressed at every more special node (``ReleaseJudgement.total``).
+        total: at least so many encoded records are suppressed at every more specific node (``ReleaseJudgement.total``).
         replayed: the replayable script is to contain the statements.
     """
 
@@ -70,7 +70,7 @@ class SettledNode:
         return [tuple(map(int, row)) for row in self.engine.run("classes by size", query)]
 
     def bound(self, total: int) -> None:
-        """Note that at least so many records are suppressed at every more special node."""
+        """Note that at least so many records are suppressed at every more specific node."""
         self.total = max(self.total, total)
 
     def drop(self) -> None:
@@ -228,7 +228,7 @@ class SettledPersons:
     """The persons of one node, in a table with who fails (``compiler.known_rows.settled_persons``).
 
     Attributes:
-        total: nothing beyond the counts of the table: whoever fails does so at every more special node.
+        total: nothing beyond the counts of the table: whoever fails does so at every more specific node.
     """
 
     engine: Engine

@@ -40,7 +40,7 @@ class JudgedTable:
         on_set: what a set leaves of a class, over the columns of ``judged`` and ``known`` (``compiler.part_of_set``).
         current: gives the name of its present version.
         replace: puts the rows of a query in its place.
-        monotone: it has no ``min_suppressed``: all that fails does so at every more special node.
+        monotone: it has no ``min_suppressed``: all that fails does so at every more specific node.
         replayed: the replayable script is to contain the statements.
     """
 
@@ -59,7 +59,7 @@ class JudgedTable:
 def settle_known(judged: JudgedTable, model: BoundedKnowledge) -> bool:
     """Fail the classes outside of the greatest valid set, and return whether there are any that did not fail before.
 
-    First those that fall whatever is suppressed for reasons that may not last: they are certain at every more special
+    First those that fall whatever is suppressed for reasons that may not last: they are certain at every more specific
     node. Then those that fall with all that fails.
     """
     rows, before = _counted(judged)
@@ -95,7 +95,7 @@ def _fall(judged: JudgedTable, tables: Sequence[str], k: int, *, lasting: bool) 
     """Let classes fall, by some sets after the others, until none of the sets makes any fall.
 
     Args:
-        lasting: count out only the classes that fail at every more special node, too; what falls does so, as well.
+        lasting: count out only the classes that fail at every more specific node, too; what falls does so, as well.
     """
     engine, quiet, place = judged.engine, 0, 0
     while quiet < len(tables):

@@ -39,7 +39,7 @@ class VerifiedClasses:
     Attributes:
         nodes: by their numbers.
         costs: what suppressing a record costs by position, level and text (``compiler.costs_of_texts``).
-        totals: by the number of a node, at least so many encoded records are suppressed at every more special node.
+        totals: by the number of a node, at least so many encoded records are suppressed at every more specific node.
     """
 
     engine: Engine

@@ -1,5 +1,5 @@
 """How many of the smallest classes a verification suppresses: each number in turn, by formulas of its own; and how many
-records are lost at every more special node.
+records are lost at every more specific node.
 
 Nothing is shared with the search (``SizeModel.removed``, ``least``) or its solvers (``sizes.population``) but the
 definition and the sums of ``sizes.special``: the figures of average risk and sample uniqueness are compared in whole
@@ -45,7 +45,7 @@ def least_removed(model: SizeModel, sizes: Sizes) -> int:
 
 
 def least_total(model: SizeModel, classes: Bounded) -> int:
-    """Return how many records are suppressed at every more special node, at least: the bound of the model's module."""
+    """Return how many records are suppressed at every more specific node, at least: the bound of the model's module."""
     if isinstance(model, PopulationUniqueness):
         return 0
     records = sum(n * count for n, _, count in classes)

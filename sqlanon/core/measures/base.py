@@ -29,7 +29,7 @@ Need = Literal["costs", "surprisals", "classes"]
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The exact counts of a judged node: what its classes come to, and what holds of every more special node.
+    """The exact counts of a judged node: what its classes come to, and what holds of every more specific node.
 
     ``suppressed`` and ``min_suppressed`` include the records of ``uncovered: suppress``.
 
@@ -40,7 +40,7 @@ class Counts:
         squares: sum of the squared sizes of the published classes.
         grain: rows of the node's table of classes.
         smallest, largest: sizes of the smallest and largest published class, None when nothing is published.
-        min_suppressed: at least so many of the suppressed records are suppressed at every more special node too.
+        min_suppressed: at least so many of the suppressed records are suppressed at every more specific node too.
         min_total: at least so many records are suppressed there in all, of whatever classes (release models).
         min_costs: per attribute and level up to the node's, at least what the measure needs of these.
         forced: see ``LowerBounds``.
@@ -48,7 +48,7 @@ class Counts:
         public_only: classes without records of the subset (δ-presence).
         by_model: per privacy model, the records in classes that it fails, were it alone; () when not asked for.
         suppressed_entities: entities with a suppressed record; None without an entity.
-        min_suppressed_entities: those with a record in a class that is suppressed whole at every more special node.
+        min_suppressed_entities: those with a record in a class that is suppressed whole at every more specific node.
         smallest_entities: entities of the published class that has the fewest.
     """
 
@@ -85,7 +85,7 @@ class Counts:
         """Read the row of a node, by the names of its columns; a count that was not asked for keeps its default.
 
         A statement that does not count ``min_suppressed`` is about models that suppress a failing class whole at every
-        more special node: then it is ``suppressed``. The same holds of entities.
+        more specific node: then it is ``suppressed``. The same holds of entities.
 
         Args:
             row: ``model_<i>`` is what the model at place i suppresses alone; numbers may be decimals.

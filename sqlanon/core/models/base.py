@@ -1,7 +1,7 @@
 """The protocol of a privacy model.
 
 The meaning of a model is a file of ``sql/model``: per class, does it fail, and if so, at least how many of its records
-are suppressed at every more special node, too (``min_suppressed``). This bound makes a search prune: if a class fails
+are suppressed at every more specific node, too (``min_suppressed``). This bound makes a search prune: if a class fails
 at a node, the bound holds for all nodes below, and the sum over the failing classes of a node bounds their suppression.
 Each model's docstring has the proof, ``tests/unit/test_claims.py`` the brute force.
 """
@@ -92,7 +92,7 @@ class PrivacyModel(Protocol):
 
     @property
     def monotone(self) -> bool:
-        """Whether all records of a failing class are suppressed at every more special node (min_suppressed = n)."""
+        """Whether all records of a failing class are suppressed at every more specific node (min_suppressed = n)."""
         ...
 
     @property
@@ -197,10 +197,10 @@ def refuse_release_models(models: Iterable[PrivacyModel], why: str) -> None:
     Args:
         why: what judges classes one by one, as the beginning of a sentence.
     """
-    found = sorted({model.type for model in models if is_of_release(model)})
-    if found:
+    together = sorted({model.type for model in models if is_of_release(model)})
+    if together:
         raise UnsupportedError(
-            f"{why}, but {', '.join(found)} judges all classes of a release together.",
+            f"{why}, but {', '.join(together)} judges all classes of a release together.",
             hint="publish one node for all records (without transformation) as a table or a file.",
         )
 

@@ -3,10 +3,10 @@
 Models that cap the share q_v of every value v of a published class, q_v <= a_v, share this bound: δ-disclosure privacy
 and β-likeness (in any form). It is the ``min_suppressed`` of their files in ``sql/model``, over arrays.
 
-Let y be a class of n records, m_v of value v, that fails; at a more special node it falls into parts that are published
-or suppressed. U is the union of the published ones, u its records, u_v those of value v. Every published part holds at
-most a_v times its records of v (a part that lacks v holds none), so summed over the parts u_v <= a_v u. And u_v <= m_v.
-So for every set S of values of y
+Let y be a class of n records, m_v of value v, that fails; at a more specific node it falls into parts that are
+published or suppressed. U is the union of the published ones, u its records, u_v those of value v. Every published
+part holds at most a_v times its records of v (a part that lacks v holds none), so summed over the parts u_v <= a_v u.
+And u_v <= m_v. So for every set S of values of y
 
     u = sum of u_v <= (n - sum of m_v over S) + u (sum of a_v over S), hence
     u <= (n - m(S)) / (1 - a(S)) where a(S) < 1.
@@ -48,7 +48,7 @@ MOST = 2**62 // ONE
 
 
 def min_suppressed(classes: ClassArrays, cap: Real) -> Whole:
-    """Return per class at least how many records every more special node suppresses.
+    """Return per class at least how many records every more specific node suppresses.
 
     Args:
         cap: per part of a class, the largest share that its value may have in a published class.

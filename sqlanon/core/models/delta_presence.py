@@ -10,7 +10,7 @@ u <= max p_U), R the suppressed ones; R holds at least as many records of the po
 n = u + r <= max (p - r) + r, so r >= (n - max p) / (1 - max). Below min: with ``reject`` at least 1, because at a
 candidate every part holds records of the subset, and parts that all reach min would make the whole reach it; with
 ``ignore`` 0, because a part without records of the subset can absorb the excess. A class without records of the subset
-stays one in every part, so with ``reject`` it rules out all more special nodes too.
+stays one in every part, so with ``reject`` it rules out all more specific nodes too.
 """
 
 from __future__ import annotations

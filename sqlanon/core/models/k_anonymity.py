@@ -1,7 +1,7 @@
 """k-anonymity: every published class holds at least k records. Source: Samarati and Sweeney, 1998.
 
 Monotone: a part of a class is no larger than the class, so the records of a class smaller than k are in classes
-smaller than k at every more special node; all of them are suppressed.
+smaller than k at every more specific node; all of them are suppressed.
 """
 
 from __future__ import annotations

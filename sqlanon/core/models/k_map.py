@@ -9,7 +9,7 @@ with P(X >= k') <= significance. A class of k' records would be so unlikely if F
 a class passes with min(k, k') records.
 
 Monotone: F of a part of a class is no larger than F of the class, so the records of a class with F < k are in such
-classes at every more special node; all of them are suppressed. The estimates are k-anonymity with another number.
+classes at every more specific node; all of them are suppressed. The estimates are k-anonymity with another number.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ A release model: records that are alone in their class are suppressed, the least
   ``sizes.population.may_meet_pitman`` solves the equations for all of them side by side, and those that may hold by it
   are judged one by one.
 
-The bound. Neither estimate is monotone in the node: what is suppressed at a node says nothing of more special ones,
+The bound. Neither estimate is monotone in the node: what is suppressed at a node says nothing of more specific ones,
 where more records are alone, but other classes besides; nor of more general ones, where the equations may lose their
 solution. So no record is certain, the lower bound is that of the other models (``least`` is 0), and a node that
 suppresses nothing may have a generalization that does (``closes_upward``). With θ = 0 every record that is alone fails,

@@ -5,13 +5,13 @@ sees of a person where the rows of a release are linked, by a pseudonym say. The
 class of fewer than k is suppressed, each person with all rows.
 
 Monotone: persons whose rows are the same multiset at a node have the same one at every more general node, because each
-row is generalized by itself. So a class at the more general node is a union of classes of the more special one, and the
-persons of a class with fewer than k are in classes with fewer than k at every more special node; all of them are
+row is generalized by itself. So a class at the more general node is a union of classes of the more specific one, and
+the persons of a class with fewer than k are in classes with fewer than k at every more specific node; all of them are
 suppressed, with all their records.
 
 Beside it every other model is judged in the parts of such a class: the rows that its persons have in common, one by
 one. A profile with a part that fails is suppressed whole. Whoever knows all generalized rows of a person then still
-finds diverse sensitive values beside each of them. At a more special node the records of a part are in parts of
+finds diverse sensitive values beside each of them. At a more specific node the records of a part are in parts of
 profiles, each of which holds some of these records and no others. So where a model is monotone, or the part has fewer
 records than the model lets pass, all of those parts fail too, and as each person of the profile has a record in one of
 them, all persons of the profile are suppressed. Of any other failure nothing is certain.

@@ -1,7 +1,7 @@
 """Release models: models that judge all classes of a node together, after those that judge each class alone.
 
 A release model is given the judgement of the other models on the classes, and returns which classes fail besides.
-Several of them are asked in turn, until none of them fails a class more. Its bound holds for every more special node:
+Several of them are asked in turn, until none of them fails a class more. Its bound holds for every more specific node:
 per class (``ReleaseJudgement.certain``), or for the release as a whole (``total``), where it is not known whose records
 they are.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # arrays are handled where nodes are judged, and only there
 Sizes = Sequence[tuple[int, int]]
 """Classes by size, ascending: (records, classes)."""
 Bounded = Sequence[tuple[int, int, int]]
-"""Classes: (records, how many of these are certain to be suppressed at every more special node, classes)."""
+"""Classes: (records, how many of these are certain to be suppressed at every more specific node, classes)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class NodeClasses:
     Attributes:
         n: records of the class; 0 where only others than the subset have such records (δ-presence).
         fails: the class fails a model so far.
-        certain: of a class that fails, how many records are certain to be suppressed at every more special node.
+        certain: of a class that fails, how many records are certain to be suppressed at every more specific node.
         values: gives, for the position of a quasi-identifier, the number of its generalized value in each class.
         known_sets: gives, for a k and an L, the classes on sets of at most L quasi-identifiers
             (``evaluate.known_sets.NodeSets``).
@@ -61,7 +61,7 @@ class ReleaseJudgement:
 
     Attributes:
         fails: the classes that fail it, beside those that failed before.
-        certain: per class, at least so many records are suppressed at every more special node; None: nothing is known.
+        certain: per class, at least so many records are suppressed at every more specific node; None: nothing is known.
         total: at least so many records are, of whatever classes; those of ``NodeClasses.certain`` count.
     """
 
@@ -120,7 +120,7 @@ class SizeModel(PrivacyModel):
 
     @abstractmethod
     def least(self, classes: Bounded) -> int:
-        """Return a lower bound on the records that are suppressed at every more special node."""
+        """Return a lower bound on the records that are suppressed at every more specific node."""
 
     def judge_release(self, classes: NodeClasses) -> ReleaseJudgement:
         """Return which of the smallest classes fail."""

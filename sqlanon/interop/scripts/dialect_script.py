@@ -115,7 +115,7 @@ class ScriptStatement:
 
 
 def neighbours(node: Node, heights: Sequence[int]) -> Iterator[Node]:
-    """Yield the nodes that differ from ``node`` by one level of one attribute, the more special one first."""
+    """Yield the nodes that differ from ``node`` by one level of one attribute, the more specific one first."""
     for place, (level, height) in enumerate(zip(node, heights, strict=True)):
         for other in (level - 1, level + 1):
             if 0 <= other < height:

@@ -1,7 +1,7 @@
 """Holds records back at random, so that which node publishes a record excludes nothing about it.
 
 In a first fit each record is published by the first node whose class, among the records that are left, is large enough.
-Whoever knows the nodes could conclude, of a record that a node y publishes, that it is in no class that a more special
+Whoever knows the nodes could conclude, of a record that a node y publishes, that it is in no class that a more specific
 node x publishes, and that its class at x was too small: values are excluded. Here every record draws where it begins,
 independently of all others and of all values: at the first of J nodes with probability 1 - h, else at one of the
 others, or at none. It takes part in its node and those after it.

@@ -17,7 +17,7 @@ from sqlanon.report.evidence.folder import SUMS, check_pack_folder, sha256_of, s
 from sqlanon.report.evidence.papers import Material, pack_texts
 from sqlanon.report.evidence.recount import recount
 from sqlanon.report.evidence.release import PUBLISHED, Evidenced, evidenced, refuse_live
-from sqlanon.report.summary import summarize
+from sqlanon.report.summarizing import summarize
 from sqlanon.report.view import check_audience
 
 ALREADY = "The release itself was published before."
