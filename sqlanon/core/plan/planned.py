@@ -261,8 +261,8 @@ class Planned(Representing, Closing):
 
     def _judge_release(self) -> BesideRelease:
         def rows(published: Mapping[str, str]) -> tuple[exp.Query, bool]:
-            is_costly = self.engine.capabilities.stages_release and not self.catalog.has_entity
-            if is_costly and published.keys() <= self.released.keys():
+            may_stage = self.engine.capabilities.stages_release and not self.catalog.has_entity
+            if may_stage and published.keys() <= self.released.keys():
                 return exp.select(*map(column, published)).from_(self._once(STAGED, self._stage)), True
             return self.generalized_query(published, entities=self.catalog.has_entity), False
 
