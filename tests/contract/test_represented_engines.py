@@ -99,7 +99,7 @@ def test_a_number_instead_of_a_text_is_that_of_duckdb(engine: Engine, tmp_path: 
     asked = document(LEVELS[0], publish={name: {"as": "low"} for name in LEVELS[0]})
     with planned(engine, records(), asked) as here, duckdb() as other, planned(other, records(), asked) as there:
         expected = rows_of(there.publish(None).to_arrow())
-        if not engine.writes_folders:
+        if not engine.capabilities.writes_folders:
             assert rows_of(here.publish(Output.file(tmp_path / "r.parquet")).to_arrow()) == expected
         assert rows_of(here.publish(Output("table", "represented")).to_arrow()) == expected
 

@@ -82,7 +82,7 @@ MANY_ROOMS = {
     "commands.run_tables": 13,
 }
 MANY_NAMES = {
-    "Engine": 56,
+    "Engine": 47,
     "PolicyFacts": 44,
     "Planned": 43,
     "RunSummary": 38,

@@ -87,7 +87,7 @@ class Measures:
         self.records = int(engine.run("records", exp.select(count_rows()).from_(relation.copy()))[0][0])
         for start in range(0, len(columns), TERMS):
             part = columns[start : start + TERMS]
-            query = distinct_values(relation, part, TakingPart(()), together=engine.groups_by_sets)
+            query = distinct_values(relation, part, TakingPart(()), together=engine.capabilities.groups_by_sets)
             moved = exp.select(
                 named(exp.Add(this=column("attribute"), expression=number(start)), "attribute"),
                 column("value"), column(names.COUNT),

@@ -63,6 +63,15 @@ class Capabilities:
         lacks: the features of ``FEATURES`` that it does not have.
         texts: what its texts depend on.
         missing: the kinds of its errors for a relation or a column that does not exist.
+        writes_folders: a release to a file is a folder, which its machines write (``write_folder``).
+        stages_release: a release that is read more than once is staged: to join the records again costs more.
+        repeats_rows: UNNEST(RANGE(n)) in a projection repeats its row n times, for less than a shuffle costs.
+        preamble: the statements that a script begins with: they create the functions that its statements call.
+        begin: the statement that begins a transaction.
+        temporary_schema: of temporary relations, with its dot, so that no other relation of the same name is meant.
+        analyzes: its planner knows nothing of the values of a new table before ANALYZE.
+        recurs_freely: a recursive statement may group the rows it has so far, and read them more than once.
+        groups_by_sets: one statement groups by several columns while it reads its rows once (GROUPING SETS).
     """
 
     name: str
@@ -70,6 +79,15 @@ class Capabilities:
     lacks: Mapping[str, Lack] = field(default_factory=dict)
     texts: TextFacts = UNKNOWN
     missing: frozenset[str] = frozenset()
+    writes_folders: bool = False
+    stages_release: bool = False
+    repeats_rows: bool = False
+    preamble: tuple[str, ...] = ()
+    begin: str = "BEGIN TRANSACTION"
+    temporary_schema: str = ""
+    analyzes: bool = False
+    recurs_freely: bool = True
+    groups_by_sets: bool = True
 
     def __post_init__(self) -> None:
         unknown = set(self.lacks) - set(FEATURES)
@@ -139,24 +157,6 @@ class Engine(ABC):
     """
 
     capabilities: ClassVar[Capabilities]
-    writes_folders: ClassVar[bool] = False
-    """True if a release to a file is a folder, which the engine's machines write (``write_folder``)."""
-    stages_release: ClassVar[bool] = False
-    """True if a release that is read more than once is staged, because to join the records again costs more."""
-    repeats_rows: ClassVar[bool] = False
-    """True if UNNEST(RANGE(n)) in a projection repeats its row n times, for less than a shuffle costs."""
-    preamble: ClassVar[tuple[str, ...]] = ()
-    """The statements that a script begins with: they create the functions that its statements call."""
-    begin: ClassVar[str] = "BEGIN TRANSACTION"
-    """The statement that begins a transaction."""
-    temporary_schema: ClassVar[str] = ""
-    """The schema of temporary relations with its dot, so that no other relation of the same name is meant."""
-    analyzes: ClassVar[bool] = False
-    """True if the planner knows nothing of the values of a new table before ANALYZE."""
-    recurs_freely: ClassVar[bool] = True
-    """True if a recursive statement may group what it has found so far, and read it more than once."""
-    groups_by_sets: ClassVar[bool] = True
-    """True if one statement groups by several columns while it reads its rows once (GROUPING SETS)."""
     lanes: int = 1
     version: str
 
@@ -236,7 +236,7 @@ class Engine(ABC):
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Run what is within in one transaction: commit at the end, roll back on any error."""
-        self.run("begin", self.begin)
+        self.run("begin", self.capabilities.begin)
         try:
             yield
             self.run("commit", "COMMIT")
@@ -340,12 +340,12 @@ class Engine(ABC):
 
     def analyze(self, relation: exp.Expr) -> None:
         """Gather statistics of a new table, if the planner has none otherwise."""
-        if self.analyzes:
+        if self.capabilities.analyzes:
             self.run("analyze", analysis(relation))
 
     def _analyze_working(self, table: str, *, replayed: bool = True) -> None:
         """Gather statistics of a working table, also in the replayable script if that creates it."""
-        if self.analyzes:
+        if self.capabilities.analyzes:
             self.run("analyze", f"ANALYZE {self._working_table(table)}")
             if replayed:
                 self.replay.append(("analyze", lambda: analysis(exp.to_table(table, quoted=True))))
@@ -374,7 +374,7 @@ class Engine(ABC):
 
     def _working_table(self, table: str) -> str:
         """Return the text of the reference to a working table."""
-        return self.temporary_schema + self._quoted(table)
+        return self.capabilities.temporary_schema + self._quoted(table)
 
     # -- what there is -------------------------------------------------------------------------------------------------
 

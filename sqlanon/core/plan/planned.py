@@ -261,7 +261,8 @@ class Planned(Representing, Closing):
 
     def _judge_release(self) -> BesideRelease:
         def rows(published: Mapping[str, str]) -> tuple[exp.Query, bool]:
-            if self.engine.stages_release and not self.catalog.has_entity and published.keys() <= self.released.keys():
+            may_stage = self.engine.capabilities.stages_release and not self.catalog.has_entity
+            if may_stage and published.keys() <= self.released.keys():
                 return exp.select(*map(column, published)).from_(self._once(STAGED, self._stage)), True
             return self.generalized_query(published, entities=self.catalog.has_entity), False
 
@@ -365,7 +366,7 @@ class Planned(Representing, Closing):
         """Return the SQL of the run, for the operator: encoding, base, what the release rests on, and the rows."""
         note_keyed(self._session)
         engine, release = self.engine, self.release_sql  # what the release reads may be loaded for it
-        statements = [("function of the session", text) for text in engine.preamble]
+        statements = [("function of the session", text) for text in engine.capabilities.preamble]
         statements += [(name, engine.render(statement)) for name, statement in replayed(engine)]
         return replayable_script([*statements, *self.readable(), ("release", release)])
 

@@ -68,7 +68,8 @@ def ordered(
     """
     marker, redacted, written = claim.marker, claim.redacted, claim.types
     total, copies = claim.published + redacted, copies_of(types)
-    if not engine.repeats_rows or not can_be_counted(written) or not repeats(engine, released, types, total):
+    can_repeat = engine.capabilities.repeats_rows and can_be_counted(written)
+    if not can_repeat or not repeats(engine, released, types, total):
         yield release_query(released.query, types, written, marker=marker, redacted=redacted)
         return
     if released.counted is not None:

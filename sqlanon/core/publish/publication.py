@@ -79,7 +79,7 @@ def publish(
     is_file = output.kind == "file"
     check_target(engine, target, read=[query])
     marker = unused_marker(engine, query, claim.columns) if redacted is not None else None
-    is_foreign = is_file and not engine.writes_folders and not engine.has("files")
+    is_foreign = is_file and not engine.capabilities.writes_folders and not engine.has("files")
     in_file = [engine.file_type(name) for name in types.values()] if is_foreign else list(types.values())
     ending = path.suffix.lower() if is_file else ""
     ending = FOLDER_ENDING if output.partition_by else ending
@@ -96,7 +96,7 @@ def publish(
     with ordered(engine, rows, types, claim) as written_rows:
         draft = Draft(written_rows, claim, copied_rows, verify_source, target, papers)
         document = None
-        if is_file and engine.writes_folders:
+        if is_file and engine.capabilities.writes_folders:
             document = publish_folder(engine, draft, path)
         elif is_foreign:
             document = publish_apart(engine, draft, path)

@@ -255,7 +255,7 @@ def _check_file(engine: Engine, target: Target) -> None:
             raise TargetError(
                 f"{paper.name!r} is a folder, where an accompanying file of the release goes.", hint="remove it."
             )
-    if engine.writes_folders or target.output.partition_by:
+    if engine.capabilities.writes_folders or target.output.partition_by:
         read = [*target.read_files, *([target.source_path] if target.source_path else []), *held]
         if any(path.resolve() in file.resolve().parents for file in read):
             raise TargetError(f"The target folder {path.name!r} holds the source.", hint="choose another place.")

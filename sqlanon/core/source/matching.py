@@ -45,7 +45,7 @@ def measure_columns(
     columns = [counted_column(spec, types[spec.name]) for spec in specs]
     distinct, plain = (
         hierarchies.distinct_values(source.relation, columns, source.taking_part, source.entity, together=together)
-        for together in (engine.groups_by_sets, False)
+        for together in (engine.capabilities.groups_by_sets, False)
     )
     apart = engine.create("distinct values", names.VALUES, distinct, portable=plain) > TOGETHER
     opened = [i for i, spec in enumerate(specs) if is_open(spec)]
@@ -109,7 +109,7 @@ def _add_values_of_population(
         return
     columns = [item.counted for item in listed.values()]
     query = hierarchies.values_of_population(
-        source.population, columns, together=engine.groups_by_sets, entities=source.entity is not None
+        source.population, columns, together=engine.capabilities.groups_by_sets, entities=source.entity is not None
     )
     engine.insert("values of the population", names.VALUES, query)
     list_rows_of_others(engine, quasi, heights, policy.extensions)

@@ -231,7 +231,8 @@ class _GreedyRun:
             if first == len(self.loaded) and not self._load(list(islice(coming, MOST_PATTERNS))):
                 return
             last = min(first + max(1, BLOCK_PAIRS // self.rows), len(self.loaded)) - 1
-            taken = self._take(first, last) if self.engine.recurs_freely else self._take_in_waves(first, last)
+            take = self._take if self.engine.capabilities.recurs_freely else self._take_in_waves
+            taken = take(first, last)
             tried = last - first + 1
             self.tried, patterns_left, first = self.tried + tried, patterns_left - tried, last + 1
             work = self.rows * tried

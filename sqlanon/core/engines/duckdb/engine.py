@@ -64,8 +64,8 @@ class DuckDBEngine(Engine):
         },
         texts=DUCKDB,
         missing=frozenset({"CatalogException", "BinderException"}),
+        repeats_rows=True,
     )
-    repeats_rows = True
     version = VERSION
 
     def __init__(

@@ -96,12 +96,12 @@ class PostgresEngine(SerialEngine):
         },
         texts=POSTGRES,
         missing=frozenset({"3F000", "42703", "42P01"}),
+        preamble=HELPERS,
+        temporary_schema="pg_temp.",
+        analyzes=True,
+        stages_release=True,
+        recurs_freely=False,
     )
-    preamble = HELPERS
-    temporary_schema = "pg_temp."
-    analyzes = True
-    stages_release = True
-    recurs_freely = False
 
     def __init__(self, uri: str = "postgresql://") -> None:
         super().__init__()

@@ -64,8 +64,6 @@ class SparkEngine(SparkPlaces):
 
     capabilities = CAPABILITIES
     _session: SparkSession
-    writes_folders = True
-    stages_release = True
     version = pyspark.__version__
 
     def __init__(

@@ -84,4 +84,6 @@ CAPABILITIES = Capabilities(
             "leave out the transformation, or use a source that fits one machine.",
         ),
     },
+    writes_folders=True,
+    stages_release=True,
 )

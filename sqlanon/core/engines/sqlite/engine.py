@@ -87,13 +87,13 @@ class SQLiteEngine(SerialEngine):
                 "publish a file and run `sqlanon nulls` on it.",
             ),
         },
+        begin="BEGIN IMMEDIATE",  # no other connection writes to the file until the end
+        temporary_schema="temp.",
+        stages_release=True,
+        recurs_freely=False,
+        groups_by_sets=False,
     )
     version = sqlite3.sqlite_version
-    begin = "BEGIN IMMEDIATE"  # no other connection writes to the file until the end
-    temporary_schema = "temp."
-    stages_release = True
-    recurs_freely = False
-    groups_by_sets = False
 
     def __init__(self, path: Path | None = None, *, read_only: bool = True) -> None:
         if sqlite3.sqlite_version_info < OLDEST:
