@@ -40,6 +40,11 @@ def scaled(count: int) -> int:
     return max(1, round(count * _effort))
 
 
+def widened(step: int) -> int:
+    """Return a step between cases, divided by the effort, and at least one."""
+    return max(1, round(step / _effort))
+
+
 class Block:
     """Consecutive seeds that one test looks at in a loop. The seed that a test fails at stands in its report."""
 

@@ -1,7 +1,8 @@
 """Kill a run with a ledger before each of its statements and changes of files, and look at what stands there then.
 
-Run as a script: ``killed_ledgers.py FOLDER KIND FIRST STEP`` prints a JSON document for every STEP-th kill point. The
-process itself opens no database: whatever does is a child of its own.
+Run as a script: ``killed_ledgers.py FOLDER KIND FIRST STEP FINEST`` prints a JSON document for every STEP-th point,
+and for points at most FINEST apart where what stands there changes. The process itself opens no database: whatever does
+is a child of its own.
 """
 
 from __future__ import annotations
@@ -110,26 +111,50 @@ def seen(folder: Path, kind: str, settle: bool) -> dict[str, Any]:
     return {"stands": stands, "entries": entries}
 
 
-def main(directory: Path, kind: str, first: int, step: int, *, old: bool) -> None:
-    """Print what is seen before, after every kill, after that was settled, and at times after another run."""
+def look_at(directory: Path, kind: str, point: int, before: dict[str, Any], again: bool) -> dict[str, Any]:
+    """What is seen before, after a kill at a point, after that was settled, and then after another run, if asked."""
+    template, folder = directory / "template", directory / str(point)
+    shutil.copytree(template, folder)
+    ended = in_child(killing(point, lambda: publish(folder, kind, 2))) is True
+    looks = [before, *(in_child(lambda settle=settle: seen(folder, kind, settle)) for settle in (False, True))]
+    if again:
+        in_child(lambda: publish(folder, kind, 2))
+        looks.append(in_child(lambda: seen(folder, kind, False)))
+    return {"point": point, "ended": ended, "looks": looks}
+
+
+def main(directory: Path, kind: str, first: int, step: int, finest: int, *, old: bool) -> None:
+    """Print what is seen at every ``step``-th point, and at points ``finest`` apart where what stands there changes."""
     template = directory / "template"
     in_child(lambda: worlds.prepare(template) and None)
     if old:
         in_child(lambda: publish(template, kind, 5))
     before = in_child(lambda: seen(template, kind, False))
-    point, ended = first, False
-    while not ended:
-        folder = directory / str(point)
-        shutil.copytree(template, folder)
-        ended = in_child(killing(point, lambda folder=folder: publish(folder, kind, 2))) is True
-        looks = [before, in_child(lambda folder=folder: seen(folder, kind, False))]
-        looks.append(in_child(lambda folder=folder: seen(folder, kind, True)))
-        if (point - first) // step % 3 == 0:
-            in_child(lambda folder=folder: publish(folder, kind, 2))
-            looks.append(in_child(lambda folder=folder: seen(folder, kind, False)))
-        print(json.dumps({"point": point, "ended": ended, "looks": looks}), flush=True)
-        point += step
+    points: dict[int, dict[str, Any]] = {}
+
+    def add(point: int) -> bool:
+        points[point] = look_at(directory, kind, point, before, again=len(points) % 3 == 0)
+        return points[point]["ended"]
+
+    def state(point: int) -> tuple[Any, ...]:
+        after = points[point]["looks"][1]
+        return after["stands"] != before["stands"], *(state for state, *_ in after["entries"])
+
+    def refine(low: int, high: int) -> None:
+        if high - low > finest and state(low) != state(high):
+            middle = (low + high) // 2
+            add(middle)
+            refine(low, middle)
+            refine(middle, high)
+
+    last = first
+    while not add(last):
+        last += step
+    for point in range(first, last, step):
+        refine(point, point + step)
+    for _, looked in sorted(points.items()):
+        print(json.dumps(looked))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), old="old" in sys.argv[5:])
+    main(Path(sys.argv[1]), sys.argv[2], *map(int, sys.argv[3:6]), old="old" in sys.argv[6:])
