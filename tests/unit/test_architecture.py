@@ -53,13 +53,13 @@ NEVER = (
 LINES = {
     "core": 44_200,
     "assess": 11_180,
-    "interop": 7_000,
-    "commands": 6_450,
+    "interop": 6_990,
+    "commands": 6_430,
     "report": 6_080,
     "recoding": 5_200,
     "live": 2_930,
-    "ledger": 2_600,
-    "tables": 2_300,
+    "ledger": 2_570,
+    "tables": 2_220,
 }
 """The most lines of Python of each folder. A feature is paid for by what it takes away."""
 MODULES_OF_A_FILE, ROOMS_OF_A_FILE, NAMES_OF_A_CLASS = 20, 12, 25

@@ -68,11 +68,10 @@ class PrivacyModel(Protocol):
 
     @property
     def live_file(self) -> str | None:
-        """Its condition in a live view: a SELECT of ``passes`` from ``histogram``, the values of one class.
+        """Its condition in a live view, a SELECT of ``passes``; None: a live view cannot judge it, unless it is built in.
 
-        ``n`` are the records of a value in the class, ``total`` those of the value among all, ``everything`` all
-        records; a model that watches no column selects from ``classes``, whose ``n`` are the records of the class.
-        None: a live view cannot judge it, unless it is built in.
+        From ``histogram``: ``n`` records of a value in the class, ``total`` of the value among all, ``everything`` in all.
+        A model that watches no column selects from ``classes``, whose ``n`` are the records of the class.
         """
         return None
 
