@@ -55,10 +55,7 @@ def refuse_unsound(name: str, model: PrivacyModel) -> None:
 
 
 def live_condition(model: PrivacyModel) -> exp.Expr | None:
-    """Return the condition of a model from outside on a class of a live view (``live_file``); None without one.
-
-    The tree is the caller's own. Its aggregates are over the values of the class.
-    """
+    """Return the condition of a model from outside on a class of a live view, a tree of the caller's own, or None."""
     file = getattr(model, "live_file", None)
     if file is None:
         return None
