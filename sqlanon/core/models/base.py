@@ -68,7 +68,7 @@ class PrivacyModel(Protocol):
 
     @property
     def live_file(self) -> str | None:
-        """Its condition in a live view, a SELECT of ``passes``; None: a live view cannot judge it, but built in.
+        """Its condition in a live view, a SELECT of ``passes``; None: it is built in, or cannot be one.
 
         From ``histogram``: ``n`` records of a value in the class, ``total`` of it among all, ``everything`` in all; of
         a model that watches no column from ``classes``: ``n`` records of the class.
