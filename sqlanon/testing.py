@@ -27,7 +27,7 @@ from sqlanon.core.anonymizer import plan
 from sqlanon.core.formats.checked import CheckedFormat
 from sqlanon.core.lattice.nodes import Node, leq
 from sqlanon.core.models.base import PrivacyModel
-from sqlanon.core.models.checked import EVERYTHING, TOTAL
+from sqlanon.core.models.checked import EVERYTHING, TOTAL, own_live_file
 from sqlanon.core.plan.full_domain import Plan
 from sqlanon.core.policy import Policy
 from sqlanon.core.policy.extensions import NOTHING, Extensions
@@ -217,7 +217,7 @@ def _check_judgement(world: _World, planned: Plan, name: str, passes: Passes | N
         failing = verdict.by_model[position][1]
         audited = _audited(world, planned, position, verdict.node)
         assert failing == audited, f"{where}: {failing} records are in failing classes, by the audit {audited}."
-        if getattr(model, "live_file", None) is not None:
+        if own_live_file(model) is not None:
             live = _failing_live(world, planned, model, verdict.node)
             assert failing == live, f"{where}: {failing} records are in failing classes, in a live view {live}."
         if passes is not None:

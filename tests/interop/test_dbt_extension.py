@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
+import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
-import pytest
 import yaml
-from click.testing import CliRunner
 from dbt_projects import needs, steps
-
-from sqlanon.cli import main
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "extension"
 
 
-@pytest.fixture
-def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What pip leaves of the example: its package on the path, and its entry point."""
-    info = tmp_path / "site" / "hospital_rules-1.0.dist-info"
+def installed(folder: Path) -> dict[str, str]:
+    """The environment of a process in which the example is installed: its package, and what pip leaves of it."""
+    info = folder / "site" / "hospital_rules-1.0.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: hospital-rules\nVersion: 1.0\n")
-    project = (EXAMPLE / "pyproject.toml").read_text()
-    point = re.search(r'^max_share = "(.*)"$', project, re.MULTILINE)
+    point = re.search(r'^max_share = "(.*)"$', (EXAMPLE / "pyproject.toml").read_text(), re.MULTILINE)
     assert point
     (info / "entry_points.txt").write_text(f"[sqlanon.models]\nmax_share = {point[1]}\n")
-    monkeypatch.syspath_prepend(str(EXAMPLE))
-    monkeypatch.syspath_prepend(str(info.parent))
-    yield
-    for name in [name for name in sys.modules if name.split(".")[0] == "hospital_rules"]:
-        del sys.modules[name]
+    paths = [str(EXAMPLE), str(info.parent), str(EXAMPLE.parents[1])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
 
 
-@pytest.mark.usefixtures("installed")
 def test_dbt_builds_and_tests_a_model_from_outside(tmp_path: Path) -> None:
     needs("duckdb")
     chance, path = random.Random(7), str(tmp_path / "warehouse.duckdb")
@@ -56,8 +47,9 @@ def test_dbt_builds_and_tests_a_model_from_outside(tmp_path: Path) -> None:
     }
     (tmp_path / "visits.yml").write_text(yaml.safe_dump(policy))
     project = tmp_path / "project"
-    done = CliRunner().invoke(main, ["dbt", str(tmp_path / "visits.yml"), "--to", str(project)])
-    assert done.exit_code == 0, done.output
+    command = [sys.executable, "-m", "sqlanon.cli", "dbt", str(tmp_path / "visits.yml"), "--to", str(project)]
+    done = subprocess.run(command, env=installed(tmp_path), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
     model = project / "models" / "visits_released.sql"
     weaker = model.read_text().replace(" * 4 <= ", " * 0 <= ")
     assert weaker != model.read_text()

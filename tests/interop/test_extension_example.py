@@ -179,8 +179,9 @@ def test_a_live_view_follows_its_source(extensions: Extensions, database: Path) 
         assert shown and (gone or seed == 0)
 
 
-def test_a_live_view_without_the_file_is_refused(model: type, database: Path) -> None:
-    mute = Extensions(models={"max_share": type("Mute", (model,), {"live_file": None})})
+@pytest.mark.parametrize("own", [{"live_file": None}, {}], ids=["none", "inherited"])
+def test_a_live_view_without_a_file_of_its_own_is_refused(model: type, database: Path, own: dict[str, Any]) -> None:
+    mute = Extensions(models={"max_share": type("Mute", (model,), own)})
     policy = sqlanon.Policy.from_dict(document(output={"live_view": "shown"}), extensions=mute)
     with pytest.raises(UnsupportedError, match="cannot judge diagnosis: max_share"):
         sqlanon.anonymize(database, policy)
@@ -196,6 +197,8 @@ def test_a_live_view_without_the_file_is_refused(model: type, database: Path) ->
         "SELECT MAX(n) < (SELECT 3) AS passes FROM histogram",
         "SELECT AVG(n) < 3 AS passes FROM histogram",
         "SELECT MAX(n) < 3 AS passes FROM classes",
+        "SELECT COUNT() < 3 AS passes FROM histogram",
+        "SELECT MAX(n, 2)[2] < 3 AS passes FROM histogram",
         "SELECT MAX(n) < :nothing AS passes FROM histogram",
     ],
 )

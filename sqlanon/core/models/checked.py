@@ -6,6 +6,7 @@ What cannot be seen here is whether ``min_suppressed``, ``size`` and ``monotone`
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -54,9 +55,19 @@ def refuse_unsound(name: str, model: PrivacyModel) -> None:
     _refuse_live_file(name, model)
 
 
+def own_live_file(model: PrivacyModel) -> Any:
+    """Return the live file of a model's own class; one that it inherits knows nothing of what the class changes."""
+    return model.live_file if "live_file" in vars(type(model)) else None
+
+
+def _is_plain_aggregate(node: exp.AggFunc) -> bool:
+    given = {key for key, value in node.args.items() if value and key != "big_int"}
+    return isinstance(node, LIVE_AGGREGATES) and given == {"this"} and node.this.find(exp.AggFunc) is None
+
+
 def live_condition(model: PrivacyModel) -> exp.Expr | None:
     """Return the condition of a model from outside on a class of a live view, a tree of the caller's own, or None."""
-    file = getattr(model, "live_file", None)
+    file = own_live_file(model)
     if file is None:
         return None
     condition: exp.Expr = bind(file, values=model.audit_values(0)).expressions[0].unalias()
@@ -65,7 +76,7 @@ def live_condition(model: PrivacyModel) -> exp.Expr | None:
 
 def _refuse_live_file(name: str, model: PrivacyModel) -> None:
     """Refuse a live file that is not one condition over the values of a class, or over its size."""
-    if (file := getattr(model, "live_file", None)) is None:
+    if (file := own_live_file(model)) is None:
         return
     if not isinstance(file, str):
         raise _unsound(name, "has a live file that is no path", "name a file by a text.")
@@ -79,7 +90,7 @@ def _refuse_live_file(name: str, model: PrivacyModel) -> None:
         and [table.name for table in tree.find_all(exp.Table)] == [source]
         and not tree.find(exp.Subquery, exp.Window, exp.Filter, exp.Distinct)
         and {cell.name for cell in cells} <= known
-        and all(isinstance(each, LIVE_AGGREGATES) and each.this.find(exp.AggFunc) is None for each in aggregates)
+        and all(map(_is_plain_aggregate, aggregates))
         and (bare <= {EVERYTHING} if model.watches else not aggregates)
     )
     if not right:
