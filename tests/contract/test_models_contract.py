@@ -112,6 +112,7 @@ def test_a_model_has_words_of_its_own(name: str, parameters: dict[str, Any]) -> 
     assert model.words != model.label and name not in model.words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name, parameters", FORMS, ids=IDS)
 def test_the_process_and_every_engine_judge_alike(
     sources: dict[str, Path], name: str, parameters: dict[str, Any]
@@ -126,6 +127,7 @@ def test_the_process_and_every_engine_judge_alike(
     assert [answer for answer in answers.values() if answer[1] != wanted] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number, name, parameters", NUMBERED, ids=IDS)
 def test_a_release_is_audited_verified_and_shown_by_a_live_view(
     sources: dict[str, Path], number: int, name: str, parameters: dict[str, Any], tmp_path: Path

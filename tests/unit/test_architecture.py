@@ -51,7 +51,7 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 44_215,
+    "core": 44_225,
     "assess": 11_180,
     "interop": 6_990,
     "commands": 6_430,

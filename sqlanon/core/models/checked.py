@@ -6,6 +6,7 @@ What cannot be seen here is whether ``min_suppressed``, ``size`` and ``monotone`
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
 from typing import Any
 
 from sqlglot import exp
@@ -53,6 +54,17 @@ def refuse_unsound(name: str, model: PrivacyModel) -> None:
     _refuse_columns(name, model.audit_file, audit, ("records",))
     _refuse_placeholders(name, model, audit, "audit")
     _refuse_live_file(name, model)
+
+
+def _read_only(value: Any) -> Any:
+    """Return an array as one that cannot be changed; anything else as it is."""
+    import numpy as np
+
+    if not isinstance(value, np.ndarray):
+        return value
+    seen = value.view()
+    seen.flags.writeable = False
+    return seen
 
 
 def own_live_file(model: PrivacyModel) -> Any:
@@ -115,6 +127,8 @@ def judge_checked(model: PrivacyModel, classes: ClassArrays, values: Mapping[str
     import numpy as np
 
     what = f"The model {model.type!r}"
+    arrays = {field.name: _read_only(getattr(classes, field.name)) for field in fields(classes)}
+    classes = replace(classes, **arrays)  # other models, and what is counted of the node, read the same arrays
     judged = attempt(what, lambda: model.judge(classes, values))  # type: ignore[attr-defined]  # it has the method
     fails, least = judged if isinstance(judged, tuple) and len(judged) == 2 else (None, None)
     fails = attempt(what, lambda: np.asarray(fails))
