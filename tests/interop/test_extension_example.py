@@ -106,7 +106,6 @@ def test_the_page_shows_the_files_of_the_example() -> None:
         assert path.read_text(encoding="utf-8") in page, path.name
 
 
-@pytest.mark.slow
 def test_meaning_arrays_and_audit_agree_with_the_definition(extensions: Extensions) -> None:
     for share in (0.34, 0.5, 1):
         check_model(
@@ -213,7 +212,6 @@ def test_a_live_file_that_is_no_condition_over_a_class_is_refused(model: type, t
         sqlanon.Policy.from_dict(document(), extensions=other)
 
 
-@pytest.mark.slow
 def test_a_live_file_that_lets_too_much_pass_is_found(model: type, database: Path, tmp_path: Path) -> None:
     (tmp_path / "live.sql").write_text("SELECT MAX(n) <= SUM(n) AS passes FROM histogram")
     weak = Extensions(models={"max_share": type("Weak", (model,), {"live_file": str(tmp_path / "live.sql")})})
