@@ -51,11 +51,11 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 44_225,
-    "assess": 11_180,
-    "interop": 6_990,
-    "commands": 6_430,
-    "report": 6_080,
+    "core": 45_500,
+    "assess": 13_200,
+    "interop": 7_400,
+    "commands": 6_530,
+    "report": 6_100,
     "recoding": 5_200,
     "live": 2_930,
     "ledger": 2_570,
