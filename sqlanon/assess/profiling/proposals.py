@@ -12,10 +12,11 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from sqlanon.assess.profiling.facts import ColumnProfile, percent
+from sqlanon.assess.relations.nulls import printable
 from sqlanon.core import anonymizer
 from sqlanon.core.facts import Facts
 from sqlanon.core.hierarchies import specs
@@ -38,6 +39,7 @@ THEMES: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
 """The names of proposals -> looks and topics of the columns that they put first."""
 BALANCED = "balanced"
 PROPOSALS = 3
+LONGEST_NAME = 28
 WEIGHT = 4.0
 """Of the columns that a proposal puts first; the others weigh 1."""
 BAND = 10
@@ -154,8 +156,8 @@ class Proposal(Facts):
     columns: tuple[ColumnLeft, ...]
     unmet: tuple[UnmetWish, ...] = ()
     drop: Gain | None = None
-    weights: Mapping[str, float] | None = None
-    max_levels: Mapping[str, int] | None = None
+    weights: Mapping[str, float] = field(default_factory=dict)
+    max_levels: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def highest_risk(self) -> float:
@@ -285,7 +287,7 @@ class _Searches:
         for dropped in published if len(published) > 1 else ():
             if self.late:
                 break
-            limits = {name: level for name, level in (of.max_levels or {}).items() if name != dropped.name}
+            limits = {name: level for name, level in of.max_levels.items() if name != dropped.name}
             columns = [
                 replace(item, weight=0.0, min_level=self._whole.catalog.attributes[place].height - 1)
                 if item.name == dropped.name
@@ -341,7 +343,7 @@ def _by_several_rules(source: object, policy: Policy, single: Proposal) -> Propo
     if not of_sizes or single.records > MOST_RECORDS or not single.loss:  # sensitive values leave one rule, mostly
         return None
     limits = replace(policy.search, time_limit=RULES_SECONDS)
-    columns = tuple(replace(item, max_level=(single.max_levels or {}).get(item.name)) for item in policy.columns)
+    columns = tuple(replace(item, max_level=single.max_levels.get(item.name)) for item in policy.columns)
     try:
         rules = replace(policy, columns=columns, search=limits, transformation=LocalRecoding())
         with anonymizer.recode(source, rules) as plan:
@@ -403,7 +405,7 @@ def _proposal(
         unmet,
         None,
         dict(weights or {}),
-        max_levels,
+        dict(max_levels or {}),
     )
 
 
@@ -411,7 +413,7 @@ def proposal_lines(proposals: Sequence[Proposal]) -> list[str]:
     """Return the proposals as a table: a row a column, a column a proposal."""
     rows = [["", *(item.name for item in proposals)]]
     for place, column in enumerate(proposals[0].columns):
-        rows.append([column.name, *(_cell(item.columns[place]) for item in proposals)])
+        rows.append([printable(column.name)[:LONGEST_NAME], *(_cell(item.columns[place]) for item in proposals)])
     unit = proposals[0].unit
     rows += [
         ["left of all columns", *(percent(item.left) if item.rules == "one" else "-" for item in proposals)],
