@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from sqlanon.assess.profiling.dependencies import PARTS, VALUE, Dependency
-from sqlanon.assess.profiling.facts import DROPPED, Attribute, ColumnProfile, Follower
+from sqlglot import exp
+
+from sqlanon.assess.profiling.dependencies import PARTS, VALUE, Dependency, find_dependencies
+from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile, Follower, SameColumns
+from sqlanon.core.engines.base import Engine
 from sqlanon.core.source.words import parts_of
 
 DATES = ("birth_date", "date", "moment")
@@ -28,7 +31,20 @@ SAME, FINER, PART = "same", "finer", "part"
 """How a column follows besides ``VALUE`` and ``PARTS``: it says the same, says more, or is a part of one date."""
 
 
-def find_attributes(columns: Sequence[ColumnProfile], dependencies: Iterable[Dependency]) -> tuple[Attribute, ...]:
+def as_attributes(
+    engine: Engine, relation: exp.Expr, types: Mapping[str, str], columns: list[ColumnProfile]
+) -> tuple[list[ColumnProfile], tuple[SameColumns, ...], int]:
+    """Return the columns with what they are as parts of attributes, these, and how many were not compared.
+
+    Args:
+        columns: with the role that each would have by itself.
+    """
+    dependencies, left = find_dependencies(engine, relation, types, columns)
+    attributes = find_attributes(columns, dependencies)
+    return with_attributes(columns, attributes), attributes, left
+
+
+def find_attributes(columns: Sequence[ColumnProfile], dependencies: Iterable[Dependency]) -> tuple[SameColumns, ...]:
     """Return the attributes of several columns, in the order of their leaders in the table.
 
     Args:
@@ -146,7 +162,7 @@ def _of_period(name: str, period: str) -> str | None:
     return None if word is None else joined.replace(word, "", 1)
 
 
-def _grouped(columns: Sequence[ColumnProfile], leaders: Mapping[str, Follower]) -> tuple[Attribute, ...]:
+def _grouped(columns: Sequence[ColumnProfile], leaders: Mapping[str, Follower]) -> tuple[SameColumns, ...]:
     """Return the attributes: what follows from a follower follows from its leader."""
     groups: dict[str, list[Follower]] = {}
     for item in columns:
@@ -157,10 +173,10 @@ def _grouped(columns: Sequence[ColumnProfile], leaders: Mapping[str, Follower]) 
             leader, breaks = above.leader, max(breaks, above.breaks)
             how = FINER if FINER in (how, above.how) else above.how if above.how in PARTS or how == SAME else how
         groups.setdefault(leader, []).append(replace(follower, leader=leader, how=how, breaks=breaks))
-    return tuple(Attribute(item.name, tuple(groups[item.name])) for item in columns if item.name in groups)
+    return tuple(SameColumns(item.name, tuple(groups[item.name])) for item in columns if item.name in groups)
 
 
-def with_attributes(columns: Sequence[ColumnProfile], attributes: Sequence[Attribute]) -> list[ColumnProfile]:
+def with_attributes(columns: Sequence[ColumnProfile], attributes: Sequence[SameColumns]) -> list[ColumnProfile]:
     """Return the columns with the roles that they have as leaders and followers."""
     by_name = {item.name: item for item in columns}
     for attribute in attributes:

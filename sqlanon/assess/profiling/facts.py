@@ -232,7 +232,7 @@ class Follower(Facts):
 
 
 @dataclass(frozen=True, slots=True)
-class Attribute(Facts):
+class SameColumns(Facts):
     """Columns that say the same: one leads, the others follow from it."""
 
     KEYS = "leader followers sentence"
@@ -281,7 +281,7 @@ class Profile(WithCard, Facts):
     kept_together: RankedSet | None = None
     warnings: tuple[str, ...] = ()
     is_frame: bool = False
-    attributes: tuple[Attribute, ...] = ()
+    attributes: tuple[SameColumns, ...] = ()
     not_compared: int = 0
 
     def column(self, name: str) -> ColumnProfile:

@@ -10,11 +10,9 @@ from typing import Any
 
 from sqlglot import exp
 
-from sqlanon.assess.profiling.attributes import find_attributes, with_attributes
-from sqlanon.assess.profiling.dependencies import find_dependencies
+from sqlanon.assess.profiling.attributes import as_attributes
 from sqlanon.assess.profiling.facts import (
     TAIL,
-    Attribute,
     ColumnCounts,
     ColumnProfile,
     Lengths,
@@ -134,7 +132,7 @@ def profile_source(opened: Source) -> Profile:
     finally:
         measures.close()
     columns = [_with_role(item) if is_scalar(item.type) else item for item in columns]
-    columns, attributes, not_compared = _as_attributes(engine, relation, types, columns)
+    columns, attributes, not_compared = as_attributes(engine, relation, types, columns)
     columns = publishable(engine, relation, types, columns) if measures.records else columns
     alone, columns = columns, settle_roles(columns)
     work = work_of(engine) // 2  # many columns may differ in most records, where a set costs most
@@ -148,15 +146,6 @@ def profile_source(opened: Source) -> Profile:
         "", None, {}, engine.capabilities.name, False, measures.records, tuple(columns), tuple(candidates), sets,
         ranking, kept, warnings, attributes=attributes, not_compared=not_compared,
     )  # fmt: skip
-
-
-def _as_attributes(
-    engine: Engine, relation: exp.Expr, types: Mapping[str, str], columns: list[ColumnProfile]
-) -> tuple[list[ColumnProfile], tuple[Attribute, ...], int]:
-    """Return the columns with what they are as parts of attributes, these, and how many were not compared."""
-    dependencies, left = find_dependencies(engine, relation, types, columns)
-    attributes = find_attributes(columns, dependencies)
-    return with_attributes(columns, attributes), attributes, left
 
 
 def _columns(measures: Measures, types: Mapping[str, str]) -> list[ColumnProfile]:
