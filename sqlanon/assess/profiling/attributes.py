@@ -57,17 +57,10 @@ def find_attributes(columns: Sequence[ColumnProfile], dependencies: Iterable[Dep
     free = {name for name, item in by_name.items() if name not in leaders and _is_known(item)}
     keys = _keys(free, found)
     _lead_parts(by_name, free, found, leaders)
+    natural = {name for name in free - keys if by_name[name].looks_like in NATURAL}
+    _lead_values(by_name, free, natural, found, leaders)
     _lead_finer(by_name, free - keys, found, leaders)
-    for name in [item.name for item in columns if item.name in free and item.name not in leaders]:
-        givers = [
-            of
-            for of, follows, how in found
-            if follows == name and how == VALUE and of in free - keys and (name, of, VALUE) not in found
-            and (of not in leaders or leaders[of].how != FINER) and leaders.get(of, Follower("", "")).leader != name
-        ]  # fmt: skip
-        if givers:
-            giver = min(givers, key=lambda of: by_name[of].distinct)
-            leaders[name] = Follower(name, giver, VALUE, found[giver, name, VALUE])
+    _lead_values(by_name, free, free - keys, found, leaders)
     _lead_parts_of_none(columns, leaders)
     return _grouped(columns, leaders)
 
@@ -117,6 +110,26 @@ def _lead_parts(
             if parts and by_name[name].looks_like not in DATES:
                 breaks, _, how = min(parts)
                 leaders[name] = Follower(name, of, how, breaks)
+
+
+def _lead_values(
+    by_name: Mapping[str, ColumnProfile],
+    free: set[str],
+    leading: set[str],
+    found: Mapping[tuple[str, str, str], int],
+    leaders: dict[str, Follower],
+) -> None:
+    """Let columns lead those that follow from their values; of several, the one with the fewest values."""
+    for name in sorted(free - {*leaders}):
+        givers = [
+            of
+            for of, follows, how in found
+            if follows == name and how == VALUE and of in leading and (name, of, VALUE) not in found
+            and (of not in leaders or leaders[of].how != FINER)
+        ]  # fmt: skip
+        if givers:
+            giver = min(givers, key=lambda of: by_name[of].distinct)
+            leaders[name] = Follower(name, giver, VALUE, found[giver, name, VALUE])
 
 
 def _lead_finer(
