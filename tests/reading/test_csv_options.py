@@ -120,7 +120,8 @@ class TestNothingInSilence:
         )
         assert notes == (
             "Columns of 't.csv' read by the options csv: 'w' 90 texts rewritten as numbers, 10 that are none and stay "
-            "as they are; 's' 90 texts rewritten as words, 10 that are none and stay as they are; 'n' 30 words for NULL.",
+            "as they are; 's' 90 texts rewritten as words, 10 that are none and stay as they are; "
+            "'n' 30 words for NULL.",
         )
 
     def test_signs_of_the_table_hold_for_columns_of_numbers_alone(self, tmp_path: Path) -> None:
