@@ -136,8 +136,10 @@ def print_release(release: Release) -> None:
             fully = f"{unread:,} of {plan.catalog.encoded:,} values are not in the hierarchy, and fully suppressed"
             more = f"; {fully}" if unread else ""
             say(f"  {attribute.name}: level {release.levels[attribute.name]} of {attribute.height - 1}{more}")
-    for name in plan.nothing_left:
-        say(f"  {_describe_nothing_left(plan, name)}")
+    if gone := plan.nothing_left:
+        say(f"  {len(gone)} of {counted(len(plan.catalog.attributes), 'quasi-identifier')} fully suppressed:")
+    for name in gone:
+        say(f"    {_describe_nothing_left(plan, name)}")
     say("  " + ", ".join(f"{name} {value:.2f} s" for name, value in release.seconds.items()))
     for place, name in release.output.items():
         say(f"  {place}: {name}")
