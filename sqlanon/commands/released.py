@@ -27,6 +27,7 @@ def describe_release(release: Release) -> dict[str, Any]:
         "levels": release.levels,
         **pick(certificate, PROOF, "loss measure aggregate"),
         **pick(ledger, "records published suppressed excluded entities? reasons"),
+        **({} if plan.source.drawn is None else {"sample": plan.source.drawn.to_dict()}),
         "models": [{"model": label, "suppressed": count} for label, count in plan.suppressed_by_model],
         **pick(ledger, "classes smallest_class largest_class"),
         **pick(certificate, "lattice_size evaluated"),
