@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -68,6 +68,7 @@ class Source:
         header_line: the columns are named by the first line of a file, which may be a record.
         frame: what a source in memory alone is called, such as ``pandas frame``; None for all others.
         version: of a table of a lakehouse that was read, such as ``version 3``.
+        formats: by which options a file of another format was read, under the name of the format.
     """
 
     engine: Engine
@@ -85,6 +86,7 @@ class Source:
     header_line: bool = False
     frame: str | None = None
     version: str | None = None
+    formats: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __enter__(self) -> Source:
         return self
@@ -424,8 +426,9 @@ def _open_files(files: tuple[Path, ...], path: Path, reading: Reading, settings:
                 )
             header_line = reading.has_header_line(files[0])
             return Source(
-                engine, found.relation, types, path, None, stamps, warnings=found.notes, header_line=header_line
-            )
+                engine, found.relation, types, path, None, stamps, warnings=found.notes, header_line=header_line,
+                formats=found.options,
+            )  # fmt: skip
         except EngineError as error:
             kind = error.kind
         raise SourceError(
