@@ -36,8 +36,8 @@ TOTAL = (
 AGREES = 1e-6
 """By which share a total may differ from the sum: numbers are rounded."""
 SURPRISING = 0.2
-"""Copies beyond the different records, as a share of all, up to which they are said, and if all records are copies: in a
-table of few values, where more agree, they are different persons."""
+"""Copies beyond the different records, as a share of all, up to which they are said, and if all records are copies:
+in a table of few values, where more agree, they are different persons."""
 FEW = 0.02
 """Records with a word for a total that are no sums, as a share of all: beyond it the word is a category."""
 
