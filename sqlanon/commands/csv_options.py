@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sqlanon.commands.guarded import concealing
+from sqlanon.core.policy.csv_columns import texts_of
 from sqlanon.core.policy.documents import parse_document
 from sqlanon.core.policy.extensions import FORMATS, NOTHING
 from sqlanon.core.policy.sources import CSV_OPTIONS, csv_options, format_options
@@ -27,7 +28,7 @@ KEY = re.compile(rf"(?:^|, )({KEYS}): ")
 def read_csv_options(texts: Sequence[str]) -> dict[str, Any]:
     """Return the options of CSV files that ``--csv key=value,…`` gives, as a policy has them under ``csv``.
 
-    Messages from now on name ``--csv`` in place of the key.
+    ``null`` may be given several times, a word each. Messages from now on name ``--csv`` in place of the key.
 
     Raises:
         InputError: one is no pair, or is given twice with two values.
@@ -64,6 +65,9 @@ def _pairs(texts: Iterable[str], known: Sequence[Parameter], option: str) -> dic
                 f"A part of {option} has no value.", hint=f"write key=value with the keys {', '.join(names)}."
             )
         value = _value(name, text, known, option)
+        if name == "null" and name in found:
+            found[name] = [*texts_of(found[name]), value]
+            continue
         if found.setdefault(name, value) != value:
             raise InputError(
                 f"{option} names {name} twice.", hint="name it once; --delimiter and --no-header name it too."

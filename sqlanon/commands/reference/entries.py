@@ -35,7 +35,7 @@ EXAMPLES = {
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "Where the records are": ("version", "source", "files", "table", "csv", *EXAMPLES, "join"),
     "What the columns are": (
-        "columns", "entity", "key", "accept", "undeclared", "row_security", "uncovered", "publish",
+        "columns", "entity", "key", "sample", "accept", "undeclared", "row_security", "uncovered", "publish",
     ),
     "How safe the release must be": (
         "privacy", "suppression_limit", "suppression_count", "nulls", "suppressed", "ledger",
