@@ -427,11 +427,8 @@ def _open_files(files: tuple[Path, ...], path: Path, reading: Reading, settings:
                     f"The file {path.name!r} holds no records, only the names of its columns.",
                     hint="check how it was written; csv: {header: false} says that its first line is a record.",
                 )
-            header_line = reading.has_header_line(files[0])
-            return Source(
-                engine, found.relation, types, path, None, stamps, warnings=found.notes, header_line=header_line,
-                formats=found.options,
-            )  # fmt: skip
+            opened = Source(engine, found.relation, types, path, None, stamps, found.notes, formats=found.options)
+            return replace(opened, header_line=reading.has_header_line(files[0]))
         except EngineError as error:
             kind = error.kind
         raise SourceError(
