@@ -174,6 +174,31 @@ def test_ages_lead_births_and_totals_lead_their_parts(tmp_path: Path) -> None:
     assert found.column("birth_date").otherwise == "quasi_identifier"
 
 
+def test_ages_on_one_day_lead_births(tmp_path: Path) -> None:
+    data = _persons(3000)
+    ages = [(datetime.date(2020, 6, 1) - day).days * 400 // 146_097 for day in data["birth_datetime"]]
+    rows = {name: data[name] for name in ("birth_datetime", "year_of_birth", "month_of_birth", "ward")}
+    found = profile(_stored(rows | {"age": ages}, tmp_path))
+    assert {item.leader: item.columns[1:] for item in found.attributes} == {
+        "age": ("birth_datetime", "year_of_birth", "month_of_birth")
+    }
+    assert [item.name for item in found.with_role("quasi_identifier")] == ["age"]
+
+
+def test_of_two_categories_the_one_with_common_values_leads(tmp_path: Path) -> None:
+    chance = random.Random(8)
+    towns = [f"town {int(chance.paretovariate(0.7)) % 211}" for _ in range(4000)]
+    rows = {"town": towns, "county": [f"county {hash_of(town)}" for town in towns], "ward": _persons(4000)["ward"]}
+    found = profile(_stored(rows, tmp_path))
+    assert _groups(found) == {"county": {"town": ("finer", 0)}}
+    assert found.column("town").role == "drop" and found.column("town").question
+
+
+def hash_of(text: str) -> int:
+    """A number of four, by the text."""
+    return sum(map(ord, text)) % 4
+
+
 def _found(name: str, values: Sequence[Any], role: str = "quasi_identifier") -> ColumnProfile:
     held = Counter(value for value in values if value is not None)
     records, nulls = len(values), values.count(None)
