@@ -22,6 +22,7 @@ def execute(
     source: str,
     table: str | None,
     csv: tuple[str, ...],
+    preset: str | None,
     write: str | None,
     replace_it: bool,
     as_json: bool,
@@ -30,7 +31,7 @@ def execute(
     target = None if write is None else Path(write)
     if target is not None:
         _check_target(target, replace_it)
-    found = profile(source, table, csv=read_csv_options(csv))
+    found = profile(source, table, csv=read_csv_options(csv), preset=preset)
     for warning in found.warnings:
         warn(warning)
     document = found.to_dict()

@@ -100,6 +100,9 @@ def demo() -> Work:
 @csv_option
 @no_header_option
 @click.option(
+    "--preset", metavar="NAME|none", help="The schema of SOURCE (omop, fhir_patient); none: judge each column."
+)
+@click.option(
     "--write", type=click.Path(), help="Write a draft of a policy here (.yaml), with the reasons as comments."
 )
 @click.option("--replace", "replace_it", is_flag=True, help="The draft may be there already.")

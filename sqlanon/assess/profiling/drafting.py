@@ -119,6 +119,8 @@ def _column(found: ColumnProfile, profile: Profile) -> DraftedColumn:
 
 def _keys(found: ColumnProfile, role: str, profile: Profile) -> tuple[dict[str, Any], DraftedHierarchy | None]:
     """Return the keys of a column with a role, and the hierarchy that they name."""
+    if found.keys is not None and role == found.role:
+        return {"role": role, **found.keys}, None
     if role == "sensitive":
         return {"role": role, "models": [{"type": "distinct_l_diversity", "l": 2}]}, None
     if role != "quasi_identifier":
@@ -136,11 +138,17 @@ def _dropped_last(columns: Sequence[DraftedColumn]) -> list[DraftedColumn]:
 
 
 def _entity(profile: Profile) -> ColumnProfile | None:
-    """Return the column that names persons who have several records; None without one.
+    """Return the column that names persons who have several records; None without one. A preset knows it.
 
     Most quasi-identifiers follow from it. Of several such columns it is the one of fewest values: a person has several
     accounts. Where there is none, it is the one of most values.
     """
+    fit = profile.preset
+    if fit is not None and fit.entity is not None:
+        known = profile.column(fit.entity)
+        return known if known.policy_role == "drop" and not known.nulls and known.distinct < known.filled else None
+    if fit is not None and fit.one_record:
+        return None
     named = [
         item
         for item in profile.columns
@@ -176,6 +184,14 @@ def _decisions(columns: Sequence[DraftedColumn], profile: Profile, k: int) -> li
             "instead of records (entity). Does it name persons? Otherwise leave that line out."
         )
         decisions.append(Decision(entity.name, "entity", sentence))
+    elif profile.preset is not None and profile.preset.entity is not None:
+        nameless = profile.column(profile.preset.entity)
+        if nameless.nulls:
+            sentence = (
+                f"{nameless.nulls:,} records do not say whose they are: records are counted instead of persons. "
+                f"Leave them out in a view, and write entity: {_scalar(nameless.name)}."
+            )
+            decisions.append(Decision(nameless.name, "columns", sentence))
     for column in columns:
         for question in column.questions:
             instead = column.other_line if question == column.questions[-1] else None
@@ -204,6 +220,7 @@ def _text(
     lines = [
         schema_line(base),
         "# Drafted by `sqlanon profile`: a starting point that runs as it is. No value of the table is in it.",
+        *([] if profile.preset is None else _comment(profile.preset.sentence, 0)),
         *_comment(f"A person must decide {len(decisions)} things, each marked {DECIDE} {_listed(decisions)}", 0),
         "version: 1",
         *_source_lines(profile, base),

@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from sqlanon.assess.presets.following import follow
 from sqlanon.assess.profiling.facts import (
     DROPPED,
     TAIL,
@@ -65,7 +66,9 @@ CODED: dict[str, Codes | Zip3] = {
 """By what a column looks like, the system whose codes its draft would read."""
 
 
-def profile(source: object, table: str | None = None, *, csv: Mapping[str, Any] | None = None) -> Profile:
+def profile(
+    source: object, table: str | None = None, *, csv: Mapping[str, Any] | None = None, preset: str | None = None
+) -> Profile:
     """Return what a table holds, which of its columns single people out, and which roles they may have.
 
     Everything is counted in the database. The profile holds counts, shares and rounded bounds, and no value; it is for
@@ -76,8 +79,11 @@ def profile(source: object, table: str | None = None, *, csv: Mapping[str, Any] 
         table: the relation of a database; it may be left out where there is one only.
         csv: how a text file is read, as in a policy (``{"delimiter": ";"}``). Without a delimiter the one is taken by
             which all lines have the same number of fields.
+        preset: the schema that its columns are of (``omop_person``), or a family of them (``omop``); None: whichever
+            fits; ``none``: each column is judged by itself.
 
     Raises:
+        InputError: the preset is not known, or the columns do not fit it.
         PolicyError: an option of ``csv`` is not known, or cannot be used.
         SourceError: there is no such source or table, or the database has several tables and none is named; several
             delimiters fit.
@@ -88,7 +94,7 @@ def profile(source: object, table: str | None = None, *, csv: Mapping[str, Any] 
     with open_source(source, table or ONLY_TABLE, reading=reading) as opened:
         with closed_on_error(opened.engine):
             opened = with_readable_columns(with_visible_rows(opened, accepted=True))
-        found = profile_source(opened)
+        found = profile_source(opened, preset)
         named = table or _only_table(opened)
     framed = None if isinstance(source, str | Path) else opened.frame or f"{found.engine} connection"
     is_text = opened.path is not None and flat_ending(opened.path.name) in TEXT_ENDINGS
@@ -121,8 +127,12 @@ def _csv_options(source: object, given: dict[str, Any]) -> dict[str, Any]:
     return given if found is None else {**given, "delimiter": found}
 
 
-def profile_source(opened: Source) -> Profile:
-    """Return the profile of an open source, of which what it was called is not known."""
+def profile_source(opened: Source, preset: str | None = None) -> Profile:
+    """Return the profile of an open source, of which what it was called is not known.
+
+    Raises:
+        InputError: the preset is not known, or the columns do not fit it.
+    """
     types = opened.readable
     refuse_prefix(types)
     engine, relation = opened.engine, opened.relation
@@ -132,6 +142,7 @@ def profile_source(opened: Source) -> Profile:
     finally:
         measures.close()
     columns = [_with_role(item) if is_scalar(item.type) else item for item in columns]
+    columns, fit = follow(columns, preset)
     columns = _publishable(engine, relation, types, columns) if measures.records else columns
     alone, columns = columns, settle_roles(columns)
     work = work_of(engine) // 2  # many columns may differ in most records, where a set costs most
@@ -143,7 +154,7 @@ def profile_source(opened: Source) -> Profile:
     warnings = (*opened.warnings, *_warnings(opened, columns, measures.records))
     return Profile(
         "", None, {}, engine.capabilities.name, False, measures.records, tuple(columns), tuple(candidates), sets,
-        ranking, kept, warnings,
+        ranking, kept, warnings, preset=fit,
     )  # fmt: skip
 
 

@@ -25,6 +25,8 @@ CONTRIBUTING = 5
 def profile_lines(found: Profile) -> list[str]:
     """Return a profile as lines of at most ``WIDTH`` characters (names of columns may be longer)."""
     lines = [_head(found)]
+    if found.preset is not None:
+        lines += _wrapped(found.preset.sentence)
     if found.columns:
         lines += ["", *_table(found)]
     for role, title in ROLES.items():
