@@ -10,14 +10,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import comb
 
 from sqlglot import exp
 
-from sqlanon.assess.profiling.facts import FEWEST_FOR_SPREAD, TAIL, THRESHOLDS, ColumnCounts, Frequent
+from sqlanon.assess.profiling.facts import (
+    FEWEST_FOR_SPREAD,
+    TAIL,
+    THRESHOLDS,
+    ColumnCounts,
+    ColumnProfile,
+    Frequent,
+)
 from sqlanon.assess.profiling.looks import year_is_last
+from sqlanon.assess.profiling.odd_records import odd_record_notes
 from sqlanon.assess.profiling.shapes import READ_BY, SHAPES
 from sqlanon.core.audit.trees import TERMS
 from sqlanon.core.compiler.encoded_source import TakingPart
@@ -80,7 +88,7 @@ class Measures:
     """The counts of the columns of a relation; its working tables are dropped by ``close``."""
 
     def __init__(self, engine: Engine, relation: exp.Expr, types: Mapping[str, str]) -> None:
-        self._engine, self._types = engine, types
+        self._engine, self._relation, self._types = engine, relation, types
         self.names = [name for name, kind in types.items() if is_scalar(kind)]
         """The columns whose values can be compared; others are not looked at."""
         columns = [CountedColumn(name, types[name]) for name in self.names]
@@ -101,6 +109,11 @@ class Measures:
         """Drop the working tables."""
         for name in (PART, VALUES):
             self._engine.drop(name)
+
+    def odd_records(self, columns: Sequence[ColumnProfile]) -> tuple[str, ...]:
+        """Return what is to say of records that are copies or sums of others."""
+        types = {name: self._types[name] for name in self.names}
+        return odd_record_notes(self._engine, self._relation, types, VALUES, columns)
 
     def count(self) -> dict[str, ColumnCounts]:
         """Return the counts of each column, exact; ``frequent`` has the thresholds of ``THRESHOLDS`` and of shares."""

@@ -139,6 +139,7 @@ def profile_source(opened: Source, preset: str | None = None) -> Profile:
     measures = Measures(engine, relation, types)
     try:
         columns = _with_codes(measures, _columns(measures, types))
+        odd = measures.odd_records(columns)
     finally:
         measures.close()
     columns = [_with_role(item) if is_scalar(item.type) else item for item in columns]
@@ -151,7 +152,7 @@ def profile_source(opened: Source, preset: str | None = None) -> Profile:
     sets = measure_column_sets(engine, relation, candidates, most_work=work) if candidates else None
     ranking = _ranking(sets) if sets is not None else ()
     kept = _kept_together(engine, relation, columns) if measures.records else None
-    warnings = (*opened.warnings, *_warnings(opened, columns, measures.records))
+    warnings = (*opened.warnings, *odd, *_warnings(opened, columns, measures.records))
     return Profile(
         "", None, {}, engine.capabilities.name, False, measures.records, tuple(columns), tuple(candidates), sets,
         ranking, kept, warnings, preset=fit,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sqlanon.assess.profiling.facts import ColumnProfile, Profile, percent
+from sqlanon.assess.profiling.questions import Decision, questions_of
 from sqlanon.assess.relations.nulls import printable
 
 WIDTH = 100
@@ -22,8 +23,12 @@ CONTRIBUTING = 5
 """Columns whose part in minimal uniques is named."""
 
 
-def profile_lines(found: Profile) -> list[str]:
-    """Return a profile as lines of at most ``WIDTH`` characters (names of columns may be longer)."""
+def profile_lines(found: Profile, asked: Sequence[Decision] | None = None) -> list[str]:
+    """Return a profile as lines of at most ``WIDTH`` characters (names of columns may be longer).
+
+    Args:
+        asked: the questions of its draft; None: there is none, and those about its roles are asked.
+    """
     lines = [_head(found)]
     if found.preset is not None:
         lines += _wrapped(found.preset.sentence)
@@ -34,13 +39,11 @@ def profile_lines(found: Profile) -> list[str]:
         if items:
             lines += ["", f"{title}:"]
             lines += [line for item in items for line in _reason(item)]
-    if asked := [item for item in found.columns if item.question]:
-        lines += ["", "Decisions for you:"]
-        by_question: dict[str, list[str]] = {}
-        for item in asked:
-            by_question.setdefault(item.question or "", []).append(_shown(item.name))
-        for question, columns in by_question.items():
-            lines += _wrapped(f"{', '.join(columns)}: {question}")
+    asked = questions_of(found.columns) if asked is None else asked
+    if asked:
+        lines += ["", "Decisions for you, what changes most first:"]
+        for number, item in enumerate(asked, 1):
+            lines += _wrapped(f"{number}. {printable(item.line)}")
     return [*lines, *_sets(found)]
 
 
