@@ -9,15 +9,43 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from sqlglot import exp
+
 from sqlanon.assess.presets.facts import NONE, Entry, Preset, named_presets, plain_name
-from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile, PresetFit
+from sqlanon.assess.profiling.attributes import as_attributes
+from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile, Follower, PresetFit, SameColumns
 from sqlanon.assess.profiling.roles import MOSTLY_UNIQUE
+from sqlanon.core.engines.base import Engine
 from sqlanon.errors import InputError
 
+PRESET = "preset"
 CAUTION = ("keep", "sensitive", "quasi_identifier", "drop", "identifier")
 """Roles, those that publish most first."""
 IDENTIFYING = ("uuid", "email", "phone", "name", "address", "url", "ip", "free_text")
 """Looks of values that stay dropped, whatever a preset says of their name."""
+
+
+def as_schema(
+    engine: Engine, relation: exp.Expr, types: Mapping[str, str], columns: list[ColumnProfile], wanted: str | None
+) -> tuple[list[ColumnProfile], PresetFit | None, tuple[SameColumns, ...], int]:
+    """Return the columns as preset and attributes have them, the evidence, the latter, and how many were not compared.
+
+    Columns that the preset drops are not compared with others.
+
+    Raises:
+        InputError: the wanted preset is not known, or does not fit.
+    """
+    columns, fit = follow(columns, wanted)
+    known = () if fit is None else fit.matched
+    left = [item for item in columns if item.name not in known or item.role not in DROPPED]
+    left, found, not_compared = as_attributes(engine, relation, types, left)
+    by_name = {item.name: item for item in left}
+    groups: dict[str, list[Follower]] = {}
+    for item in columns:
+        if item.how == PRESET and item.leader is not None:
+            groups.setdefault(item.leader, []).append(Follower(item.name, item.leader, PRESET))
+    known_same = tuple(SameColumns(leader, tuple(followers)) for leader, followers in groups.items())
+    return [by_name.get(item.name, item) for item in columns], fit, known_same + found, not_compared
 
 
 def follow(columns: list[ColumnProfile], wanted: str | None) -> tuple[list[ColumnProfile], PresetFit | None]:
@@ -107,7 +135,7 @@ def _as_preset(item: ColumnProfile, entry: Entry, leaders: Mapping[int, str | No
     leader = leaders.get(id(entry), item.name)
     if leader != item.name and item.role != "identifier":
         reason = f"By the preset it says the same as {leader!r}, which stands for it."
-        return replace(item, role="drop", reason=reason, question=None)
+        return replace(item, role="drop", reason=reason, question=None, leader=leader, how=PRESET)
     is_key = item.looks_like == "identifier" and item.uniqueness >= MOSTLY_UNIQUE
     if entry.role not in DROPPED and (item.looks_like in IDENTIFYING or is_key or _says_nothing(item)):
         return item
