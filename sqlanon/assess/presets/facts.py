@@ -25,7 +25,7 @@ NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PresetEntry:
     """Columns of a preset that have one role.
 
     Attributes:
@@ -79,14 +79,14 @@ class Preset:
     about: str
     needs: tuple[tuple[str, ...], ...]
     fewest: int
-    columns: tuple[Entry, ...]
+    columns: tuple[PresetEntry, ...]
     key: tuple[str, ...] = ()
     entity: tuple[str, ...] = ()
     latest: tuple[str, ...] = ()
     linked: tuple[str, ...] = ()
     spelled: Mapping[str, str] = field(default_factory=dict)
 
-    def entry_of(self, name: str) -> Entry | None:
+    def entry_of(self, name: str) -> PresetEntry | None:
         """Return the entry that a column belongs to by its name."""
         plain = plain_name(name)
         return next((entry for entry in self.columns if plain in entry.names), None)
@@ -135,11 +135,11 @@ def _preset(family: str, name: str, keys: Mapping[str, Any]) -> Preset:
     return Preset(name, family, keys["about"], needed, keys["fewest"], columns, **sets, spelled=spelled)
 
 
-def _entry(keys: Mapping[str, Any]) -> Entry:
+def _entry(keys: Mapping[str, Any]) -> PresetEntry:
     names = _names(keys.get("same") or keys["names"])
     own: dict[str, Any] = {each: keys[each] for each in ("question", "look", "most", "keys") if each in keys}
     own |= {each: tuple(keys[each]) for each in ("reads", "within") if each in keys}
-    return Entry(names, "same" in keys, keys["role"], keys["reason"], **own)
+    return PresetEntry(names, "same" in keys, keys["role"], keys["reason"], **own)
 
 
 def _names(given: str | list[str]) -> tuple[str, ...]:

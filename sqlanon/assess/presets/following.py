@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from sqlanon.assess.presets.facts import NONE, Entry, Preset, named_presets, plain_name
+from sqlanon.assess.presets.facts import NONE, PresetEntry, Preset, named_presets, plain_name
 from sqlanon.assess.profiling.attributes import as_attributes
 from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile, Follower, PresetFit, SameColumns
 from sqlanon.assess.profiling.roles import MOSTLY_UNIQUE
@@ -86,13 +86,13 @@ def column_of(names: Sequence[str], columns: Sequence[ColumnProfile]) -> str | N
     return next((by_name[name] for name in names if name in by_name), None)
 
 
-def _matched(preset: Preset, columns: Sequence[ColumnProfile]) -> dict[str, Entry]:
+def _matched(preset: Preset, columns: Sequence[ColumnProfile]) -> dict[str, PresetEntry]:
     """Return the columns whose name is one of the preset's and whose values agree, with their entries."""
     pairs = ((item, preset.entry_of(item.name)) for item in columns)
     return {item.name: entry for item, entry in pairs if entry is not None and entry.agrees(item)}
 
 
-def _missing(preset: Preset, found: Mapping[str, Entry]) -> list[str]:
+def _missing(preset: Preset, found: Mapping[str, PresetEntry]) -> list[str]:
     """Return what a table lacks to fit a preset, in words; nothing where it fits."""
     plain = {plain_name(name) for name in found}
     lacking = [" or ".join(_written(preset, names)[:3]) for names in preset.needs if not plain & set(names)]
@@ -105,7 +105,9 @@ def _written(preset: Preset, names: Sequence[str]) -> list[str]:
     return [preset.spelled.get(name, name) for name in names]
 
 
-def _refuse(wanted: str, matches: Sequence[tuple[Preset, dict[str, Entry]]], columns: Sequence[ColumnProfile]) -> None:
+def _refuse(
+    wanted: str, matches: Sequence[tuple[Preset, dict[str, PresetEntry]]], columns: Sequence[ColumnProfile]
+) -> None:
     """Raise InputError: say what the table lacks to fit the preset, or the nearest of its family."""
     preset, found = max(matches, key=lambda pair: len(pair[1]))
     what = f"{preset.about} (preset {preset.name})" + ("" if wanted == preset.name else f", the nearest of {wanted}")
@@ -117,7 +119,7 @@ def _refuse(wanted: str, matches: Sequence[tuple[Preset, dict[str, Entry]]], col
     )
 
 
-def _leader(entry: Entry, columns: Sequence[ColumnProfile], found: Mapping[str, Entry]) -> str | None:
+def _leader(entry: PresetEntry, columns: Sequence[ColumnProfile], found: Mapping[str, PresetEntry]) -> str | None:
     """Return which of the columns that say the same is published: the first by the preset that tells records apart."""
     theirs = [item for item in columns if found.get(item.name) is entry]
     theirs.sort(key=lambda item: entry.names.index(plain_name(item.name)))
@@ -130,7 +132,9 @@ def _says_nothing(item: ColumnProfile) -> bool:
     return item.looks_like == "empty" or (item.looks_like == "constant" and not item.nulls)
 
 
-def _as_preset(item: ColumnProfile, entry: Entry, leaders: Mapping[int, str | None], fit: PresetFit) -> ColumnProfile:
+def _as_preset(
+    item: ColumnProfile, entry: PresetEntry, leaders: Mapping[int, str | None], fit: PresetFit
+) -> ColumnProfile:
     """Return a column with the role of its preset, unless its values tell that more caution is needed."""
     leader = leaders.get(id(entry), item.name)
     if leader != item.name and item.role != "identifier":
