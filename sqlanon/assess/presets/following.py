@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from sqlanon.assess.presets.facts import NONE, PresetEntry, Preset, named_presets, plain_name
+from sqlanon.assess.presets.facts import NONE, Preset, PresetEntry, named_presets, plain_name
 from sqlanon.assess.profiling.attributes import as_attributes
 from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile, Follower, PresetFit, SameColumns
 from sqlanon.assess.profiling.roles import MOSTLY_UNIQUE

@@ -297,6 +297,7 @@ class Profile(WithCard, Facts):
     Attributes:
         source, table: as they were given; None where a file has no tables.
         csv: the options of CSV that were given, as a policy has them under ``csv``.
+        formats: the options by which a file of another format was read, under its name.
         engine: the database that counted.
         is_text: the source is a text file, whose columns are texts until a policy says otherwise.
         candidates: the columns whose sets were looked at; ``sets`` is None where there is none.
@@ -306,7 +307,10 @@ class Profile(WithCard, Facts):
         preset: the preset that the table fits, whose roles its columns have; None where it fits none.
     """
 
-    KEYS = "source table csv engine records columns attributes candidates ranking kept_together sets preset warnings"
+    KEYS = (
+        "source table csv formats engine records columns attributes candidates ranking kept_together sets preset "
+        "warnings"
+    )
     source: str
     table: str | None
     csv: Mapping[str, Any]
@@ -323,6 +327,7 @@ class Profile(WithCard, Facts):
     preset: PresetFit | None = None
     attributes: tuple[SameColumns, ...] = ()
     not_compared: int = 0
+    formats: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def column(self, name: str) -> ColumnProfile:
         """Return the profile of a column by its exact name.
