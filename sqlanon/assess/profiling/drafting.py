@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from sqlanon.assess.profiling.draft_text import other_line, policy_text, scalar
-from sqlanon.assess.profiling.drafted_hierarchies import SUPPRESS, DraftedHierarchy, drafted_hierarchy
+from sqlanon.assess.profiling.drafted_hierarchies import SUPPRESS, DraftedHierarchy, drafted_hierarchy, travels_with
 from sqlanon.assess.profiling.facts import ColumnProfile, Profile
 from sqlanon.assess.profiling.proposals import Proposal, propose
 from sqlanon.assess.profiling.questions import MANY, PERSONS, PROTECTION, ROLES, Asked, Decision, DraftedColumn, ask
@@ -146,13 +146,15 @@ def _as_proposed(columns: Sequence[DraftedColumn], proposal: Proposal) -> list[D
     """Return the columns as a proposal publishes them: what is gone is dropped, and what travels with it."""
     left = [item for item in proposal.columns if not item.fully_suppressed]
     gone = {item.name for item in proposal.columns if item.fully_suppressed} if left else set()
+    least = {item.name: item.least_level for item in proposal.columns}
     result = []
     for column in columns:
-        leader = column.keys.get("with")
-        leader = leader.get("column") if isinstance(leader, Mapping) else leader
-        if column.name in gone or leader in gone:
+        leader, level = column.keys.get("with"), math.inf
+        if isinstance(leader, Mapping):
+            leader, level = leader["column"], leader["level"]
+        if column.name in gone or leader in gone or least.get(str(leader), 0) > level:
             reason = f"{column.reason} Nothing of it is left in the release that is {proposal.name!r}."
-            if column.name not in gone:
+            if leader in gone:
                 reason = f"{column.reason} {leader!r}, with which it travels, is left out."
             column = replace(column, keys={"role": "drop"}, reason=reason, remark="", questions=(), nodes=1,
                              instead=column.keys)  # fmt: skip
@@ -197,12 +199,20 @@ def _keys(found: ColumnProfile, role: str, profile: Profile) -> tuple[dict[str, 
     if role == "sensitive":
         return {"role": role, "models": [{"type": "distinct_l_diversity", "l": 2}]}, None
     if role != "quasi_identifier":
-        return {"role": role}, None
+        return {"role": role} | _travels(found, role, profile), None
     if found.otherwise == "drop":
         drafted = DraftedHierarchy(SUPPRESS, "suppressed where it singles out")
     else:
         drafted = drafted_hierarchy(found, is_text=profile.is_text, records=profile.records)
     return {"role": role, "hierarchy": dict(drafted.keys)}, drafted
+
+
+def _travels(found: ColumnProfile, role: str, profile: Profile) -> dict[str, Any]:
+    """Return the key of a column that is published as far as the quasi-identifier that it follows from."""
+    leader = None if found.leader is None or role != "keep" else profile.column(found.leader)
+    if leader is None or leader.role != "quasi_identifier":
+        return {}
+    return {"with": travels_with(found, _keys(leader, leader.role, profile)[0]["hierarchy"])}
 
 
 def _dropped_last(columns: Sequence[DraftedColumn]) -> list[DraftedColumn]:
