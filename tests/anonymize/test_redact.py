@@ -16,9 +16,9 @@ from engine_kinds import KINDS, SOURCE, Kind
 
 import sqlanon
 from sqlanon import Policy, PolicyError
+from sqlanon.assess.redaction.redacting import redact_texts
 from sqlanon.core.policy import extensions as registered
 from sqlanon.core.source.opening import Source
-from sqlanon.core.source.redacting import redact_texts
 from sqlanon.core.sqltrees.trees import table
 from sqlanon.errors import IdentifyingColumnError, InputError, UnsupportedError
 from sqlanon.extending import Extensions
@@ -149,7 +149,7 @@ def test_a_release_holds_the_redacted_texts_and_says_so(tmp_path: Path) -> None:
 
 
 def test_long_texts_are_rewritten_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sqlanon.core.source.redacting.AT_ONCE", 7)
+    monkeypatch.setattr("sqlanon.assess.redaction.redacting.AT_ONCE", 7)
     rows = [(f"N{i:04}x", "Nobody", "male", 30, f"note {i % 50} " + "of a long day " * 50) for i in range(200)]
     pq.write_table(arrow(rows), tmp_path / "t.parquet")
     with sqlanon.plan(str(tmp_path / "t.parquet"), policy(lambda text: text[:7].strip())) as plan:

@@ -14,13 +14,13 @@ from pathlib import Path
 
 from sqlglot import exp
 
+from sqlanon.core.doors import behind
 from sqlanon.core.hierarchies import specs
 from sqlanon.core.policy import Join, Policy
 from sqlanon.core.source.columns import refuse_prefix
 from sqlanon.core.source.csv_types import wanted_types
 from sqlanon.core.source.files import Reading, Records
 from sqlanon.core.source.opening import Source, attached_as, closed_on_error, open_source, other_records, stamp
-from sqlanon.core.source.redacting import redact_texts
 from sqlanon.core.source.rights import with_readable_columns, with_visible_rows
 from sqlanon.core.source.sampling import draw_sample
 from sqlanon.core.source.spark import Cluster
@@ -84,7 +84,9 @@ def open_policy_source(source: object, policy: Policy, *, writable: bool = False
         opened = replace(opened, read=read, other_files=policy.read_files)
         opened = with_visible_rows(opened, accepted=policy.row_security == "accept")
         opened = with_readable_columns(opened)
-        return redact_texts(draw_sample(_joined(opened, policy) if policy.join else opened, policy), policy)
+        opened = draw_sample(_joined(opened, policy) if policy.join else opened, policy)
+        redacts = any(item.redact for item in policy.columns)
+        return behind("redacted texts")(opened, policy) if redacts else opened
 
 
 def _tables_beside(opened: Source, policy: Policy) -> list[exp.Table]:
