@@ -66,6 +66,7 @@ of the words in the name of its module, and those that are written above it."""
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marks, and choose the effort and the reports of this tier."""
     config.addinivalue_line("markers", f"{FAST}: a test with none of the marks below; what runs by default")
+    config.addinivalue_line("markers", "contract: a test of tests/contract, which asks several engines for the same")
     for name, reason in MARKS.items():
         config.addinivalue_line("markers", f"{name}: {reason}")
     heed_signals()
@@ -134,6 +135,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             names.add("slow")
         for name in names & MARKS.keys():
             item.add_marker(name)
+        if item.path.parent.name == "contract":
+            item.add_marker("contract")
         if not any(item.get_closest_marker(name) for name in MARKS):
             item.add_marker(FAST)
     if ORDER:
