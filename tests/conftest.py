@@ -22,7 +22,7 @@ import duckdb
 import effort
 import hypothesis
 import pytest
-from engine_kinds import Kind
+from engine_kinds import KINDS, Kind
 from left_behind import nothing_left_behind
 from postgres_server import Server, server
 from spark_cluster import cluster
@@ -30,6 +30,7 @@ from tables import text_table
 from xdist.scheduler import LoadScopeScheduling
 
 import sqlanon
+from sqlanon.core.engines.base import Engine
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
@@ -233,6 +234,14 @@ def postgres() -> Iterator[Server]:
     """A PostgreSQL server for the tests of one module."""
     with server() as running:
         yield running
+
+
+@pytest.fixture(params=KINDS, ids=str)
+def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
+    """Every engine in turn."""
+    opened = request.param.open(request)
+    yield opened
+    opened.close()
 
 
 @pytest.fixture

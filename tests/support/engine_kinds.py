@@ -148,7 +148,7 @@ def judged_as_by_duckdb(engine: Engine, data: pa.Table, document: dict[str, Any]
         there = encoded(other, data, document)
         return there.problem.catalog, there.verdicts(nodes)
 
-    assert (here.problem.catalog, verdicts) == _by_duckdb(judged, data, document)
+    assert (here.problem.catalog, verdicts) == by_duckdb(judged, data, document)
     return verdicts
 
 
@@ -163,15 +163,15 @@ def published_as_by_duckdb(engine: Engine, data: pa.Table, document: dict[str, A
     with planned(engine, data, document) as here:
         try:
             release = here.publish(Output("table", "released"))
-            assert (here.ledger, rows_of_table(release.to_arrow())) == _by_duckdb(published, data, document)
+            assert (here.ledger, rows_of_table(release.to_arrow())) == by_duckdb(published, data, document)
         finally:
             forget(engine, "released")
     return here.ledger
 
 
-def _by_duckdb(ask: Callable[[Engine], Any], data: pa.Table, document: dict[str, Any]) -> Any:
+def by_duckdb(ask: Callable[[Engine], Any], data: pa.Table, document: dict[str, Any]) -> Any:
     """What DuckDB answers. It is asked once in a process for all other engines."""
-    question = f"{ask.__qualname__} {document!r} {data.to_pydict()!r}"
+    question = f"{ask.__module__} {ask.__qualname__} {document!r} {data.to_pydict()!r}"
     if question not in _answers:
         with duckdb() as engine:
             _answers[question] = ask(engine)
