@@ -23,6 +23,7 @@ from sqlanon.assess.profiling.facts import (
 from sqlanon.assess.profiling.looks import ISO, NEARLY_ALL, is_ambiguous, look_of, reading_of
 from sqlanon.assess.profiling.measuring import Examined, Measures
 from sqlanon.assess.profiling.roles import K, refused, settle_roles, suggest
+from sqlanon.assess.profiling.topics import with_topics
 from sqlanon.assess.risk.column_sets import (
     MOST_COLUMNS,
     ColumnSets,
@@ -44,7 +45,7 @@ from sqlanon.core.source.files import Reading
 from sqlanon.core.source.known import judge_published
 from sqlanon.core.source.opening import ONLY_TABLE, Source, closed_on_error, open_source
 from sqlanon.core.source.rights import with_readable_columns, with_visible_rows
-from sqlanon.core.source.words import KNOWN, topic_of
+from sqlanon.core.source.vocabulary import KNOWN
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.data_types import without_values
 
@@ -132,7 +133,7 @@ def profile_source(opened: Source) -> Profile:
         odd = measures.odd_records(columns)
     finally:
         measures.close()
-    columns = [_with_role(item) if is_scalar(item.type) else item for item in columns]
+    columns = [_with_role(item) if is_scalar(item.type) else item for item in with_topics(columns)]
     columns = _publishable(engine, relation, types, columns) if measures.records else columns
     alone, columns = columns, settle_roles(columns)
     work = work_of(engine) // 2  # many columns may differ in most records, where a set costs most
@@ -199,7 +200,6 @@ def _described(counts: ColumnCounts, seen: Examined) -> ColumnProfile:
         lengths=_lengths(seen),
         shapes={shape: round(share, 6) for shape, share in seen.of_values.items() if share},
         examined=seen.values,
-        topic=topic_of(counts.name),
     )
 
 
