@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sqlanon.commands.guarded import concealing
+from sqlanon.core.policy.csv_columns import texts_of
 from sqlanon.core.policy.documents import parse_document
 from sqlanon.core.policy.sources import CSV_OPTIONS, csv_options
 from sqlanon.errors import InputError
@@ -24,7 +25,7 @@ KEY = re.compile(rf"(?:^|, )({'|'.join(NAMES)}): ")
 def read_csv_options(texts: Sequence[str]) -> dict[str, Any]:
     """Return the options of CSV files that ``--csv key=value,…`` gives, as a policy has them under ``csv``.
 
-    Messages from now on name ``--csv`` in place of the key.
+    ``null`` may be given several times, a word each. Messages from now on name ``--csv`` in place of the key.
 
     Raises:
         InputError: one is no pair, or is given twice with two values.
@@ -38,6 +39,9 @@ def read_csv_options(texts: Sequence[str]) -> dict[str, Any]:
         if not separator:
             raise InputError("A part of --csv has no value.", hint=f"write key=value with the keys {', '.join(NAMES)}.")
         value = _value(name, text)
+        if name == "null" and name in found:
+            found[name] = [*texts_of(found[name]), value]
+            continue
         if found.setdefault(name, value) != value:
             raise InputError(
                 f"--csv names {name} twice.", hint="name it once; --delimiter and --no-header name it too."

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
-from typing import Any
 
-from sqlanon.assess.profiling.drafting import draft
+from sqlanon.assess.profiling.drafting import PolicyDraft, draft
 from sqlanon.assess.profiling.profile import profile
+from sqlanon.assess.profiling.proposals import proposal_lines
 from sqlanon.assess.profiling.text import profile_lines
 from sqlanon.commands.common import warn
 from sqlanon.commands.csv_options import read_csv_options
@@ -24,9 +25,13 @@ def execute(
     csv: tuple[str, ...],
     write: str | None,
     replace_it: bool,
+    search: bool,
+    proposal: str | None,
     as_json: bool,
 ) -> int:
     """Carry the command out, with the options of ``usage``, and return the exit code."""
+    if proposal is not None and (write is None or not search):
+        raise InputError("A proposal is a draft that was searched.", hint="say --write too, and not --no-search.")
     target = None if write is None else Path(write)
     if target is not None:
         _check_target(target, replace_it)
@@ -34,24 +39,40 @@ def execute(
     for warning in found.warnings:
         warn(warning)
     document = found.to_dict()
-    decisions: tuple[Any, ...] = ()
+    drafted = None
     if target is not None:
-        drafted = draft(found, output=_release_beside(target), folder=target.absolute().parent)
+        drafted = draft(
+            found, output=_release_beside(target), folder=target.absolute().parent, search=search, proposal=proposal
+        )
+        for warning in drafted.warnings:
+            warn(warning)
         write_text(target, drafted.yaml)
-        decisions = drafted.decisions
-        document |= {"written": str(target), "decisions": [item.to_dict() for item in decisions]}
+        document |= {"written": str(target), **drafted.to_dict()}
     if as_json:
         print(json.dumps(document))
         return 0
-    print("\n".join(profile_lines(found)))
-    if target is not None:
-        print(f"\nThe draft of a policy is in {target}. Decisions that it leaves to you:")
-        for decision in decisions:
-            print(f"  {'' if decision.column is None else decision.column + ': '}{decision.sentence}")
-        print(f"Run it as it is: sqlanon run {target}")
-    else:
+    shown, asked = (found, None) if drafted is None else (drafted.profile, drafted.decisions)
+    print("\n".join(profile_lines(shown, asked)))
+    if drafted is None:
         print("\nA draft of a policy from this: add --write policy.yaml")
+        return 0
+    _print_proposals(drafted)
+    print(f"\nThe draft of a policy is in {target}. Run it as it is: sqlanon run {target}")
     return 0
+
+
+def _print_proposals(drafted: PolicyDraft) -> None:
+    """Print the releases that were searched, and how to have another one than the draft makes."""
+    if not drafted.proposals:
+        return
+    print("\nReleases that were searched:")
+    for line in proposal_lines(drafted.proposals):
+        print(f"  {line}")
+    for item in next(item.unmet for item in drafted.proposals if item.name == drafted.proposal):
+        print(f"  {item.sentence}")
+    others = [item.name for item in drafted.proposals if item.name != drafted.proposal]
+    print(f"The draft makes the one that is {drafted.proposal!r}.", end="")
+    print(f" For another: --proposal {shlex.quote(others[0])}" if others else "")
 
 
 def _check_target(target: Path, replace_it: bool) -> None:

@@ -27,6 +27,7 @@ def describe_release(release: Release) -> dict[str, Any]:
         "levels": release.levels,
         **pick(certificate, PROOF, "loss measure aggregate"),
         **pick(ledger, "records published suppressed excluded entities? reasons"),
+        **({} if plan.source.drawn is None else {"sample": plan.source.drawn.to_dict()}),
         "models": [{"model": label, "suppressed": count} for label, count in plan.suppressed_by_model],
         **pick(ledger, "classes smallest_class largest_class"),
         **pick(certificate, "lattice_size evaluated"),
@@ -135,8 +136,10 @@ def print_release(release: Release) -> None:
             fully = f"{unread:,} of {plan.catalog.encoded:,} values are not in the hierarchy, and fully suppressed"
             more = f"; {fully}" if unread else ""
             say(f"  {attribute.name}: level {release.levels[attribute.name]} of {attribute.height - 1}{more}")
-    for name in plan.nothing_left:
-        say(f"  {_describe_nothing_left(plan, name)}")
+    if gone := plan.nothing_left:
+        say(f"  {len(gone)} of {counted(len(plan.catalog.attributes), 'quasi-identifier')} fully suppressed:")
+    for name in gone:
+        say(f"    {_describe_nothing_left(plan, name)}")
     say("  " + ", ".join(f"{name} {value:.2f} s" for name, value in release.seconds.items()))
     for place, name in release.output.items():
         say(f"  {place}: {name}")

@@ -103,6 +103,10 @@ def demo() -> Work:
     "--write", type=click.Path(), help="Write a draft of a policy here (.yaml), with the reasons as comments."
 )
 @click.option("--replace", "replace_it", is_flag=True, help="The draft may be there already.")
+@click.option("--search/--no-search", default=True, show_default=True, help="Search what a draft could release.")
+@click.option(
+    "--proposal", metavar="NAME", help="Which of the releases that were searched the draft makes.  [default: the first]"
+)
 @json_option
 def profile() -> Work:
     """Show what SOURCE holds: what its columns look like, which of them single people out, and the role each may have.

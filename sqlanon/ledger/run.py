@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlanon.core.evaluate.session import Session
 from sqlanon.core.policy import Output, Policy
+from sqlanon.core.policy.ledger import person_column
 from sqlanon.core.policy.paths import same_file
 from sqlanon.core.source.opening import Source
 from sqlanon.core.source.recorded import JudgedTogether, Recorded
@@ -80,7 +81,8 @@ def policy_ledger(policy: Policy, opened: Source, given: object) -> ReleaseLedge
             hint="name a file of yours, for a source on a server too: ledger: {file: private/anon_ledger.duckdb}.",
         )
     key = spec.key or policy.key
-    assert key is not None and policy.person_column is not None  # the policy was checked
+    person = person_column(policy)
+    assert key is not None and person is not None  # the policy was checked
     path = Path(spec.file)
     read = [*policy.read_files, *(file for file, *_ in opened.stamps)]
     if sum(same_file(path, file) for file in read) > 1 or (opened.path is not None and same_file(path, opened.path)):
@@ -89,7 +91,7 @@ def policy_ledger(policy: Policy, opened: Source, given: object) -> ReleaseLedge
         path,
         key,
         source=source_name(policy, opened, given),
-        person_column=policy.person_column,
+        person_column=person,
         recipient=spec.recipient,
         colludes=spec.colludes,
     )

@@ -64,6 +64,9 @@ def refuse_policy(policy: Policy) -> None:
     elif any(column.role in KEYED_ROLES for column in policy.columns):
         limit = "is read by anyone who may, and would need the key of its pseudonyms and shifted dates in the database"
         instead = "give these columns the role drop"
+    elif policy.sample is not None:
+        limit = "reads records of later days, and would need the key of the sample in the database"
+        instead = "leave out sample"
     elif policy.ledger is not None:
         limit = "shows other records on every read, so that no ledger can say whom it has shown in which class"
         instead = "leave out ledger"

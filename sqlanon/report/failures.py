@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sqlanon.core.engines.duckdb.engine import VERSION as DUCKDB_VERSION
+from sqlanon.core.hierarchies.wording import describe_hierarchy, describe_level
 from sqlanon.core.models import least_count
 from sqlanon.core.policy import Policy
 from sqlanon.errors import NoSolutionError, SqlanonError
 from sqlanon.report.settings import file_name, settings_of
 from sqlanon.report.story import IDENTITY, asked, meaning_of_nulls, not_promised, promised
 from sqlanon.report.summary import AttributeSummary, FailureSummary, LevelOfNode, ModelSummary, NearestNode, RunSummary
-from sqlanon.report.wording import describe_hierarchy, describe_level
 from sqlanon.version import VERSION
 
 

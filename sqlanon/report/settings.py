@@ -24,6 +24,7 @@ def settings_of(policy: Policy) -> tuple[tuple[str, str], ...]:
     joined = [file_name(join.source) if join.source else f"table {join.table}" for join in policy.join]
     settings: dict[str, str | None] = {
         "entities are counted, by column": policy.entity,
+        "sample, drawn with the key": None if policy.sample is None else sample_of(policy),
         "suppression limit": limit_of(policy),
         "suppressed records": SUPPRESSED.get(policy.suppressed, policy.suppressed),
         "NULLs": NULLS.get(policy.nulls, policy.nulls),
@@ -43,6 +44,12 @@ def settings_of(policy: Policy) -> tuple[tuple[str, str], ...]:
         "limits on levels": _level_limits(policy.quasi_identifiers),
     }
     return tuple((name, value) for name, value in settings.items() if value is not None)
+
+
+def sample_of(policy: Policy) -> str:
+    """Return which share of whom a policy draws with its key."""
+    unit = "records" if policy.entity is None else "persons"
+    return f"{figure(100 * float(policy.sample or 1))} % of the {unit}"
 
 
 def limit_of(policy: Policy) -> str:

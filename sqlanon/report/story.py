@@ -11,7 +11,7 @@ from typing import Any
 from sqlanon.core.models.base import PrivacyModel
 from sqlanon.core.policy import LocalRecoding, Patterns, Policy, Transformation
 from sqlanon.errors import attempt
-from sqlanon.report.settings import limit_of
+from sqlanon.report.settings import limit_of, sample_of
 from sqlanon.report.wording import counted
 
 DROPPED = "left out"
@@ -42,6 +42,8 @@ def asked(policy: Policy) -> tuple[tuple[str, str], ...]:
     models = [_words(model, parameters) for model, parameters in _models(policy)]
     rows.append(("how safe it must be", "; ".join(models) or "no privacy model is asked for"))
     rows.append(("who is counted", "records" if policy.entity is None else "persons (entities), not their records"))
+    if policy.sample is not None:
+        rows.append(("who is in it", f"a sample of {sample_of(policy)}, drawn with a key"))
     rows.append(("what may be suppressed", f"at most {limit_of(policy)}"))
     rows.append(("how records are changed", _transformation(policy)))
     if policy.publish:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from sqlanon.assess.relations.nulls import NullAudit
 from sqlanon.core.audit.judged_columns import JudgedColumn
+from sqlanon.core.hierarchies.wording import describe_hierarchy, describe_levels
 from sqlanon.core.models.base import judges_persons
 from sqlanon.core.plan.planned import Planned
 from sqlanon.core.plan.release import Release
@@ -16,7 +17,7 @@ from sqlanon.report.failures import facts_of_policy
 from sqlanon.report.settings import file_name
 from sqlanon.report.summary import AttributeSummary, ModelSummary, RecodingSummary, RuleSummary, SearchSummary
 from sqlanon.report.summary import RunSummary as RunSummary
-from sqlanon.report.wording import RULE, count, describe_hierarchy, describe_levels, describe_proof, figure, share
+from sqlanon.report.wording import RULE, count, describe_proof, figure, share
 
 QUERIES = 200
 """Random counts that a report asks: enough for a median and a 95th percentile, in a part of a second."""

@@ -55,7 +55,8 @@ def test_the_terminal_says_what_is_left_of_nothing(tmp_path: Path) -> None:
     path = policy(tmp_path, [f"{zip},{sex},de" for zip in ("11", "12") for sex in "mf" for _ in range(3)])
     result = CliRunner().invoke(main, ["run", str(path)])
     assert result.exit_code == 0, result.stderr
-    [line] = [line for line in result.stdout.splitlines() if "fully suppressed" in line]
+    assert "  1 of 3 quasi-identifiers fully suppressed:\n" in result.stdout
+    [line] = [line for line in result.stdout.splitlines() if "fully suppressed;" in line]
     assert (
         line.split(":")[0].strip() in ("zip", "sex") and "keeping some detail would raise the loss by at most 0" in line
     )

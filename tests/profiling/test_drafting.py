@@ -19,10 +19,12 @@ import yaml
 from effort import seeds
 
 import sqlanon
+from sqlanon.assess.profiling.draft_text import DECIDE
 from sqlanon.assess.profiling.drafted_hierarchies import _bounds, _widths, drafted_hierarchy
-from sqlanon.assess.profiling.drafting import DECIDE, draft
+from sqlanon.assess.profiling.drafting import PolicyDraft, draft
 from sqlanon.assess.profiling.facts import ColumnProfile, Frequent, Profile, Spread
 from sqlanon.assess.profiling.profile import profile
+from sqlanon.assess.profiling.questions import MOST
 from sqlanon.assess.profiling.roles import MOST_KEPT, MOST_QUASI_IDENTIFIERS, settle_roles
 from sqlanon.assess.profiling.text import profile_lines
 from sqlanon.core.policy import as_policy
@@ -150,6 +152,10 @@ def _found(name: str, **facts: Any) -> ColumnProfile:
     return ColumnProfile(name, **{**counts, **facts})
 
 
+def _asked(drafted: PolicyDraft) -> set[str]:
+    return {name for item in (*drafted.decisions, *drafted.notes) for name in item.columns}
+
+
 def test_names_survive_yaml_and_comments() -> None:
     names = [*NAMES, "two\nlines", "\u2028", "quote'\"", "x" * 300, "# DECIDE: x"]
     kept = [
@@ -157,7 +163,7 @@ def test_names_survive_yaml_and_comments() -> None:
     ]
     drafted = draft(_profile(*kept, _found("age", role="quasi_identifier", distinct=2)))
     assert set(yaml.safe_load(drafted.yaml)["columns"]) == {*names, "age"}
-    assert {item.column for item in drafted.decisions if item.column} == set(names)
+    assert _asked(drafted) == set(names)
 
 
 def test_every_decision_is_marked_and_listed() -> None:
@@ -169,7 +175,7 @@ def test_every_decision_is_marked_and_listed() -> None:
     assert drafted.yaml.count(DECIDE) == len(drafted.decisions) + 1  # the head speaks of the mark
     asked = {item.column: item.sentence for item in drafted.decisions}
     assert "ages" in asked["birth"] and "before the month" in asked["birth"]
-    assert "birth, salary" in drafted.yaml.split("version")[0]
+    assert "birth: Are ages enough?" in drafted.yaml.split("version")[0]
     assert drafted.to_dict()["decisions"][0]["column"] is None
     assert "format: '%d/%m/%Y'" in drafted.yaml
 
@@ -181,7 +187,8 @@ def test_few_columns_are_published_as_they_are() -> None:
     assert 6 ** roles.count("keep") <= MOST_KEPT
     assert roles.count("quasi_identifier") == MOST_QUASI_IDENTIFIERS
     assert roles.count("drop") == 30 - roles.count("keep") - MOST_QUASI_IDENTIFIERS
-    assert sum(item.instead is not None for item in draft(_profile(*found)).decisions) == 30 - roles.count("keep")
+    drafted = draft(_profile(*found))
+    assert drafted.yaml.count("  #   c") == 30 - roles.count("keep")  # what they would be otherwise
 
 
 def test_a_table_of_identifiers_has_a_draft_and_one_of_nothing_has_none() -> None:
@@ -294,8 +301,8 @@ def _agree(found: Profile, folder: Path) -> dict[str, str]:
     start = next(place for place, line in enumerate(profile_lines(found)) if line.split()[:1] == ["column"]) + 1
     printed = [line.split()[-1] for line in profile_lines(found)[start : start + len(found.columns)]]
     assert printed == [roles[item.name] for item in found.columns]
-    asked = {item.column for item in drafted.decisions if item.key == "columns"}
-    assert {item.name for item in found.columns if item.question} <= asked
+    assert {item.name for item in found.columns if item.question} <= _asked(drafted)
+    assert len(drafted.decisions) <= MOST
     return roles
 
 

@@ -24,6 +24,7 @@ from tables import text_table
 
 import sqlanon
 from sqlanon.core.hierarchies import specs
+from sqlanon.core.hierarchies.wording import describe_level, describe_levels
 from sqlanon.core.measures.base import fold
 from sqlanon.core.publish.ledger import Ledger
 from sqlanon.core.search.certificate import Certificate
@@ -42,7 +43,7 @@ from sqlanon.report.summary import (
     RuleSummary,
 )
 from sqlanon.report.text import cells, text_report
-from sqlanon.report.wording import count, describe_level, describe_levels, describe_proof, share, visible
+from sqlanon.report.wording import count, describe_proof, share, visible
 
 CANARY = "Zz7canaryqQ"
 VOID = {"meta", "wbr", "col"}

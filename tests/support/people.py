@@ -28,7 +28,7 @@ COLUMNS: dict[str, tuple[str, str]] = {
     "immer": ("constant", "keep"),
     "Raucher": ("flag", "sensitive"),
     "zugriff": ("ip", "identifier"),
-    'odd "name"': ("category", "quasi_identifier"),
+    'odd "name"': ("category", "keep"),
     "Land": ("country", "quasi_identifier"),
     "schluessel": ("uuid", "identifier"),
     "Religion": ("category", "sensitive"),

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from sqlanon import Key, LedgerSpec, Policy, PolicyError
+from sqlanon.core.policy.ledger import person_column
 
 
 def document(ledger: Any, **changes: Any) -> dict[str, Any]:
@@ -34,7 +35,7 @@ def faults(ledger: Any, **changes: Any) -> list[str]:
 def test_a_text_is_a_file_beside_the_policy(tmp_path: Path) -> None:
     policy = Policy.from_dict(document("private/l.duckdb", entity="id"), base_directory=tmp_path)
     assert policy.ledger == LedgerSpec(str(tmp_path / "private" / "l.duckdb"))
-    assert policy.person_column == "id"
+    assert person_column(policy) == "id"
     assert tmp_path / "private" / "l.duckdb" in policy.read_files
 
 

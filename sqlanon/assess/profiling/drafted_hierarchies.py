@@ -15,6 +15,7 @@ from typing import Any
 from sqlanon.assess.profiling.facts import ColumnProfile, Spread
 from sqlanon.core.hierarchies.calendar_specs import format_faults
 from sqlanon.core.source.columns import without_enum
+from sqlanon.core.source.vocabulary import CODED
 from sqlanon.core.source.words import kinds_of, parts_of
 
 Keys = Mapping[str, Any]
@@ -26,8 +27,8 @@ OLDEST = 90
 """From this age on there is one label: HIPAA Safe Harbor (45 CFR 164.514(b)(2)(i)(C))."""
 FEWEST_KEPT = 20
 """The least threshold of ``frequent``: values that fewer records have make small classes."""
-CODES = {"id", "code", "concept", "key"}
-"""Parts of the names of columns whose numbers are codes, without an order."""
+CODED_LOOKS = ("code", "postcode", "place", "provider")
+"""Looks of columns whose numbers are codes, without an order."""
 DATED = 0.1
 """The share of the values from which on those that look like dates are not cut to their first characters."""
 KNOWN_CODES = {"icd10": "block and chapter of ICD-10", "atc": "groups of ATC codes"}
@@ -80,13 +81,26 @@ def drafted_hierarchy(found: ColumnProfile, *, is_text: bool, records: int) -> D
         question = "Are these codes of ISO 3166? Otherwise take frequent."
         return DraftedHierarchy({"codes": "countries"}, "sub-regions and regions of UN M49", question)
     is_number = found.reads_as in ("whole", "number") and (texts or not found.misfits)
-    is_code = found.looks_like in ("postcode", "place") or bool(CODES & {*parts_of(found.name)})
+    is_code = found.looks_like in CODED_LOOKS or not {*CODED.split()}.isdisjoint(parts_of(found.name))
     if is_number and found.spread is not None and not is_code and found.distinct > 3:
         return _intervals(found, found.spread)
     if found.looks_like == "age":
         keys = {"width": 5, "fanouts": [2, 2], "lower": 20, "upper": OLDEST}
         return DraftedHierarchy({"intervals": keys}, "intervals of 5, 10, 20, with open ends; what is no number as *")
     return _codes_or_values(found, records)
+
+
+def travels_with(found: ColumnProfile, leader: Keys) -> Any:
+    """Return ``with`` of a column that follows from a quasi-identifier: up to the level that says what it says.
+
+    Args:
+        leader: the hierarchy of the quasi-identifier.
+    """
+    if "prefix" in leader and found.how == "value":
+        return found.leader  # the run finds how many characters it follows from
+    levels = leader.get("dates", ())
+    levels = levels["levels"] if isinstance(levels, Mapping) else levels
+    return {"column": found.leader, "level": levels.index(found.how) + 1 if found.how in levels else 0}
 
 
 def _zip(found: ColumnProfile) -> DraftedHierarchy:

@@ -7,77 +7,66 @@ it is, and the draft says why and asks.
 
 from __future__ import annotations
 
+import math
 import os
-import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from sqlanon.assess.profiling.drafted_hierarchies import SUPPRESS, DraftedHierarchy, Keys, drafted_hierarchy
+from sqlanon.assess.profiling.draft_text import other_line, policy_text, scalar
+from sqlanon.assess.profiling.drafted_hierarchies import SUPPRESS, DraftedHierarchy, drafted_hierarchy, travels_with
 from sqlanon.assess.profiling.facts import ColumnProfile, Profile
+from sqlanon.assess.profiling.proposals import Proposal, propose
+from sqlanon.assess.profiling.questions import MANY, PERSONS, PROTECTION, ROLES, Asked, Decision, DraftedColumn, ask
 from sqlanon.assess.profiling.roles import K
 from sqlanon.core.audit.judged_columns import SEVERAL
 from sqlanon.core.facts import Facts
 from sqlanon.core.policy import Policy
-from sqlanon.core.policy.paths import is_connection_text, is_url
-from sqlanon.core.policy.schema_line import schema_line
 from sqlanon.core.source.columns import is_scalar
-from sqlanon.errors import InputError
+from sqlanon.errors import InputError, SqlanonError
 
 LIMIT = 0.05
-PERSONS = ("identifier", "uuid", "email", "phone")
+NAMING = ("identifier", "uuid", "email", "phone")
 """Looks of columns whose values name one person each."""
 LARGE = 200_000
 """Nodes of a lattice from which on the draft limits the search."""
-DECIDE = "DECIDE:"
-
-
-@dataclass(frozen=True, slots=True)
-class Decision(Facts):
-    """What a person must decide of a draft: of a column, or of a key of the policy.
-
-    ``instead`` is the line of the policy file that would take the place of the drafted one.
-    """
-
-    column: str | None
-    key: str
-    sentence: str
-    instead: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyDraft(Facts):
-    """A drafted policy: the text of its file, the policy that it reads as, and what a person must decide."""
+    """A drafted policy.
 
-    KEYS = "policy decisions"
+    Attributes:
+        yaml, policy: the text of its file, and the policy that it reads as.
+        decisions: what a person must decide, what changes most first; ``notes`` are the questions beyond.
+        proposals: the releases that were searched; ``proposal`` is the name of the one that the draft makes.
+        warnings: why none was searched.
+        profile: with the roles that the columns have in the draft.
+    """
+
+    KEYS = "policy decisions notes proposal proposals warnings"
     yaml: str
     policy: Policy
     decisions: tuple[Decision, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class DraftedColumn:
-    """A column of the draft: its keys, the reason of its role, what its hierarchy does, and questions."""
-
-    name: str
-    keys: Mapping[str, Any]
-    reason: str
-    remark: str = ""
-    questions: tuple[str, ...] = ()
-    nodes: int = 1
-    instead: Keys | None = None
-
-    @property
-    def other_line(self) -> str | None:
-        """The line that would take the place of the drafted one, if the last question is answered otherwise."""
-        return None if self.instead is None else f"{_scalar(self.name)}: {_flow(self.instead)}"
+    notes: tuple[Decision, ...]
+    proposals: tuple[Proposal, ...]
+    proposal: str | None
+    warnings: tuple[str, ...]
+    profile: Profile
 
 
 def draft(
-    profile: Profile, *, k: int = K, output: str = "released.parquet", folder: str | os.PathLike[str] | None = None
+    profile: Profile,
+    *,
+    k: int = K,
+    output: str = "released.parquet",
+    folder: str | os.PathLike[str] | None = None,
+    search: bool = False,
+    source: object = None,
+    proposal: str | None = None,
 ) -> PolicyDraft:
     """Return a policy with comments that runs as it stands.
 
@@ -85,9 +74,12 @@ def draft(
         k: how many records a class has at least.
         output: the file of the release, beside the policy.
         folder: where the policy will stand; the source is named relative to it. None: the current one.
+        search: look for releases that the draft could make (``proposals``), and make it of one of them.
+        source: the frame or connection that was profiled, to search it.
+        proposal: the name of the release that it is made of; None is the first one, which is balanced.
 
     Raises:
-        InputError: the source cannot be named in a policy, or has no column.
+        InputError: the source cannot be named in a policy, or has no column; no proposal has the name.
     """
     base = Path(os.path.abspath(folder or "."))
     columns = [_column(item, profile) for item in profile.columns]
@@ -96,11 +88,94 @@ def draft(
             "No column of the source has values that could be published.",
             hint="profile another table, or a view of it.",
         )
+    proposals: tuple[Proposal, ...] = ()
+    warnings: tuple[str, ...] = ()
+    if search and profile.records and any(column.nodes > 1 for column in columns):
+        proposals, warnings = _proposals(columns, profile, source, k=k, base=base)
+    chosen = _chosen(proposals, proposal)
+    if chosen is not None:
+        columns = _as_proposed(columns, chosen)
+        profile = _with_roles(profile, columns)
     columns = _dropped_last(columns)
-    decisions = _decisions(columns, profile, k)
-    text = _text(profile, columns, decisions, k=k, output=output, base=base)
+    lines = {item.name: line for item in columns if (line := other_line(item)) is not None}
+    asked = ask(columns, _about_policy(columns, profile, k, chosen), lines)
+    text = policy_text(profile, columns, asked, _settings(columns, profile, k, output, chosen), base, proposals, chosen)
     policy = Policy.from_dict(yaml.safe_load(text), base_directory=base)
-    return PolicyDraft(text, policy, tuple(decisions))
+    return PolicyDraft(
+        text,
+        policy,
+        tuple(asked.decisions),
+        tuple(asked.notes),
+        proposals,
+        None if chosen is None else chosen.name,
+        warnings,
+        profile,
+    )
+
+
+def _proposals(
+    columns: Sequence[DraftedColumn], profile: Profile, source: object, *, k: int, base: Path
+) -> tuple[tuple[Proposal, ...], tuple[str, ...]]:
+    """Return what could be released, by searches of the source; nothing, and a warning, where it cannot be searched."""
+    if profile.is_frame and source is None:
+        return (), ("No release was searched: the frame or connection is not at hand.",)
+    text = policy_text(profile, columns, Asked(), _settings(columns, profile, k, "released.parquet", None), base)
+    policy = Policy.from_dict(yaml.safe_load(text), base_directory=base)
+    try:
+        return propose(source, policy, {item.name: item for item in profile.columns}), ()
+    except SqlanonError as error:
+        return (), (f"No release was searched: {error.message}",)
+
+
+def _chosen(proposals: Sequence[Proposal], name: str | None) -> Proposal | None:
+    """Return the proposal that a draft is made of.
+
+    Raises:
+        InputError: none has the name.
+    """
+    if not proposals or name is None:
+        return proposals[0] if proposals else None
+    for item in proposals:
+        if item.name == name:
+            return item
+    names = ", ".join(repr(item.name) for item in proposals)
+    raise InputError("No release of this name was proposed.", hint=f"those of this table are {names}.")
+
+
+def _as_proposed(columns: Sequence[DraftedColumn], proposal: Proposal) -> list[DraftedColumn]:
+    """Return the columns as a proposal publishes them: what is gone is dropped, and what travels with it."""
+    left = [item for item in proposal.columns if not item.fully_suppressed]
+    gone = {item.name for item in proposal.columns if item.fully_suppressed} if left else set()
+    result = []
+    for column in columns:
+        leader = column.keys.get("with")
+        leader = leader.get("column") if isinstance(leader, Mapping) else leader
+        if column.name in gone or leader in gone:
+            reason = f"{column.reason} Nothing of it is left in the release that is {proposal.name!r}."
+            if column.name not in gone:
+                reason = f"{column.reason} {leader!r}, with which it travels, is left out."
+            column = replace(column, keys={"role": "drop"}, reason=reason, remark="", questions=(), nodes=1,
+                             instead=column.keys)  # fmt: skip
+        elif column.keys["role"] == "quasi_identifier":
+            limit, weight = proposal.max_levels.get(column.name), proposal.weights.get(column.name)
+            more = {"max_level": limit} if limit is not None else {}
+            column = replace(column, keys={**column.keys, **more, **({"weight": weight} if weight else {})})
+        result.append(column)
+    return result
+
+
+def _with_roles(profile: Profile, columns: Sequence[DraftedColumn]) -> Profile:
+    """Return a profile whose columns have the roles of the draft."""
+    drafted = {item.name: item for item in columns}
+    return replace(
+        profile,
+        columns=tuple(
+            replace(item, role="drop", reason=drafted[item.name].reason, question=None)
+            if drafted[item.name].keys["role"] == "drop" and item.policy_role != "drop"
+            else item
+            for item in profile.columns
+        ),
+    )
 
 
 def _column(found: ColumnProfile, profile: Profile) -> DraftedColumn:
@@ -122,12 +197,20 @@ def _keys(found: ColumnProfile, role: str, profile: Profile) -> tuple[dict[str, 
     if role == "sensitive":
         return {"role": role, "models": [{"type": "distinct_l_diversity", "l": 2}]}, None
     if role != "quasi_identifier":
-        return {"role": role}, None
+        return {"role": role} | _travels(found, role, profile), None
     if found.otherwise == "drop":
         drafted = DraftedHierarchy(SUPPRESS, "suppressed where it singles out")
     else:
         drafted = drafted_hierarchy(found, is_text=profile.is_text, records=profile.records)
     return {"role": role, "hierarchy": dict(drafted.keys)}, drafted
+
+
+def _travels(found: ColumnProfile, role: str, profile: Profile) -> dict[str, Any]:
+    """Return the key of a column that is published as far as the quasi-identifier that it follows from."""
+    leader = None if found.leader is None or role != "keep" else profile.column(found.leader)
+    if leader is None or leader.role != "quasi_identifier":
+        return {}
+    return {"with": travels_with(found, _keys(leader, leader.role, profile)[0]["hierarchy"])}
 
 
 def _dropped_last(columns: Sequence[DraftedColumn]) -> list[DraftedColumn]:
@@ -144,7 +227,7 @@ def _entity(profile: Profile) -> ColumnProfile | None:
     named = [
         item
         for item in profile.columns
-        if (item.looks_like in PERSONS or item.names_persons > 0)
+        if (item.looks_like in NAMING or item.names_persons > 0)
         and item.policy_role == "drop"
         and not item.nulls
         and 0 < item.distinct * SEVERAL <= item.filled
@@ -152,136 +235,55 @@ def _entity(profile: Profile) -> ColumnProfile | None:
 
     def likely(item: ColumnProfile) -> tuple[int, bool, int]:
         few_first = -item.distinct if item.names_persons > 0 else item.distinct
-        return item.names_persons, item.looks_like in PERSONS, few_first
+        return item.names_persons, item.looks_like in NAMING, few_first
 
     return max(named, key=likely, default=None)
 
 
-def _decisions(columns: Sequence[DraftedColumn], profile: Profile, k: int) -> list[Decision]:
-    """Return what a person must decide, the policy first."""
-    decisions = [
-        Decision(
-            None, "columns", "Check every role: what an attacker may know of a person must be a quasi_identifier."
-        ),
-        Decision(None, "privacy", f"Is k = {k} enough? 5 is usual within an organization, 10 to 20 for the public."),
-    ]
+def _about_policy(
+    columns: Sequence[DraftedColumn], profile: Profile, k: int, chosen: Proposal | None
+) -> list[Decision]:
+    """Return the questions about keys of the policy, and about the column whose loss would help most."""
+    sentence = "Check every role: what an attacker may know of a person must be a quasi_identifier."
+    decisions = [Decision(None, "columns", sentence, rank=ROLES)]
+    sentence = f"Is k = {k} enough? 5 is usual within an organization, 10 to 20 for the public."
+    decisions.append(Decision(None, "privacy", sentence, rank=MANY))
     if not any(column.keys["role"] == "sensitive" for column in columns):
         sentence = (
             "No column looks sensitive. If one is, say role: sensitive with a model: k-anonymity does not hide it."
         )
-        decisions.append(Decision(None, "columns", sentence))
+        decisions.append(Decision(None, "columns", sentence, rank=PROTECTION))
     if (entity := _entity(profile)) is not None:
         sentence = (
             f"A value of it has {entity.filled / entity.distinct:.1f} records on average, so that persons are counted "
             "instead of records (entity). Does it name persons? Otherwise leave that line out."
         )
-        decisions.append(Decision(entity.name, "entity", sentence))
-    for column in columns:
-        for question in column.questions:
-            instead = column.other_line if question == column.questions[-1] else None
-            decisions.append(Decision(column.name, "columns", question, instead))
+        decisions.append(Decision(entity.name, "entity", sentence, columns=(entity.name,), rank=PERSONS))
+    if chosen is not None and chosen.drop is not None:
+        name = chosen.drop.column
+        sentence = f"Is it needed? {chosen.drop.sentence}"
+        decisions.append(
+            Decision(name, "columns", sentence, f"{scalar(name)}: {{role: drop}}", (name,), rank=PROTECTION)
+        )
     return decisions
 
 
-TITLES = {
-    "quasi_identifier": "Others may know these of a person: they are generalized until each class has k records.",
-    "sensitive": "Others must not learn these: they are published as they are, and protected by their models.",
-    "keep": "These are published as they are. A run refuses them if they identify persons by themselves.",
-    "drop": "These are not published.",
-}
-
-
-def _text(
-    profile: Profile,
-    columns: Sequence[DraftedColumn],
-    decisions: Sequence[Decision],
-    *,
-    k: int,
-    output: str,
-    base: Path,
-) -> str:
-    """Return the text of the policy file."""
+def _settings(
+    columns: Sequence[DraftedColumn], profile: Profile, k: int, output: str, chosen: Proposal | None
+) -> list[str]:
+    """Return the lines of the policy below its columns, but for questions."""
     lines = [
-        schema_line(base),
-        "# Drafted by `sqlanon profile`: a starting point that runs as it is. No value of the table is in it.",
-        *_comment(f"A person must decide {len(decisions)} things, each marked {DECIDE} {_listed(decisions)}", 0),
-        "version: 1",
-        *_source_lines(profile, base),
-        "",
-        *_comment(f"{DECIDE} {decisions[0].sentence}", 0),
-        "columns:",
-    ]
-    role = None
-    for item in columns:
-        if item.keys["role"] != role:
-            role = item.keys["role"]
-            lines += ["", *_comment(TITLES[role], 2)]
-        lines += _comment(" ".join(filter(None, [item.reason, f"Levels: {item.remark}." if item.remark else ""])), 2)
-        for question in item.questions:
-            lines += _comment(f"{DECIDE} {question}", 2)
-        if item.other_line is not None:
-            lines.append("  #   " + "".join(sign if sign.isprintable() else " " for sign in item.other_line))
-        lines.append(f"  {_scalar(item.name)}: {_flow(item.keys)}")
-    lines += ["undeclared: error   # a column that appears later ends the run instead of being published", ""]
-    for decision in decisions[1:]:
-        if decision.column is None:
-            lines += _comment(f"{DECIDE} {decision.sentence}", 0)
-    lines += [
         f"privacy: [{{type: k_anonymity, k: {k}}}]",
         f"suppression_limit: {LIMIT}   # the share of records that may be left out, so that a few do not coarsen all",
         "uncovered: top   # a value that a hierarchy cannot read (a text among numbers) is published as *",
     ]
-    nodes = 1
-    for item in columns:
-        nodes *= item.nodes
-    for decision in decisions:
-        if decision.key == "entity":
-            lines += [*_comment(f"{DECIDE} {decision.sentence}", 0), f"entity: {_scalar(decision.column or '')}"]
+    if (entity := _entity(profile)) is not None:
+        lines.append(f"entity: {scalar(entity.name)}")
+    nodes = math.prod(item.nodes for item in columns)
+    if chosen is not None and chosen.rules == "several":
+        lines.append("transformation: {type: local_recoding}   # several rules lose less than one for all records")
     if nodes > LARGE:
         lines.append(
             f"search: {{time_limit: 60, gap: 0.02}}   # {nodes:,} combinations of levels: near the optimum is enough"
         )
-    lines.append(f"output: {{file: {_scalar(output)}}}")
-    return "\n".join(lines) + "\n"
-
-
-def _listed(decisions: Sequence[Decision]) -> str:
-    """Return what the decisions are about, in a few words."""
-    of_policy = [{"columns": "the roles", "privacy": "k"}[item.key] for item in decisions if item.column is None]
-    columns = [item.column for item in decisions if item.column is not None]
-    return ", ".join(dict.fromkeys([*of_policy, *columns])) + "."
-
-
-def _source_lines(profile: Profile, base: Path) -> list[str]:
-    source = profile.source
-    table = [] if profile.table is None else [f"table: {_scalar(profile.table)}"]
-    if profile.is_frame:
-        return [*_comment(f"The source is the {source} that is passed to sqlanon.anonymize.", 0), *table]
-    if not is_url(source) and not is_connection_text(source):
-        path = Path(os.path.abspath(source))
-        near = path.is_relative_to(base) or base.is_relative_to(path.parent) or path.parent.parent in base.parents
-        source = Path(os.path.relpath(path, base)).as_posix() if near else str(path)
-    lines = [f"source: {_scalar(source)}", *table]
-    if profile.csv:
-        lines.append(f"csv: {_flow(profile.csv)}")
-    return lines
-
-
-def _comment(text: str, indent: int) -> list[str]:
-    """Return a text as lines of a comment; signs that would end a line are shown as spaces."""
-    plain = "".join(sign if sign.isprintable() else " " for sign in text)
-    prefix = " " * indent + "# "
-    return textwrap.wrap(plain, 118, initial_indent=prefix, subsequent_indent=prefix, break_long_words=False)
-
-
-def _flow(value: Any) -> str:
-    """Return keys on one line, as YAML."""
-    plain = {key: dict(item) if isinstance(item, Mapping) else item for key, item in dict(value).items()}
-    return yaml.safe_dump(plain, default_flow_style=True, sort_keys=False, width=10**9, allow_unicode=True).strip()
-
-
-def _scalar(text: str) -> str:
-    """Return a text on one line as YAML reads it back, in quotes where it needs them."""
-    style = None if text.isprintable() else '"'
-    written = yaml.safe_dump(text, default_style=style, width=10**9, allow_unicode=True)
-    return written.removesuffix("...\n").rstrip("\n")
+    return [*lines, f"output: {{file: {scalar(output)}}}"]

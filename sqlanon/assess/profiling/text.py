@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sqlanon.assess.profiling.facts import ColumnProfile, Profile, percent
+from sqlanon.assess.profiling.questions import Decision, questions_of
 from sqlanon.assess.relations.nulls import printable
 
 WIDTH = 100
@@ -22,23 +23,35 @@ CONTRIBUTING = 5
 """Columns whose part in minimal uniques is named."""
 
 
-def profile_lines(found: Profile) -> list[str]:
-    """Return a profile as lines of at most ``WIDTH`` characters (names of columns may be longer)."""
+def profile_lines(found: Profile, asked: Sequence[Decision] | None = None) -> list[str]:
+    """Return a profile as lines of at most ``WIDTH`` characters (names of columns may be longer).
+
+    Args:
+        asked: the questions of its draft; None: there is none, and those about its roles are asked.
+    """
     lines = [_head(found)]
     if found.columns:
         lines += ["", *_table(found)]
+    if found.attributes:
+        lines += [
+            "",
+            "Columns that say the same, an attribute a line (the first one leads, the others follow from it):",
+        ]
+        lines += [line for item in found.attributes for line in _wrapped(printable(f"{item.sentence}."))]
+    if found.not_compared:
+        lines += _wrapped(
+            f"{found.not_compared} columns were not compared with the others, because there are too many."
+        )
     for role, title in ROLES.items():
-        items = found.with_role(role)
+        items = [item for item in found.with_role(role) if item.leader is None]
         if items:
             lines += ["", f"{title}:"]
             lines += [line for item in items for line in _reason(item)]
-    if asked := [item for item in found.columns if item.question]:
-        lines += ["", "Decisions for you:"]
-        by_question: dict[str, list[str]] = {}
-        for item in asked:
-            by_question.setdefault(item.question or "", []).append(_shown(item.name))
-        for question, columns in by_question.items():
-            lines += _wrapped(f"{', '.join(columns)}: {question}")
+    asked = questions_of(found.columns) if asked is None else asked
+    if asked:
+        lines += ["", "Decisions for you, what changes most first:"]
+        for number, item in enumerate(asked, 1):
+            lines += _wrapped(f"{number}. {printable(item.line)}")
     return [*lines, *_sets(found)]
 
 
@@ -56,12 +69,14 @@ def _table(found: Profile) -> Iterator[str]:
     shown = {item.name: _shown(item.name) for item in found.columns}
     width = max(6, *map(len, shown.values()))
     yield f"  {'column':<{width}}  {'type':<9}  {'looks like':<12}  {'values':>10}  {'unique':>7}  {'empty':>7}  role"
+    leaders = {item.name for item in found.columns if item.role == "quasi_identifier"}
     for item in found.columns:
         values = f"{item.distinct:,}" if item.exact else f"about {item.distinct:,}"
         missing = (item.nulls + item.empty) / item.records if item.records else 0.0
         cells = f"{reading(item):<9}  {item.looks_like.replace('_', ' '):<12}  {values:>10}"
         shares = f"{percent(item.uniqueness):>7}  {percent(missing):>7}"
-        yield f"  {shown[item.name]:<{width}}  {cells}  {shares}  {item.policy_role}"
+        led = f", with {shown[item.leader]}" if item.policy_role == "keep" and item.leader in leaders else ""
+        yield f"  {shown[item.name]:<{width}}  {cells}  {shares}  {item.policy_role}{led}"
 
 
 def reading(item: ColumnProfile) -> str:

@@ -27,7 +27,7 @@ from sqlanon.tables.keys import OUTPUT_KEYS, TABLE_KEYS
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "Where the records are": ("version", "source", "files", "table", "csv", "xml", "join"),
     "What the columns are": (
-        "columns", "entity", "key", "accept", "undeclared", "row_security", "uncovered", "publish",
+        "columns", "entity", "key", "sample", "accept", "undeclared", "row_security", "uncovered", "publish",
     ),
     "How safe the release must be": (
         "privacy", "suppression_limit", "suppression_count", "nulls", "suppressed", "ledger",

@@ -445,5 +445,6 @@ def _encoded_for(policy: Policy) -> tuple[object, ...]:
     foreign = (dict(policy.extensions.hierarchies), dict(policy.extensions.formats))
     published = tuple(sorted(policy.publish, key=lambda asked: asked.name))
     travels = tuple((c.name, c.travels) for c in policy.columns if c.travels is not None)
-    people = (policy.entity, policy.nulls, policy.subset, policy.population, policy.ledger)
+    drawn = None if policy.sample is None else (policy.sample, policy.key)
+    people = (policy.entity, policy.nulls, policy.subset, policy.population, policy.ledger, drawn)
     return (*origin, columns, travels, *people, published, foreign)

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 
-from sqlglot import exp
-
 from sqlanon.core.audit.keyed import KeyedClaim
 from sqlanon.core.compiler.encoded_source import EncodedSource
 from sqlanon.core.compiler.keyed import PSEUDONYM, SHIFT, KeyedColumns
@@ -16,7 +14,7 @@ from sqlanon.core.evaluate.session import Session
 from sqlanon.core.policy import Policy
 from sqlanon.core.policy.columns import KEYED_ROLES
 from sqlanon.core.policy.keyed import WEEK, shift_of
-from sqlanon.core.source.release_key import ReleaseKey
+from sqlanon.core.source.release_key import ReleaseKey, note_release_key
 from sqlanon.core.sqltrees import names
 from sqlanon.errors import EngineError, UnsupportedError
 
@@ -116,11 +114,9 @@ def note_keyed(session: Session) -> None:
     """
     refuse_scripts(session)
     keyed, replay = keyed_columns(session), session.engine.replay
-    title = "key of a release: load its blocks here, a row a purpose"
-    if keyed is None or any(name == title for name, _ in replay):
+    if keyed is None or any(name == "pseudonyms" for name, _ in replay):
         return
-    nothing = [exp.cast(exp.null(), "VARCHAR").as_(name, quoted=True) for name in names.KEY_COLUMNS]
-    replay.append((title, temporary_table(names.RELEASE_KEY, exp.select(*nothing).where(exp.false()))))
+    note_release_key(session.engine)
     replay.append(("pseudonyms", temporary_table(names.KEYED, keyed.persons(session.encoding.source.relation))))
 
 

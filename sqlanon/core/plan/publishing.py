@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from sqlanon.core.cards import WithCard
 from sqlanon.core.engines.base import Engine
+from sqlanon.core.facts import pick
 from sqlanon.core.interrupts import finishing
 from sqlanon.core.plan.planned import Planned, versions
 from sqlanon.core.plan.release import Release
@@ -92,6 +93,8 @@ class PublishablePlan(WithCard, Planned):
             output={} if output is None else {output.kind: self.policy.shown_target(output.kind, output.target)},
             versions=versions(self.engine),
         )
+        if self.source.drawn is not None:
+            document["sample"] = pick(self.source.drawn, "share records persons?")
         published, recording = NOWHERE, None
         if target is not None:
             other = other_output(target.output)

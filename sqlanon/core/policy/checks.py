@@ -33,7 +33,7 @@ PARTS: Mapping[str, ValueCheck] = {
 """Fields that hold parts."""
 LISTED: Mapping[str, type[PolicyPart]] = {name: each.part for name, each in PARTS.items() if each.kind != "mapping"}
 """Those of them that hold tuples of parts."""
-RELATED = {"privacy", "accept", "entity", "key", "publish", "ledger", "transformation"}
+RELATED = {"privacy", "accept", "entity", "key", "sample", "publish", "ledger", "transformation"}
 """Keys whose faults may follow from a column that is left out."""
 
 
@@ -184,9 +184,10 @@ def _check_populations(faults: Faults, policy: PolicyFacts, subsets: Sequence[An
             if subsets:
                 message = "The source is the population of the subset already."
                 faults.add(key, message, "leave out population (the source is meant), or the subset.")
-        elif model.type == "k_map" and where in (None, "source") and not subsets:
-            message = "There is no population: the source is one only where a subset of it is published."
-            faults.add(key, message, "write population: {file: …} or {table: …}, or the number of its records.")
+        elif model.type == "k_map" and where in (None, "source") and not subsets and policy.sample is None:
+            message = "There is no population: the source is one only where a subset or a sample of it is published."
+            hint = "write population: {file: …} or {table: …}, or the number of its records; or draw a sample."
+            faults.add(key, message, hint)
     if any(where != tables[0] for where in tables):
         faults.add("privacy", "The models name different populations.", "name one population.")
 

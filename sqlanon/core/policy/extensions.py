@@ -57,7 +57,7 @@ RESERVED: Mapping[str, tuple[str, ...]] = {
     "strategies": ("auto",),
     "hierarchies": ("information_loss", "delimiter", "null", "encoding", "header"),
     "formats": (
-        "version", "source", "files", "table", "key", "join", "columns", "entity", "accept", "undeclared",
+        "version", "source", "files", "table", "key", "join", "columns", "entity", "sample", "accept", "undeclared",
         "row_security", "uncovered",
         "privacy", "quality", "suppression_limit", "suppression_count", "nulls", "search", "suppressed",
         "transformation", "publish", "output", "if_exists", "report", "certificate", "ledger", "engine",

@@ -24,7 +24,7 @@ from sqlanon.core.policy.search import ENGINES, ON_INTERRUPT, WHERE, EngineOptio
 from sqlanon.core.policy.sources import CSV_OPTIONS, JOIN_KEYS, Join
 from sqlanon.core.policy.transformation import Transformation
 from sqlanon.core.policy.variables import WrittenPlace
-from sqlanon.parameters import NAMES, TEXT, choice, find, names, parts, shaped, text, whole
+from sqlanon.parameters import NAMES, TEXT, choice, find, is_number, names, parts, shaped, text, whole
 
 __all__ = [
     "ENGINES", "ON_INTERRUPT", "ROLES", "TARGETS", "WHERE", "Column", "EngineOptions", "Join", "Model", "Output",
@@ -39,6 +39,14 @@ _FILES = replace(
     ),
     schema={"anyOf": [TEXT, NAMES]},
 )
+
+
+_SHARE = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
+
+
+def _share_fault(value: Any) -> str | None:
+    """Return a hint unless a value is a share of persons that can be drawn."""
+    return None if is_number(value) and 0 < value < 1 else "give a number between 0 and 1, such as 0.1."
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +65,8 @@ class PolicyFacts(PolicyPart):
     """
 
     order = (
-        "version", "source", "files", "table", "csv", "join", "columns", "entity", "key", "accept", "row_security",
-        "privacy", "undeclared", "uncovered", "nulls", "suppressed", "if_exists", "suppression_limit",
+        "version", "source", "files", "table", "csv", "join", "columns", "entity", "key", "sample", "accept",
+        "row_security", "privacy", "undeclared", "uncovered", "nulls", "suppressed", "if_exists", "suppression_limit",
         "suppression_count", "quality", "search", "transformation", "publish", "ledger", "output", "report",
         "certificate", "engine",
     )  # fmt: skip
@@ -266,6 +274,15 @@ class PolicyFacts(PolicyPart):
         example="{file: private/ledger.duckdb, record: patient_id, recipient: ministry, key: {env: LEDGER_KEY}}",
         page="ledger.md",
     )
+    sample: float | None = entry(
+        shaped(_SHARE, "number between 0 and 1", _share_fault),
+        about="The share of the persons (of the records, without an entity) that is drawn with the key before anything "
+        "is judged; the others are not published. k_map knows the whole source as the population.",
+        unit="a share",
+        example="0.1",
+        page="policy.md#a-sample",
+        without="all records",
+    )
     certificate: str | None = entry(
         text(),
         about="The file of the operator's proof, for sqlanon verify. It is not to be handed on.",
@@ -310,10 +327,12 @@ class PolicyFacts(PolicyPart):
 
     @property
     def population(self) -> Mapping[str, Any] | None:
-        """Where the records of the population come from, of which the source is a sample (k-map): ``file`` or
-        ``table``; None without such a table."""
-        found = (model.parameters.get("population") for model in self.privacy)
-        return next((where for where in found if isinstance(where, Mapping)), None)
+        """Where the records of the population come from, of which the source is a sample (k-map): ``file``, ``table``,
+        or ``sampled``, that a sample is drawn of; None without such a table."""
+        found = [(model.type, model.parameters.get("population")) for model in self.privacy]
+        named = next((where for _, where in found if isinstance(where, Mapping)), None)
+        of_source = ("k_map", None) in found or ("k_map", "source") in found
+        return {"sampled": self.sample} if named is None and self.sample is not None and of_source else named
 
     def allowed_suppressions(self, records: int) -> int:
         """Return the largest number of records that may be suppressed: floor(limit * records) in decimal arithmetic.
@@ -332,11 +351,6 @@ class PolicyFacts(PolicyPart):
     def patterns(self) -> FilePatterns:
         """The patterns of ``files``, relative to the folder of the policy."""
         return FilePatterns(self.files, self.base_directory.absolute())
-
-    @property
-    def person_column(self) -> str | None:
-        """The column that says whose a record is, by which a ledger knows the persons of several releases."""
-        return self.entity if self.ledger is None or self.ledger.record is None else self.ledger.record
 
     @property
     def _secret_files(self) -> tuple[str, ...]:
@@ -369,9 +383,10 @@ class PolicyFacts(PolicyPart):
 TOP_KEYS = tuple(
     find(keys_of(PolicyFacts), name)
     for name in (
-        "version", "source", "files", "table", "csv", "join", "columns", "entity", "key", "accept", "undeclared",
-        "row_security", "uncovered", "privacy", "suppression_limit", "suppression_count", "nulls", "quality", "search",
-        "suppressed", "transformation", "publish", "ledger", "output", "if_exists", "report", "certificate", "engine",
+        "version", "source", "files", "table", "csv", "join", "columns", "entity", "key", "sample", "accept",
+        "undeclared", "row_security", "uncovered", "privacy", "suppression_limit", "suppression_count", "nulls",
+        "quality", "search", "suppressed", "transformation", "publish", "ledger", "output", "if_exists", "report",
+        "certificate", "engine",
     )
 )  # fmt: skip
 """Keys of a policy in the order of its schema, beside those that hold the options of further file formats."""

@@ -17,7 +17,12 @@ def shift_of(policy: PolicyFacts) -> Column | None:
 
 
 def check_keyed(faults: Faults, policy: PolicyFacts) -> None:
-    """Note the faults of pseudonyms and shifted dates."""
+    """Note the faults of pseudonyms, shifted dates and a sample."""
+    if policy.sample is not None and policy.key is None:
+        hint = "add key: {file: secret.key}, or key: {env: STUDY_KEY}."
+        faults.add("sample", "A sample is drawn with a key, so that nobody else knows who is in it.", hint)
+    if policy.sample is not None and policy.subset is not None:
+        faults.add("sample", "The source is the population of the subset already.", "leave out sample, or the subset.")
     for column in policy.columns:
         key = f"columns.{column.name}"
         if column.role in KEYED_ROLES and policy.key is None:

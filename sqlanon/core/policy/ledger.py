@@ -87,6 +87,12 @@ class LedgerSpec(PolicyPart):
     )
 
 
+def person_column(policy: Any) -> str | None:
+    """Return the column that says whose a record is, by which a ledger knows the persons of several releases."""
+    entity: str | None = policy.entity
+    return entity if policy.ledger is None or policy.ledger.record is None else policy.ledger.record
+
+
 def check_ledger(faults: Faults, policy: Any) -> None:
     """Note the faults of the ledger of a policy (``PolicyFacts``)."""
     spec: LedgerSpec | None = policy.ledger

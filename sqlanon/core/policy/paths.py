@@ -22,7 +22,7 @@ OBJECT_STORES = (
 FLAT_ENDINGS = (".parquet", ".pq", ".csv", ".tsv", ".txt")
 """Of source files, other than databases, that the engine reads itself."""
 TEXT_ENDINGS = (".csv", ".tsv", ".txt")
-COMPRESSED = {".gz": "gzip", ".zst": "zstd"}
+COMPRESSED = {".gz": "gzip", ".zst": "zstd", ".zip": "zip"}
 """Endings that may follow those of texts -> the compression that they stand for."""
 TARGET_ENDINGS = (".duckdb", ".parquet", ".csv")
 """Of files that the engine writes itself."""

@@ -8,12 +8,13 @@ from dataclasses import MISSING, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sqlanon.core.policy.csv_columns import READINGS, THOUSANDS, column_readings, one_of, text_or_texts
 from sqlanon.core.policy.extensions import Extensions
 from sqlanon.core.policy.faults import Faults, named
 from sqlanon.core.policy.parts import PATH, PolicyPart, check, entry, keys_of
 from sqlanon.core.policy.paths import REPORT_ENDINGS, is_database
 from sqlanon.errors import InputError
-from sqlanon.parameters import NAMES, TEXT, find, flag, names_of, option, parts, shaped, text, whole
+from sqlanon.parameters import NAMES, TEXT, choice, find, flag, names_of, option, parts, shaped, text, whole
 
 CSV_TYPES = (
     "VARCHAR", "BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER",
@@ -49,9 +50,9 @@ CSV_OPTIONS = (
     ),
     option(
         "null",
-        text(empty=True),
-        about="The unquoted text that is NULL.",
-        example="NA",
+        text_or_texts("[NA, '-']", empty=True),
+        about="The unquoted text that is NULL; or a list of words that are, in quotes too, beside the empty field.",
+        example='[NA, "-", "k.A."]',
         default="the empty field",
     ),
     option(
@@ -76,6 +77,42 @@ CSV_OPTIONS = (
         unit="lines",
         example="3",
         default="0",
+    ),
+    option(
+        "skip_last",
+        whole(0),
+        about="Records at the end that are left out, such as a line of sums; they may have another number of fields.",
+        unit="records",
+        example="1",
+        default="0",
+    ),
+    option(
+        "blank_columns",
+        choice(keep="they stay", drop="they are left out"),
+        about="What becomes of columns that have neither a name nor a text in any record.",
+        example="drop",
+        default="keep",
+    ),
+    option(
+        "decimal",
+        one_of(",", "."),
+        about="The sign before decimals. A column is read so if all of its texts are such numbers.",
+        example='","',
+        default="none is looked for; a number has a point",
+    ),
+    option(
+        "thousands",
+        one_of(*THOUSANDS),
+        about="The sign between groups of three digits, likewise. A space is any kind of space.",
+        example='"."',
+        default="none is looked for",
+    ),
+    option(
+        "columns",
+        shaped(READINGS, "mapping of columns to how they are read", column_readings),
+        about="How single columns are written: null, decimal, thousands, unit, negative, dates, pivot, words.",
+        example='{weight: {decimal: ",", unit: kg}, admitted: {dates: ["%d.%m.%Y", "%Y-%m-%d"]}}',
+        default="their texts are taken as they stand",
     ),
     option(
         "types",
@@ -158,9 +195,19 @@ JOIN_KEYS = tuple(find(keys_of(Join), name) for name in ("source", "table", "key
 def parse_options(keys: Mapping[str, Any], extensions: Extensions) -> dict[str, Any]:
     """Return the options of CSV files and of other formats, each under the name of its format."""
     given = {name: keys[name] for name in ("csv", *extensions.names("formats")) if keys.get(name) is not None}
-    read = {name: named(options) if isinstance(options, Mapping) else options for name, options in given.items()}
+    read = {name: _named_options(options) for name, options in given.items()}
     formats = {name: read[name] for name in extensions.names("formats") if name in read}
     return {"csv": read.get("csv", {}), "formats": formats}
+
+
+def _named_options(options: Any) -> Any:
+    """Return options with texts as keys, also those of single columns."""
+    if not isinstance(options, Mapping):
+        return options
+    found = named(options)
+    if isinstance(columns := found.get("columns"), Mapping):
+        found["columns"] = {name: named(keys) if isinstance(keys, Mapping) else keys for name, keys in columns.items()}
+    return found
 
 
 def csv_options(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -170,7 +217,7 @@ def csv_options(given: Mapping[str, Any]) -> dict[str, Any]:
         PolicyError: one is not known, or cannot be used.
     """
     faults = Faults("The option csv")
-    options = faults.parameters("csv", given, CSV_OPTIONS, owner="csv")
+    options = faults.parameters("csv", _named_options(given), CSV_OPTIONS, owner="csv")
     faults.finish()
     return options
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from sqlanon.core.hierarchies.builders import levels
 from sqlanon.core.hierarchies.specs import Ages, Dates, Intervals
 from sqlanon.core.policy import Policy
+from sqlanon.core.policy.ledger import person_column
 from sqlanon.core.policy.suppression import encoded_policy
 from sqlanon.core.source.opening import Source
 from sqlanon.core.sqltrees import names
@@ -90,7 +91,7 @@ def check_columns(policy: Policy, source: Source) -> None:
 def _persons_of(policy: Policy) -> list[str]:
     """Return the columns that say whose a record is, or which: the entity, and the keys of a ledger and of epochs."""
     record = None if policy.output is None else policy.output.record
-    return list(dict.fromkeys(name for name in (policy.entity, policy.person_column, record) if name is not None))
+    return list(dict.fromkeys(name for name in (policy.entity, person_column(policy), record) if name is not None))
 
 
 def _refuse_unreadable(policy: Policy, source: Source) -> None:

@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from sqlanon.core.engines.duckdb.files import CsvForm
 from sqlanon.core.policy.paths import COMPRESSED, flat_ending
+from sqlanon.core.source.zipped import DAMAGED, open_member
 from sqlanon.errors import SourceError
 
 Positions = npt.NDArray[np.int64]
@@ -48,12 +49,14 @@ class CsvRecords:
     Attributes:
         columns: their names as DuckDB gives them: trimmed, numbered where one is missing or stands twice.
         skip: lines that the reader leaves out above the header.
-        records: without the header.
+        records: without the header, and those that ``skip_last`` leaves out.
+        unnamed: the columns without a name in the header.
     """
 
     columns: tuple[str, ...]
     skip: int
     records: int
+    unnamed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,11 +165,12 @@ def csv_form(path: Path, csv: Mapping[str, Any]) -> CsvForm:
     form = CsvForm(
         delimiter=csv.get("delimiter") or ("\t" if flat_ending(path.name) == ".tsv" else ","),
         quote=csv.get("quote") or '"',
-        null=csv.get("null") or "",
+        null=null if isinstance(null := csv.get("null"), str) else "",
         encoding=csv.get("encoding") or "utf-8",
         header=csv.get("header", True),
         skip=csv.get("skip") or 0,
         compression=COMPRESSED.get(path.suffix.lower(), "none"),
+        skip_last=csv.get("skip_last") or 0,
     )
     if len(form.quote.encode()) != 1:
         raise SourceError(f"The quote of the file {path.name!r} is not one ASCII character.", hint="name another.")
@@ -199,8 +203,29 @@ def count_records(path: Path, form: CsvForm) -> CsvRecords:
     else:
         records -= blanks
         above = 0
-    columns = column_names([_decoded(name, path) if form.header else "" for name in first])
-    return CsvRecords(columns, lines_above, records - above - 1 if form.header else records)
+    named = [_decoded(name, path).strip(BLANKS) if form.header else "" for name in first]
+    columns = column_names(named)
+    records -= above + 1 if form.header else 0
+    if records < form.skip_last:
+        raise SourceError(
+            f"The file {path.name!r} has {records} records, of which {form.skip_last} are to be left out at its end.",
+            hint="check csv: {skip_last: …}.",
+        )
+    unnamed = tuple(column for name, column in zip(named, columns, strict=True) if form.header and not name)
+    return CsvRecords(columns, lines_above, records - form.skip_last, unnamed)
+
+
+def kept_bytes(path: Path, form: CsvForm, held: CsvRecords) -> Iterator[bytes]:
+    """Yield the header and the records of a file as UTF-8, without what ``skip`` and ``skip_last`` leave out."""
+    remaining = held.records + form.header
+    with closing(_blocks(path, replace(form, skip=held.skip))) as blocks:
+        for block in blocks:
+            ends = block.ends if len(held.columns) == 1 else block.ends[~block.blank()]
+            if len(ends) >= remaining:
+                yield block.data[: int(ends[remaining - 1]) + 1] if remaining else b""
+                return
+            remaining -= len(ends)
+            yield block.data[: int(block.ends[-1]) + 1]
 
 
 def line_of(path: Path, form: CsvForm, held: CsvRecords, record: int) -> int:
@@ -218,10 +243,13 @@ def line_of(path: Path, form: CsvForm, held: CsvRecords, record: int) -> int:
 def find_fault(path: Path, form: CsvForm, held: CsvRecords) -> tuple[str, str] | None:
     """Return what is wrong with the first record that cannot be read, and the cure; None if nothing is."""
     width = len(held.columns)
+    remaining = held.records + form.header
     with closing(_blocks(path, replace(form, skip=held.skip))) as blocks:
         for block in blocks:
             undecodable = _undecodable_line(block)
-            for number in np.flatnonzero(~block.blank()):
+            numbers = np.flatnonzero(~block.blank())
+            numbers, remaining = numbers[: remaining if form.skip_last else None], remaining - len(numbers)
+            for number in numbers:
                 line = int(block.lines[number])
                 fields = block.marks.fields(block.record(int(number)))
                 if undecodable is not None and line >= undecodable:
@@ -410,6 +438,13 @@ def _without_lines(chunks: Iterator[bytes], line_end: bytes, count: int) -> Iter
             yield chunk[start:]
 
 
+def _stream(path: Path, form: CsvForm) -> Any:
+    """Return the bytes of a file as a stream, decompressed."""
+    if form.compression == "zip":
+        return open_member(path)
+    return pa.input_stream(str(path), compression=None if form.compression == "none" else form.compression)
+
+
 def _chunks(path: Path, form: CsvForm, size: int = CHUNK) -> Generator[bytes, None, None]:
     """Yield the text of a file as UTF-8, decompressed by its ending, without a byte order mark.
 
@@ -420,9 +455,7 @@ def _chunks(path: Path, form: CsvForm, size: int = CHUNK) -> Generator[bytes, No
     try:
         codec = codecs.lookup(form.encoding)
         decoder = None if codec.name == "utf-8" else codec.incrementaldecoder("strict")
-        with closing(
-            pa.input_stream(str(path), compression=None if form.compression == "none" else form.compression)
-        ) as stream:
+        with closing(_stream(path, form)) as stream:
             mark = codecs.BOM_UTF8
             while chunk := stream.read(size):
                 text = chunk if decoder is None else decoder.decode(chunk).encode()
@@ -431,7 +464,7 @@ def _chunks(path: Path, form: CsvForm, size: int = CHUNK) -> Generator[bytes, No
             if decoder is not None:
                 decoder.decode(b"", final=True)
             return
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, pa.ArrowException, *DAMAGED) as error:
         failure = "is damaged" if form.compression != "none" else f"cannot be read ({type(error).__name__})"
     except (UnicodeError, LookupError):
         failure = f"is no {form.encoding} text"

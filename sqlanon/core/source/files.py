@@ -18,8 +18,17 @@ from sqlanon.core.engines.duckdb.files import CsvForm, csv_relation, parquet_rel
 from sqlanon.core.formats.base import FileFormat
 from sqlanon.core.policy.extensions import NOTHING, Extensions
 from sqlanon.core.policy.paths import TEXT_ENDINGS, FilePatterns, flat_ending, is_connection_text, is_file, is_url
-from sqlanon.core.source.csv_records import CsvRecords, count_records, csv_form, find_delimiter, find_fault, line_of
-from sqlanon.core.source.csv_types import Misfit, Wanted, find_conversions
+from sqlanon.core.source.csv_copies import Read, needs_copy, readable
+from sqlanon.core.source.csv_readings import (
+    RAW,
+    ColumnReading,
+    blank_columns,
+    count_readings,
+    csv_readings,
+    read_columns,
+)
+from sqlanon.core.source.csv_records import count_records, csv_form, find_delimiter, find_fault, line_of
+from sqlanon.core.source.csv_types import Conversion, Misfit, Wanted, find_conversions
 from sqlanon.core.source.lake_folders import is_lake_path, refuse_files_of_lakes
 from sqlanon.core.sqltrees.trees import column, named, row_number, table, union_all
 from sqlanon.errors import EngineError, InputError, SourceError, UnsupportedError
@@ -27,8 +36,6 @@ from sqlanon.errors import EngineError, InputError, SourceError, UnsupportedErro
 PARQUET_ENDINGS = (".parquet", ".pq")
 TEXTS = "_texts"
 """Ends the name of the table that holds the texts of a file until some become numbers or dates."""
-Read = tuple[Path, CsvForm, CsvRecords]
-"""A CSV file, how it is written and what it holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +88,8 @@ class Reading:
         if found is None:
             raise SourceError(
                 f"The source file {files[0].name!r} has an ending that is not known.",
-                hint="give a .duckdb, .db, .parquet, .csv, .csv.gz, .tsv or .xml file, or an open DuckDB connection.",
+                hint="give a .duckdb, .db, .parquet, .csv, .csv.gz, .csv.zip, .tsv or .xml file, or an open DuckDB "
+                "connection.",
             )
         name, file_format = found
         engine.load_batches("read file", into, read_file(file_format, files[0], self.formats.get(name, {})))
@@ -108,15 +116,21 @@ class Reading:
         _refuse_differing([(file, held.columns) for file, _, held in read])
         wanted = self._wanted(read[0])
         texts = into + TEXTS if wanted else into
-        count = _stage(engine, read, texts)
+        columns = read[0][2].columns
+        readings: Mapping[str, ColumnReading] = csv_readings(self.csv, columns, files[0].name)
+        read_notes: tuple[str, ...] = ()
+        if readings or self.csv.get("blank_columns") == "drop":
+            count = _stage(engine, read, into + RAW)
+            columns, readings, read_notes = self._reread(engine, read[0], readings, into + RAW, texts)
+        else:
+            count = _stage(engine, read, texts)
         if not wanted:
-            return Records(table(into), count)
-        formats = (self.csv.get("date_format"), self.csv.get("timestamp_format"))
-        found, changed, misfits = find_conversions(engine, table(texts), wanted, *formats)
+            return Records(table(into), count, read_notes)
+        found, changed, misfits = self._conversions(engine, table(texts), wanted, readings)
         if misfits:
-            raise _misfits(engine, read, misfits)
-        columns = [named(found[name].of(name), name) if name in found else column(name) for name in read[0][2].columns]
-        engine.create("types", into, exp.select(*columns).from_(table(texts)))
+            raise _misfits(engine, read, misfits, readings)
+        values = [named(found[name].of(name), name) if name in found else column(name) for name in columns]
+        engine.create("types", into, exp.select(*values).from_(table(texts)))
         engine.drop(texts)
         given = self.csv.get("types") or {}
         notes = [
@@ -125,7 +139,40 @@ class Reading:
             if name not in given
         ]
         note = f"Types found in {files[0].name!r}: {', '.join(notes)}. Other columns stay text (csv: {{types: …}})."
-        return Records(table(into), count, (note,) if notes else ())
+        return Records(table(into), count, (*read_notes, note) if notes else read_notes)
+
+    def _reread(
+        self, engine: DuckDBEngine, first: Read, readings: Mapping[str, ColumnReading], raw: str, into: str
+    ) -> tuple[tuple[str, ...], Mapping[str, ColumnReading], tuple[str, ...]]:
+        """Read the columns of a table as they are written, and return those that stay, how, and what to report."""
+        file, _, held = first
+        blank = blank_columns(engine, table(raw), held.unnamed) if self.csv.get("blank_columns") == "drop" else []
+        columns = tuple(name for name in held.columns if name not in blank)
+        found = count_readings(engine, table(raw), {name: readings[name] for name in columns if name in readings})
+        engine.create("columns of texts", into, read_columns(columns, found.readings, table(raw)))
+        engine.drop(raw)
+        note = found.note(file.name)
+        notes = [note] if note else []
+        if blank:
+            notes += [f"{len(blank)} columns of {file.name!r} without a name and without a text are left out."]
+        return columns, found.readings, tuple(notes)
+
+    def _conversions(
+        self,
+        engine: DuckDBEngine,
+        relation: exp.Expr,
+        wanted: Mapping[str, Wanted],
+        readings: Mapping[str, ColumnReading],
+    ) -> tuple[dict[str, Conversion], dict[str, int], list[Misfit]]:
+        """Return how columns of texts are converted; dates that were rewritten have no other format any more."""
+        formats = (self.csv.get("date_format"), self.csv.get("timestamp_format"))
+        rewritten = {name: want for name, want in wanted.items() if name in readings and readings[name].dates}
+        others = {name: want for name, want in wanted.items() if name not in rewritten}
+        found, changed, misfits = find_conversions(engine, relation, others, *formats)
+        if rewritten:
+            more = find_conversions(engine, relation, rewritten, None, None)
+            found, changed, misfits = found | more[0], changed | more[1], [*misfits, *more[2]]
+        return found, changed, misfits
 
     def _form(self, file: Path) -> CsvForm:
         form = csv_form(file, self.csv)
@@ -178,22 +225,27 @@ def _stage(engine: DuckDBEngine, read: Sequence[Read], into: str) -> int:
     Raises:
         SourceError: a record is malformed, or other than all records were read.
     """
-    alike: dict[CsvForm, list[Path]] = defaultdict(list)
-    for file, form, held in read:
-        alike[replace(form, skip=held.skip)].append(file)
     columns = read[0][2].columns
-    queries = [exp.select("*").from_(csv_relation(files, columns, form)) for form, files in alike.items()]
     failure = None
     count, expected = -1, sum(held.records for *_, held in read)
-    try:
-        count = engine.create("stage", into, union_all(queries))
-    except EngineError as error:
-        failure = error
+    with readable(engine, read) as found:
+        alike: dict[CsvForm, list[Path]] = defaultdict(list)
+        for file, form in found:
+            alike[form].append(file)
+        queries = [exp.select("*").from_(csv_relation(files, columns, form)) for form, files in alike.items()]
+        portable = None
+        if any(needs_copy(form) for _, form, _ in read):  # the script cannot read the copies; it has a table to fill
+            nothing = [named(exp.cast(exp.null(), "VARCHAR"), name) for name in columns]
+            portable = exp.select(*nothing).where(exp.false())
+        try:
+            count = engine.create("stage", into, union_all(queries), portable=portable)
+        except EngineError as error:
+            failure = error
     if count == expected:
         return count
     for file, form, held in read:
-        if (found := find_fault(file, form, held)) is not None:
-            raise SourceError(found[0], hint=found[1])
+        if (fault := find_fault(file, form, held)) is not None:
+            raise SourceError(fault[0], hint=fault[1])
     if failure is not None:
         raise failure
     raise SourceError(
@@ -202,28 +254,35 @@ def _stage(engine: DuckDBEngine, read: Sequence[Read], into: str) -> int:
     )
 
 
-def _misfits(engine: DuckDBEngine, read: Sequence[Read], misfits: Sequence[Misfit]) -> SourceError:
+def _misfits(
+    engine: DuckDBEngine, read: Sequence[Read], misfits: Sequence[Misfit], readings: Mapping[str, ColumnReading]
+) -> SourceError:
     """Return the error of columns whose texts are not all of the type that is wanted."""
     parts = []
     for item in misfits:
-        file, line = _place(engine, read, item)
+        file, line = _place(engine, read, item, readings)
         parts.append(
             f"{item.count} texts of column {item.name!r} are no {item.wanted}; the first is in line {line} of {file!r}"
         )
     return SourceError(
         f"{'. '.join(parts)}.",
-        hint="if they stand for NULL, say csv: {null: …}; name the format of dates, csv: {date_format: …}; correct the "
-        "file; or take another hierarchy.",
+        hint="if they stand for NULL, say csv: {null: …}; name the format of dates, csv: {date_format: …}, signs of "
+        "numbers, csv: {decimal: …}, or how single columns are written, csv: {columns: …}; correct the file; or take "
+        "another hierarchy.",
     )
 
 
-def _place(engine: DuckDBEngine, read: Sequence[Read], item: Misfit) -> tuple[str, int]:
+def _place(
+    engine: DuckDBEngine, read: Sequence[Read], item: Misfit, readings: Mapping[str, ColumnReading]
+) -> tuple[str, int]:
     """Return the file and the line of the first text that does not fit."""
+    text = readings[item.name].rewritten(item.name) if item.name in readings else column(item.name)
     for file, form, held in read:
-        relation = csv_relation([file], held.columns, replace(form, skip=held.skip), ordered=True)
-        numbered = exp.select(named(row_number(), "record"), named(column(item.name), item.name)).from_(relation)
-        first = exp.select(exp.Min(this=column("record"))).from_(numbered.subquery("numbered"))
-        record = engine.run("first misfit", first.where(item.conversion.misfits(item.name)))[0][0]
+        with readable(engine, [(file, form, held)]) as [(path, plain)]:
+            relation = csv_relation([path], held.columns, plain, ordered=True)
+            numbered = exp.select(named(row_number(), "record"), named(text, item.name)).from_(relation)
+            first = exp.select(exp.Min(this=column("record"))).from_(numbered.subquery("numbered"))
+            record = engine.run("first misfit", first.where(item.conversion.misfits(item.name)))[0][0]
         if record is not None:
             return file.name, line_of(file, form, held, int(record))
     return read[0][0].name, 1

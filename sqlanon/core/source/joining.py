@@ -21,6 +21,7 @@ from sqlanon.core.source.csv_types import wanted_types
 from sqlanon.core.source.files import Reading, Records
 from sqlanon.core.source.opening import Source, attached_as, closed_on_error, open_source, other_records, stamp
 from sqlanon.core.source.rights import with_readable_columns, with_visible_rows
+from sqlanon.core.source.sampling import draw_sample
 from sqlanon.core.source.spark import Cluster
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import (
@@ -82,7 +83,7 @@ def open_policy_source(source: object, policy: Policy, *, writable: bool = False
         opened = replace(opened, read=read, other_files=policy.read_files)
         opened = with_visible_rows(opened, accepted=policy.row_security == "accept")
         opened = with_readable_columns(opened)
-        return _joined(opened, policy) if policy.join else opened
+        return draw_sample(_joined(opened, policy) if policy.join else opened, policy)
 
 
 def _tables_beside(opened: Source, policy: Policy) -> list[exp.Table]:

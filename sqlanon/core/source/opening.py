@@ -25,6 +25,7 @@ from sqlanon.core.policy.paths import (
     is_server,
     is_url,
 )
+from sqlanon.core.source.drawn import Drawn
 from sqlanon.core.source.files import Reading, Records, refuse_beyond_files, refuse_connections
 from sqlanon.core.source.frames import is_frame, is_lake_table, is_lazy, kind_of_frame, load_frame
 from sqlanon.core.source.lake_folders import is_lake_path, refuse_files_of_lakes
@@ -68,6 +69,7 @@ class Source:
         header_line: the columns are named by the first line of a file, which may be a record.
         frame: what a source in memory alone is called, such as ``pandas frame``; None for all others.
         version: of a table of a lakehouse that was read, such as ``version 3``.
+        drawn: the sample that ``relation`` holds of the source; None for the whole of it.
     """
 
     engine: Engine
@@ -85,6 +87,7 @@ class Source:
     header_line: bool = False
     frame: str | None = None
     version: str | None = None
+    drawn: Drawn | None = None
 
     def __enter__(self) -> Source:
         return self

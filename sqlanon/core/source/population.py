@@ -32,6 +32,7 @@ from sqlanon.core.sqltrees.trees import (
     number,
     own_text,
     row_number,
+    table,
     when,
 )
 from sqlanon.errors import EngineError, SourceError, UnsupportedError
@@ -55,7 +56,11 @@ def population_of(engine: Engine, policy: Policy, types: Mapping[str, str], warn
     where = policy.population
     assert where is not None
     quasi = [item.name for item in policy.quasi_identifiers]
-    relation, found = named_records(engine, policy, types, "population", where, into=names.PEOPLE)
+    if "sampled" in where:
+        relation: exp.Expr = table(names.PEOPLE)
+        found = dict(engine.columns(relation))
+    else:
+        relation, found = named_records(engine, policy, types, "population", where, into=names.PEOPLE)
     actual = exact_columns(found, "The population", quasi)
     cells: list[exp.Expr] = []
     exact: list[exp.Expr] = []

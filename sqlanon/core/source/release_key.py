@@ -12,12 +12,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 import pyarrow as pa
+from sqlglot import exp
 
 from sqlanon.core.engines.base import Engine
+from sqlanon.core.engines.replay import temporary_table
 from sqlanon.core.policy.key import Key
 from sqlanon.core.sqltrees import names
 from sqlanon.errors import EngineError
 
+TITLE = "key of a release: load its blocks here, a row a purpose"
 BLOCK = 64
 """Bytes of a block of SHA-256."""
 SALT = 32
@@ -69,6 +72,13 @@ class ReleaseKey:
                 engine.drop(names.RELEASE_KEY)
             raise
         engine.drop(names.RELEASE_KEY)
+
+
+def note_release_key(engine: Engine) -> None:
+    """Let the replayable script create the table of the key, once, without its rows."""
+    if not any(name == TITLE for name, _ in engine.replay):
+        nothing = [exp.cast(exp.null(), "VARCHAR").as_(name, quoted=True) for name in names.KEY_COLUMNS]
+        engine.replay.append((TITLE, temporary_table(names.RELEASE_KEY, exp.select(*nothing).where(exp.false()))))
 
 
 def _blocks(key: bytes) -> tuple[str, str]:

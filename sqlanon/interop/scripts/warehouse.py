@@ -104,6 +104,11 @@ def refuse_script(policy: Policy) -> None:
             "A script reads records of later days, in which a column may say more than the one it travels with (with).",
             hint="give such columns the role drop, or let sqlanon write the release (output: {file: …}).",
         )
+    if policy.sample is not None:
+        raise UnsupportedError(
+            "A script reads its table whole, and the policy draws a sample with a key.",
+            hint="leave out sample, or let sqlanon write the release (output: {file: …}).",
+        )
     if policy.population is not None:
         raise UnsupportedError(
             "A script reads one table, and the policy names a population beside it (k-map).",

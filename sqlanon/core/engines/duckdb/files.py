@@ -44,7 +44,8 @@ class CsvForm:
     Attributes:
         null: the text that, unquoted, is NULL.
         skip: lines above the header, or above the first record.
-        compression: ``none``, ``gzip`` or ``zstd``.
+        compression: ``none``, ``gzip``, ``zstd`` or ``zip``, of which DuckDB reads the others alone.
+        skip_last: records at the end that are not read; DuckDB would read them.
     """
 
     delimiter: str = ","
@@ -54,6 +55,7 @@ class CsvForm:
     header: bool = True
     skip: int = 0
     compression: str = "none"
+    skip_last: int = 0
 
 
 def csv_relation(files: Sequence[Path], columns: Sequence[str], form: CsvForm, *, ordered: bool = False) -> exp.Table:

@@ -1,0 +1,442 @@
+"""Releases that a draft could make, searched and set beside each other.
+
+The source is encoded once; each proposal is the best of some searches of its lattice. The balanced one weighs all
+columns alike and meets wishes that most readers have, as limits on levels: sex as it is, ages in bands of ten years at
+most, years, then something of each column, as far as that costs little. Of a wish that is not met the price is said.
+Others put the columns of place, time or the person first, by weights. A column of which a proposal keeps nothing apart
+is left out of it: every record would hold the same there, so that nothing else changes.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+
+from sqlanon.assess.profiling.facts import ColumnProfile, percent
+from sqlanon.assess.relations.nulls import printable
+from sqlanon.core import anonymizer
+from sqlanon.core.facts import Facts
+from sqlanon.core.hierarchies import specs
+from sqlanon.core.hierarchies.wording import describe_levels
+from sqlanon.core.plan.full_domain import Plan
+from sqlanon.core.plan.planned import Planned
+from sqlanon.core.policy import Column, LocalRecoding, Policy, SearchOptions
+from sqlanon.errors import NoSolutionError, SqlanonError
+
+THEMES: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
+    "most detail of place": (
+        frozenset({"zip", "postcode", "place", "country", "latitude", "longitude", "coordinates"}), frozenset(),
+    ),
+    "most detail of time": (frozenset({"date", "moment", "year"}), frozenset()),
+    "most detail of the person": (
+        frozenset({"age", "birth_date"}),
+        frozenset({"sex", "race", "marital", "education", "occupation", "household"}),
+    ),
+}  # fmt: skip
+"""The names of proposals -> looks and topics of the columns that they put first."""
+BALANCED = "balanced"
+PROPOSALS = 3
+LONGEST_NAME = 28
+WEIGHT = 4.0
+"""Of the columns that a proposal puts first; the others weigh 1."""
+BAND = 10
+"""Years of a band of ages, at most, that a reader wishes for."""
+SECONDS, ALL_SECONDS, GAP = 3.0, 60.0, 0.02
+"""Of one search, and of all; and the proven gap that is near enough."""
+SEVERAL_SAVE = 0.25
+"""The share of the loss that several rules must save before they are proposed in place of one."""
+LARGEST_GAIN = 0.1
+"""What the other columns must gain together, one column as it is being 1, before it is said which one to drop."""
+WISHES_COST = 0.1
+"""What is left of all columns may fall by so much, at most, for all wishes of readers together."""
+SOMETHING_COSTS = 0.04
+"""What is left of all columns may fall by so much, at most, for something of one more column to be left."""
+MOST_RECORDS = 300_000
+"""Records up to which several rules are tried."""
+RULES_SECONDS = 10.0
+"""For which several rules are looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnLeft(Facts):
+    """What a proposal leaves of a quasi-identifier.
+
+    Attributes:
+        publishes: its level in words; several where rules differ in it.
+        values, values_left: distinct values in the source and the release, NULL among them; None with several levels.
+        left: 1 - its own loss, suppressed records counted: 1 is every value of every record; None with several rules.
+    """
+
+    name: str
+    publishes: str
+    values: int
+    values_left: int | None
+    left: float | None
+    fully_suppressed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class UnmetWish(Facts):
+    """A wish that a proposal does not meet, and its price.
+
+    Attributes:
+        suppressed, share: what a release that meets it would suppress, of the records or persons (``unit``), where that
+            is more than the limit; None where it is not, or nothing would be published.
+        before, after: what would be left of all columns without and with it, where that is why it is not met.
+    """
+
+    column: str
+    wish: str
+    unit: str | None = None
+    suppressed: int | None = None
+    share: float | None = None
+    before: float | None = None
+    after: float | None = None
+
+    @property
+    def sentence(self) -> str:
+        """The wish and its price."""
+        if self.before is not None and self.after is not None:
+            price = f"would leave {percent(self.after)} of all columns, in place of {percent(self.before)}"
+        elif self.share is not None:
+            price = f"would suppress {percent(self.share)} of the {self.unit}"
+        else:
+            price = "cannot be had, whatever is suppressed"
+        return f"{self.column}: {self.wish} {price}."
+
+
+@dataclass(frozen=True, slots=True)
+class Gain(Facts):
+    """What the other columns gain where one is dropped: the mean of what is left of them, before and after."""
+
+    column: str
+    before: float
+    after: float
+
+    @property
+    def sentence(self) -> str:
+        """The column and the gain."""
+        return (
+            f"Dropping {self.column!r} gains most: {percent(self.after)} would be left of the other columns, "
+            f"in place of {percent(self.before)}."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal(Facts):
+    """A release that the draft could make. For the operator: counts are exact.
+
+    Attributes:
+        rules: ``one``, or ``several`` (local recoding).
+        loss: the mean of the columns' own losses, those that are left out among them, each as 1; suppressed records
+            count in each.
+        records, published, suppressed: records; with an entity, persons instead (``unit``).
+        highest_risk, average_risk: of prosecutors: 1 / the smallest class, classes / published records.
+        optimal: whether it is proven that no node does better by the weights and wishes of the proposal.
+        weights, max_levels: the keys of columns that make a run find the same.
+    """
+
+    KEYS = (
+        "name rules loss unit records published suppressed smallest_class highest_risk average_risk? optimal columns "
+        "unmet drop?"
+    )
+    name: str
+    rules: str
+    loss: float
+    unit: str
+    records: int
+    published: int
+    suppressed: int
+    smallest_class: int | None
+    average_risk: float | None
+    optimal: bool
+    columns: tuple[ColumnLeft, ...]
+    unmet: tuple[UnmetWish, ...] = ()
+    drop: Gain | None = None
+    weights: Mapping[str, float] = field(default_factory=dict)
+    max_levels: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def highest_risk(self) -> float:
+        """1 / the smallest class; 0 where nothing is published."""
+        return 1.0 / self.smallest_class if self.smallest_class else 0.0
+
+    @property
+    def gone(self) -> tuple[str, ...]:
+        """The columns of which it keeps nothing apart."""
+        return tuple(item.name for item in self.columns if item.fully_suppressed)
+
+    @property
+    def left(self) -> float:
+        """What is left of the columns, on average."""
+        return 1.0 - self.loss
+
+
+def propose(source: object, policy: Policy, found: Mapping[str, ColumnProfile]) -> tuple[Proposal, ...]:
+    """Return the releases that a drafted policy could make, ``PROPOSALS`` at most, the balanced one first.
+
+    Args:
+        source: as for ``sqlanon.plan``.
+        policy: with every quasi-identifier that could be published, each with a hierarchy.
+        found: the columns by name.
+
+    Raises:
+        SqlanonError: see ``sqlanon.plan``.
+    """
+    wide = replace(policy, output=None, search=SearchOptions(time_limit=SECONDS, gap=GAP))
+    with anonymizer.plan(source, wide) as whole:
+        search = _Searches(whole, found)
+        balanced = search.balanced()
+        several = _by_several_rules(source, wide, balanced)
+        if several is None:
+            balanced = replace(balanced, drop=search.largest_gain(balanced))
+        proposals = [balanced if several is None else several]
+        if several is not None:
+            proposals.append(replace(balanced, name="one rule for all records", drop=search.largest_gain(balanced)))
+        for name, weights in search.emphases(balanced):
+            if len(proposals) == PROPOSALS or search.late:
+                break
+            other = search.emphasis(name, weights)
+            if all(_shown(other) != _shown(known) for known in proposals):
+                proposals.append(other)
+    return tuple(proposals)
+
+
+def _shown(proposal: Proposal) -> list[str]:
+    return [item.publishes for item in proposal.columns]
+
+
+class _Searches:
+    """Searches of one encoded source."""
+
+    def __init__(self, whole: Plan, found: Mapping[str, ColumnProfile]) -> None:
+        self._whole, self._found = whole, found
+        self._deadline = time.monotonic() + ALL_SECONDS
+        heights = {attribute.name: attribute.height for attribute in whole.catalog.attributes}
+        wishes = [
+            (item.name, *wish)
+            for item in whole.policy.quasi_identifiers
+            if (wish := wish_of(found[item.name], item.hierarchy, heights[item.name])) is not None
+        ]
+        self._wishes = sorted(wishes, key=lambda wish: wish[3])
+
+    @property
+    def late(self) -> bool:
+        """Whether the time is spent."""
+        return time.monotonic() > self._deadline
+
+    def balanced(self) -> Proposal:
+        """Return the best release by equal weights that meets the wishes it can, the most important first."""
+        plan, met, unmet = self._whole, dict[str, int](), list[UnmetWish]()
+        most = _mean_loss(plan) + WISHES_COST
+        for column, level, wish, _ in self._wishes:
+            tried = self._searched({}, {**met, column: level})
+            if tried is None:
+                unmet.append(self._price(column, wish, level, met))
+            elif _mean_loss(tried) > most:
+                unmet.append(UnmetWish(column, wish, before=1 - _mean_loss(plan), after=1 - _mean_loss(tried)))
+            else:
+                plan, met = tried, {**met, column: level}
+        plan, met = self._something_of_each(plan, met)
+        return _proposal(BALANCED, plan, unmet=tuple(unmet), max_levels=met)
+
+    def _something_of_each(self, plan: Plan, met: dict[str, int]) -> tuple[Plan, dict[str, int]]:
+        """Return a plan and its limits with something left of further columns, what others know of a person first."""
+        known = sorted(plan.catalog.attributes, key=lambda a: (self._found[a.name].topic is None, a.widths[0]))
+        for attribute in known:
+            if attribute.name not in plan.nothing_left or self.late:
+                continue
+            finer = [level for level, width in enumerate(attribute.widths) if width > 1]
+            limits = {**met, attribute.name: finer[-1]} if finer else met
+            tried = self._searched({}, limits) if finer else None
+            if tried is not None and _mean_loss(tried) <= _mean_loss(plan) + SOMETHING_COSTS:
+                plan, met = tried, limits
+        return plan, met
+
+    def emphasis(self, name: str, weights: Mapping[str, float]) -> Proposal:
+        """Return the best release by weights."""
+        plan = self._searched(weights, {}) or self._whole
+        return _proposal(name, plan, weights=weights)
+
+    def _searched(self, weights: Mapping[str, float], max_levels: Mapping[str, int], **keys: object) -> Plan | None:
+        """Return the best plan by weights within limits of levels; None where there is none."""
+        columns = [
+            replace(item, weight=weights.get(item.name, 1.0), max_level=max_levels.get(item.name))
+            for item in self._whole.policy.columns
+        ]
+        try:
+            return self._whole.with_policy(replace(self._whole.policy, columns=tuple(columns), **keys))  # type: ignore[arg-type]
+        except NoSolutionError:
+            return None
+
+    def _price(self, column: str, wish: str, level: int, met: Mapping[str, int]) -> UnmetWish:
+        """Return what a release that meets one more wish would suppress, where that is more than the limit."""
+        plan = self._searched({}, {**met, column: level}, suppression_limit=Decimal(1), suppression_count=None)
+        if plan is None:
+            return UnmetWish(column, wish)
+        unit, all_of_them, _, suppressed, _ = _account(plan)
+        return UnmetWish(column, wish, unit, suppressed, suppressed / all_of_them if all_of_them else 0.0)
+
+    def largest_gain(self, of: Proposal) -> Gain | None:
+        """Return the column whose loss would help the others most; None where none helps much."""
+        gains = []
+        published = [item for item in of.columns if not item.fully_suppressed]
+        for dropped in published if len(published) > 1 else ():
+            if self.late:
+                break
+            limits = {name: level for name, level in of.max_levels.items() if name != dropped.name}
+            columns = [
+                replace(item, weight=0.0, min_level=self._whole.catalog.attributes[place].height - 1)
+                if item.name == dropped.name
+                else replace(item, max_level=limits.get(item.name))
+                for place, item in enumerate(self._whole.policy.quasi_identifiers)
+            ]
+            policy = self._whole.policy
+            others = tuple(item for item in policy.columns if item.role != "quasi_identifier")
+            try:
+                plan = self._whole.with_policy(replace(policy, columns=(*columns, *others)))
+            except NoSolutionError:
+                continue
+            losses = plan.attribute_losses or {}
+            left = [1.0 - loss for name, loss in losses.items() if name != dropped.name]
+            before = [item.left or 0.0 for item in of.columns if item.name != dropped.name]
+            gains.append(Gain(dropped.name, sum(before) / len(before), sum(left) / len(left)))
+        gains = [gain for gain in gains if (gain.after - gain.before) * (len(of.columns) - 1) >= LARGEST_GAIN]
+        return max(gains, key=lambda gain: gain.after - gain.before, default=None)
+
+    def emphases(self, balanced: Proposal) -> Iterator[tuple[str, dict[str, float]]]:
+        """Yield names and weights of further proposals: by theme, then by the column that lost most."""
+        names = [item.name for item in balanced.columns]
+        for title, (looks, topics) in THEMES.items():
+            own = [n for n in names if self._found[n].looks_like in looks or self._found[n].topic in topics]
+            if own and len(own) < len(names):
+                yield title, dict.fromkeys(own, WEIGHT)
+        for item in sorted(balanced.columns, key=lambda item: item.left or 0.0):
+            yield f"most detail of {item.name}", {item.name: WEIGHT}
+
+
+def wish_of(found: ColumnProfile, hierarchy: specs.HierarchySpec | None, height: int) -> tuple[int, str, int] | None:
+    """Return the highest level that most readers can live with, the wish in words, and its rank; None without one.
+
+    Args:
+        height: the number of levels, level 0 included.
+    """
+    if found.topic == "sex":
+        return 0, "sex as it is", 0
+    if found.looks_like == "age" and isinstance(hierarchy, specs.Intervals):
+        widths = [hierarchy.width * math.prod(hierarchy.fanouts[:depth]) for depth in range(len(hierarchy.fanouts) + 1)]
+        fitting = [depth + 1 for depth, width in enumerate(widths) if width <= BAND]
+        return (fitting[-1], f"ages in bands of {BAND} years at most", 1) if fitting else None
+    if isinstance(hierarchy, specs.Dates) and "year" in hierarchy.levels:
+        without_day = height - 2 < len(hierarchy.levels)
+        periods = [name for name in hierarchy.levels if name != "day" or not without_day]
+        return periods.index("year") + 1, "the year", 2
+    return (0, "the year", 2) if found.looks_like == "year" else None
+
+
+def _by_several_rules(source: object, policy: Policy, single: Proposal) -> Proposal | None:
+    """Return the balanced proposal by several rules, where they save much of the loss of the single node."""
+    of_sizes = policy.entity is None and not any(item.role == "sensitive" for item in policy.columns)
+    if not of_sizes or single.records > MOST_RECORDS or not single.loss:  # sensitive values leave one rule, mostly
+        return None
+    limits = replace(policy.search, time_limit=RULES_SECONDS)
+    columns = tuple(replace(item, max_level=single.max_levels.get(item.name)) for item in policy.columns)
+    try:
+        rules = replace(policy, columns=columns, search=limits, transformation=LocalRecoding())
+        with anonymizer.recode(source, rules) as plan:
+            several = _proposal(BALANCED, plan, unmet=single.unmet, max_levels=single.max_levels)
+    except SqlanonError:
+        return None
+    return several if several.loss <= (1 - SEVERAL_SAVE) * single.loss else None
+
+
+def _account(plan: Planned) -> tuple[str, int, int, int, int | None]:
+    """Return what a plan counts, how many there are, are published and suppressed, and the smallest class."""
+    ledger = plan.ledger
+    if (persons := ledger.entities) is not None:
+        return "persons", persons.total, persons.published, persons.suppressed, persons.smallest_class
+    return "records", ledger.records, ledger.published, ledger.suppressed, ledger.smallest_class
+
+
+def _mean_loss(plan: Planned) -> float:
+    losses = plan.attribute_losses
+    return plan.certificate.loss if losses is None else sum(losses.values()) / len(losses)
+
+
+def _proposal(
+    name: str,
+    plan: Planned,
+    *,
+    unmet: tuple[UnmetWish, ...] = (),
+    weights: Mapping[str, float] | None = None,
+    max_levels: Mapping[str, int] | None = None,
+) -> Proposal:
+    unit, records, published, suppressed, smallest = _account(plan)
+    losses = plan.attribute_losses
+    hierarchies: dict[str, Column] = {item.name: item for item in plan.policy.quasi_identifiers}
+    gone = set(plan.nothing_left)
+    columns = tuple(
+        ColumnLeft(
+            item.name,
+            describe_levels(hierarchies[item.name].hierarchy, levels, item.height),
+            item.widths[0],
+            item.widths[levels[0]] if len(levels) == 1 else None,
+            None if losses is None else 1.0 - losses[item.name],
+            item.name in gone,
+        )
+        for item, levels in zip(plan.catalog.attributes, plan.published_levels, strict=True)
+    )
+    ledger = plan.ledger
+    return Proposal(
+        name,
+        "one" if isinstance(plan, Plan) else "several",
+        _mean_loss(plan),
+        unit,
+        records,
+        published,
+        suppressed,
+        smallest,
+        ledger.classes / ledger.published if ledger.entities is None and ledger.published else None,
+        plan.certificate.optimal,
+        columns,
+        unmet,
+        None,
+        dict(weights or {}),
+        dict(max_levels or {}),
+    )
+
+
+def proposal_lines(proposals: Sequence[Proposal]) -> list[str]:
+    """Return the proposals as a table: a row a column, a column a proposal."""
+    rows = [["", *(item.name for item in proposals)]]
+    for place, column in enumerate(proposals[0].columns):
+        rows.append([printable(column.name)[:LONGEST_NAME], *(_cell(item.columns[place]) for item in proposals)])
+    unit = proposals[0].unit
+    rows += [
+        ["left of all columns", *(percent(item.left) if item.rules == "one" else "-" for item in proposals)],
+        ["loss", *(f"{item.loss:.3f}" for item in proposals)],
+        [
+            f"{unit} left out",
+            *(f"{item.suppressed:,} ({percent(item.suppressed / max(item.records, 1))})" for item in proposals),
+        ],
+        [
+            "records of the smallest class" if unit == "records" else "persons of the smallest class",
+            *(f"{item.smallest_class:,}" if item.smallest_class else "-" for item in proposals),
+        ],
+    ]
+    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    return ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def _cell(column: ColumnLeft) -> str:
+    if column.fully_suppressed:
+        return "- (left out)"
+    if column.values_left is None:
+        return column.publishes
+    if column.values_left == column.values:
+        return f"as it is ({column.values:,} values)"
+    counted = f"{column.values_left:,} of {column.values:,} values"
+    return counted if column.publishes.startswith("values ") else f"{column.publishes} ({counted})"

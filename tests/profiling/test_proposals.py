@@ -1,0 +1,160 @@
+"""The releases that a draft proposes: a run makes them as they were said, and the price of what they leave is right."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from command_line import sqlanon as command
+
+import sqlanon
+from sqlanon.assess.profiling.drafting import PolicyDraft, draft
+from sqlanon.assess.profiling.profile import profile
+from sqlanon.assess.profiling.proposals import BALANCED, WISHES_COST
+from sqlanon.errors import InputError
+
+FIRST = datetime.date(2015, 1, 1)
+
+
+def _visits(records: int, seed: int = 3, *, sensitive: bool = True) -> pa.Table:
+    draw = random.Random(seed)
+    towns = [f"{place:05d}" for place in range(10_000, 10_400, 20)]
+    data: dict[str, list[Any]] = {
+        "sex": draw.choices("mf", k=records),
+        "age": [min(97, max(0, int(draw.gauss(55, 20)))) for _ in range(records)],
+        "postcode": [draw.choice(towns[: 4 + draw.randrange(16)]) for _ in range(records)],
+        "admission_date": [FIRST + datetime.timedelta(draw.randrange(2_500)) for _ in range(records)],
+        "nationality": draw.choices(["DE", "TR", "PL", "IT", "SY", "FR"], [80, 8, 5, 4, 2, 1], k=records),
+    }
+    if sensitive:
+        data["diagnosis"] = draw.choices(["I10", "E11", "J45", "C50", "F32"], k=records)
+    return pa.table(data)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("proposals")
+    pq.write_table(_visits(3_000), made / "visits.parquet")
+    return made
+
+
+@pytest.fixture(scope="module")
+def drafted(folder: Path) -> PolicyDraft:
+    return draft(profile(folder / "visits.parquet"), folder=folder, search=True)
+
+
+def test_three_releases_are_proposed_and_differ(drafted: PolicyDraft) -> None:
+    names = [item.name for item in drafted.proposals]
+    assert names[0] == drafted.proposal == BALANCED and len(names) == 3
+    assert names[1:] == ["most detail of place", "most detail of time"]
+    shown = [tuple(column.publishes for column in item.columns) for item in drafted.proposals]
+    assert len(set(shown)) == 3
+    left = [{column.name: column.left or 0.0 for column in item.columns} for item in drafted.proposals]
+    assert left[1]["postcode"] >= left[0]["postcode"] and left[2]["admission_date"] >= left[0]["admission_date"]
+    assert max(left[1]["postcode"] - left[0]["postcode"], left[2]["admission_date"] - left[0]["admission_date"]) > 0
+
+
+@pytest.mark.parametrize("place", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)])
+def test_a_run_makes_the_release_as_it_was_proposed(folder: Path, drafted: PolicyDraft, place: int) -> None:
+    """The same levels, records and loss, though the draft leaves out what nothing was left of."""
+    proposed = drafted.proposals[place]
+    found = profile(folder / "visits.parquet")
+    text = draft(found, folder=folder, search=True, proposal=proposed.name).yaml
+    (folder / "policy.yaml").write_text(text, encoding="utf-8")
+    assert {item.name for item in sqlanon.Policy.from_file(folder / "policy.yaml").quasi_identifiers} == {
+        item.name for item in proposed.columns if not item.fully_suppressed
+    }
+    with sqlanon.plan(None, folder / "policy.yaml") as plan:
+        assert plan.certificate.optimal and not plan.nothing_left
+        if proposed.optimal:
+            assert plan.ledger.suppressed == proposed.suppressed and plan.ledger.published == proposed.published
+            assert plan.ledger.smallest_class == proposed.smallest_class
+        losses = plan.attribute_losses
+        assert losses is not None
+        gone = sum(item.fully_suppressed for item in proposed.columns)
+        assert (sum(losses.values()) + gone) / len(proposed.columns) <= proposed.loss + 1e-9
+
+
+@pytest.mark.slow
+def test_the_price_of_a_wish_is_right(tmp_path: Path) -> None:
+    """By every node: none keeps years within the limit, or all that do lose too much of the others."""
+    draw = random.Random(5)
+    data = {
+        "sex": draw.choices("mf", k=400),
+        "age": [draw.randrange(0, 90) for _ in range(400)],
+        "admission_date": [FIRST + datetime.timedelta(draw.randrange(9_000)) for _ in range(400)],
+    }
+    pq.write_table(pa.table(data), tmp_path / "few.parquet")
+    made = draft(profile(tmp_path / "few.parquet"), folder=tmp_path, search=True)
+    [price] = [item for item in made.proposals[0].unmet if item.column == "admission_date"]
+    wide = draft(profile(tmp_path / "few.parquet"), folder=tmp_path).policy
+    with sqlanon.plan(None, wide) as plan:
+        heights = [range(attribute.height) for attribute in plan.catalog.attributes]
+        names = [attribute.name for attribute in plan.catalog.attributes]
+        verdicts = plan.evaluate_many([dict(zip(names, node, strict=True)) for node in itertools.product(*heights)])
+        place, met = (
+            names.index("admission_date"),
+            made.proposals[0].max_levels,
+        )
+        periods = plan.policy.quasi_identifiers[place].hierarchy.levels  # type: ignore[union-attr]
+        with_years = [
+            item
+            for item in verdicts
+            if item.node[place] <= [name for name in periods if name != "day"].index("year") + 1
+            and all(item.node[names.index(name)] <= level for name, level in met.items() if name != "admission_date")
+        ]
+    feasible = [item for item in with_years if item.feasible]
+    if price.share is not None:
+        assert not feasible
+        assert price.suppressed in {item.suppressed for item in with_years}
+        assert price.share == price.suppressed / 400  # type: ignore[operator]
+    else:
+        assert price.before is not None and price.after is not None and price.before - price.after > WISHES_COST
+    assert "admission_date: the year would" in made.yaml
+
+
+@pytest.mark.slow
+def test_several_rules_take_the_place_of_one_where_they_save_much(tmp_path: Path) -> None:
+    pq.write_table(_visits(4_000, sensitive=False), tmp_path / "visits.parquet")
+    made = draft(profile(tmp_path / "visits.parquet"), folder=tmp_path, search=True)
+    several, single = made.proposals[:2]
+    assert several.rules == "several" and single.rules == "one"
+    assert several.loss <= 0.75 * single.loss
+    (tmp_path / "policy.yaml").write_text(made.yaml, encoding="utf-8")
+    with sqlanon.anonymize(None, tmp_path / "policy.yaml") as release:
+        assert len(release.plan.rules) > 1  # type: ignore[union-attr]
+        assert release.ledger.smallest_class is None or release.ledger.smallest_class >= 5
+
+
+def test_what_cannot_be_searched_is_drafted_all_the_same(tmp_path: Path) -> None:
+    found = profile(_visits(500))
+    made = draft(found, folder=tmp_path, search=True)
+    assert made.proposals == () and "not at hand" in made.warnings[0]
+    assert draft(found, folder=tmp_path, search=True, source=_visits(500)).proposals
+    pq.write_table(pa.table({"age": [1, 2, 3], "sex": ["m", "f", "m"]}), tmp_path / "three.parquet")
+    made = draft(profile(tmp_path / "three.parquet"), folder=tmp_path, search=True)  # no class has five records
+    assert made.policy.quasi_identifiers
+
+
+@pytest.mark.slow
+def test_a_proposal_is_chosen_by_its_name(folder: Path) -> None:
+    done = command(
+        "profile", folder / "visits.parquet", "--write", folder / "place.yaml", "--proposal", "most detail of place",
+        "--json",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["proposal"] == "most detail of place" and len(document["decisions"]) <= 7
+    assert {"name", "loss", "unit", "suppressed", "highest_risk", "columns", "unmet"} <= set(document["proposals"][0])
+    assert "weight: 4.0" in (folder / "place.yaml").read_text()
+    with pytest.raises(InputError, match="No release of this name"):
+        draft(profile(folder / "visits.parquet"), folder=folder, search=True, proposal="most")
+    done = command("profile", folder / "visits.parquet", "--proposal", "balanced")
+    assert done.returncode == 2 and "--write" in done.stderr
