@@ -23,8 +23,7 @@ from sqlanon.assess.profiling.facts import (
 from sqlanon.assess.profiling.looks import ISO, NEARLY_ALL, is_ambiguous, look_of, reading_of
 from sqlanon.assess.profiling.measuring import Examined, Measures
 from sqlanon.assess.profiling.publishable import publishable
-from sqlanon.assess.profiling.roles import settle_roles, suggest
-from sqlanon.assess.profiling.topics import with_topics
+from sqlanon.assess.profiling.roles import settle_roles, with_own_roles
 from sqlanon.assess.risk.column_sets import (
     MOST_COLUMNS,
     ColumnSets,
@@ -132,7 +131,7 @@ def profile_source(opened: Source) -> Profile:
         odd = measures.odd_records(columns)
     finally:
         measures.close()
-    columns = [_with_role(item) if is_scalar(item.type) else item for item in with_topics(columns)]
+    columns = with_own_roles(columns)
     columns, attributes, not_compared = as_attributes(engine, relation, types, columns)
     columns = publishable(engine, relation, types, columns) if measures.records else columns
     alone, columns = columns, settle_roles(columns)
@@ -257,13 +256,6 @@ def _reached(held: list[tuple[int, float]], wanted: float) -> int:
         if reached >= wanted:
             return length
     return held[-1][0]
-
-
-def _with_role(item: ColumnProfile) -> ColumnProfile:
-    look = look_of(item)
-    item = replace(item, looks_like=look.kind, because=look.because)
-    found = suggest(item)
-    return replace(item, role=found.role, reason=found.reason, question=found.question)
 
 
 def _candidates(columns: list[ColumnProfile], most: int) -> list[str]:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 from sqlanon.assess.profiling.attributes import settled_followers
 from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile, percent
-from sqlanon.assess.profiling.looks import FEW_NUMBERS, is_whole
-from sqlanon.assess.profiling.topics import spoken
+from sqlanon.assess.profiling.looks import FEW_NUMBERS, is_whole, look_of
+from sqlanon.assess.profiling.topics import spoken, with_topics
 from sqlanon.core.audit.judged_columns import JudgedColumn
 from sqlanon.core.source.beside import kind_of
 from sqlanon.core.source.columns import is_scalar
@@ -83,6 +83,19 @@ class Suggestion:
     question: str | None = None
 
 
+def with_own_roles(columns: Sequence[ColumnProfile]) -> list[ColumnProfile]:
+    """Return the columns with what each is about and looks like, and the role that it would have by itself."""
+    found = []
+    for item in with_topics(columns):
+        if is_scalar(item.type):
+            look = look_of(item)
+            item = replace(item, looks_like=look.kind, because=look.because)
+            suggestion = suggest(item)
+            item = replace(item, role=suggestion.role, reason=suggestion.reason, question=suggestion.question)
+        found.append(item)
+    return found
+
+
 def suggest(found: ColumnProfile) -> Suggestion:
     """Return the role that is suggested for a column, by what it looks like, its topic and its counts."""
     look = found.looks_like
@@ -106,7 +119,8 @@ def suggest(found: ColumnProfile) -> Suggestion:
     if "age" in kinds and found.reads_as != "text":
         return Suggestion("quasi_identifier", "Its name speaks of age, which others know or guess.")
     if found.topic in KNOWN:
-        return Suggestion("quasi_identifier", f"{_sentence(spoken(found))}, which others may know.")
+        asked = ASK_UNCLEAR if found.is_mixed else None
+        return Suggestion("quasi_identifier", f"{_sentence(spoken(found))}, which others may know.", asked)
     if look == "code" and found.distinct > FEW_NUMBERS:
         reason = f"Others may know which of many kinds it names ({found.because})."
         return Suggestion("quasi_identifier", reason, ASK_KEPT)

@@ -28,7 +28,7 @@ KINDS: Mapping[str, str] = {
     "uelke uyruk nationalitet",
     "household": "hh hhid hhno hhnr hhnum household haushalt haushaltsnummer family famid famno familie famille "
     "familia menage hogar famiglia huishouden gospodarstwo hane husstand hushall",
-    "ider": "hospital krankenhaus klinik clinic er prov provnum provno provid npi physician doctor arzt aerztin "
+    "provider": "hospital krankenhaus klinik =clinic provider provnum provno npi physician doctor arzt aerztin "
     "medico medecin surgeon ward =station =center =centre zentrum =site institution facility caresite insurer "
     "kasse krankenkasse =ik hopital ospedale ziekenhuis szpital sykehus sjukhus sygehus hastane teacher lehrer "
     "pharmacy apotheke employerid firmid",
@@ -92,18 +92,18 @@ TOPICS: Mapping[str, str] = {
     "body": "height weight =ht =wt =wtkg groesse koerpergroesse gewicht koerpergewicht taille poids estatura peso "
     "altura altezza lengte wzrost waga hoyde vekt laengd vikt =kilo *wght",
     "health": "diagnosis diagnose diagnoses diagnostic diagnostico diagnosi diag dx pdx sdx drg icd icd10 hcpcs "
-    "cpt ndc disease =condition procedure krankheit maladie enfermedad malattia ziekte doenca choroba sykdom "
-    "sjukdom sygdom hastalik =injury =ill =sick hiv aids therapy therapie terapia =treatment medication medic* "
-    "medikament drug drugs atc symptom symptoms allergy allergie disability disabled behinderung behandlung "
+    "cpt ndc disease =condition procedure krankheit rozpoznanie maladie enfermedad malattia ziekte doenca choroba "
+    "sykdom sjukdom sygdom hastalik =injury =ill =sick hiv aids therapy therapie terapia =treatment medication "
+    "medic* medikament drug drugs atc symptom allergy allergie disability disabled behinderung behandlung "
     "handicap blood blutgruppe schwanger bmi =cigs cigarette tobacco raucher fumeur fumador alcohol alkohol drink "
     "drinker heroin cocaine disorder cancer tumor tumour krebs contraceptive comorbidity comorb charlson lab "
-    "labor =bp sbp dbp sysbp diasbp blutdruck cholesterol =chol hdl ldl triglyc =trig glucose glukose hba "
+    "laborwert =bp sbp dbp sysbp diasbp blutdruck cholesterol =chol hdl ldl triglyc =trig glucose glukose hba "
     "creatinine creatinin kreatinin =crea albumin bilirubin =bili platelet *globin =hb =hgb =hct wbc rbc crp =psa "
     "egfr =bun urea harnstoff sodium potassium ferritin insulin =pulse heartrate asthma diabet hypertens stroke "
     "infarct copd angina =chd =cvd =chf hepatitis infection depress anxiety psychiatr dementia metasta karnof "
     "=ecog apgar gestation bweight birthweight birthwt health hlth gesundheit sante salud saude salute gezondheid "
     "zdrowie helse haelsa surgery =operation =icu =los liegezeit verweildauer lengthofstay hospitalization "
-    "hospitalized disab pain cd4 cd8 tani pregnan birthcontrol *smk* smok* *smok prescri chron hosp* doctor "
+    "hospitalized disab pain cd4 cd8 tani pregnan birthcontrol *smk* smok* *smok prescri chronic hosp* doctor "
     "arztbesuch oedema edema ascites rash lesion itch nausea fever cough dyspnea vomit fatigue fieber bloodpress "
     "*illness",
     "crime": "offence offens crime criminal conviction convict arrest arrested straftat vorstrafe delikt delit "
@@ -117,19 +117,20 @@ TOPICS: Mapping[str, str] = {
     "marital": "marital *married marriage maried =marr =marry =mar familienstand famst zivilstand civilstatus "
     "marstat mstat marst matrimonial situationfamiliale estadocivil statocivile burgerlijkestaat stancywilny "
     "sivilstand civilstand medenidurum spouse divorced =divorce widowed cohab",
-    "education": "education school schooling yschool degree nodegree =edu diploma diplome bildung abschluss "
+    "education": "education school schooling degree nodegree =edu diploma diplome bildung abschluss "
     "schulabschluss ausbildung =formation escolaridad escolaridade scolarita istruzione titolodistudio opleiding "
     "onderwijs etudes estudios qualification weducation heducation wyksztalcenie utdanning utbildning uddannelse "
     "egitim ogrenim hsgrad dropout *educ educ* =ed",
     "occupation": "occupation =occ *occup occup* job beruf profession workclass employer arbeitgeber =work "
     "working branche industry =ind =naics =sic =isco ocupacion ocupacao metier taetigkeit =position emploi "
     "travail empleo trabajo lavoro professione beroep zawod yrke erhverv meslek employed employment empstat unemp "
-    "unemployed arbeitslos erwerb labforce =labour retired rentner selfempl tenure =exper experience workstat "
-    "hoursperweek department abteilung =team",
+    "unemployed arbeitslos erwerb labforce =labor =labour retired rentner selfempl tenure =exper experience "
+    "workstat hoursperweek department abteilung =team",
     "money": "salary income gehalt einkommen =eink netto brutto lohn earnings earn balance debt schulden credit "
     "kredit mortgage loan default score =rating schufa revenu salaire ingreso ingresos reddito stipendio wealth "
     "insolvency poverty =poor welfare benefit assets networth miete sozialhilfe salario renda rendimento dochod "
-    "zarobki inntekt inkomst indkomst inkomen gelir maas foodstamp *wage *inc insur versicherung seguro",
+    "zarobki inntekt inkomst indkomst inkomen gelir maas wynagrodzenie foodstamp *wage *inc insur versicherung "
+    "seguro",
     "household": "children child kinder =kid household haushalt dependents relationship enfants hijos figli "
     "kinderen filhos dzieci cocuk fsize famsize hhsize familysize =parity =sibs siblings nsibs brthord birthorder "
     "*kids kids*",
