@@ -113,7 +113,7 @@ def test_values_and_neighbours_say_what_a_column_is_about(tmp_path: Path) -> Non
         "diabetes": "health", "x17": "health", "stroke": "health", "status": "study", "size": None,
     }  # fmt: skip
     found = profiled(data, tmp_path)
-    assert "% of its values are words of religion" in found.column("c2").reason
+    assert "% of its values are words of it" in found.column("c2").reason
     assert "columns beside it" in found.column("x17").reason
 
 

@@ -111,7 +111,7 @@ def suggest(found: ColumnProfile) -> Suggestion:
         unique = found.uniqueness >= MOSTLY_UNIQUE and found.alone >= 10
         if beside(found).singles_out or unique or _is_measured(found):
             return _by_values(found, f"it may reveal {topic}, and ")
-        because = spoken(found) if found.topic in SENSITIVE else found.because
+        because = spoken(found, "it") if found.topic in SENSITIVE else found.because
         return Suggestion("sensitive", f"It may reveal {topic} ({because}).", ASK_SENSITIVE)
     kinds = kinds_of(found.name)
     if "birth_date" in kinds and is_whole(found) and (found.distinct <= DAYS or is_a_part_of_birth(found.name)):
@@ -120,7 +120,9 @@ def suggest(found: ColumnProfile) -> Suggestion:
         return Suggestion("quasi_identifier", "Its name speaks of age, which others know or guess.")
     if found.topic in KNOWN:
         asked = ASK_UNCLEAR if found.is_mixed else None
-        return Suggestion("quasi_identifier", f"{_sentence(spoken(found))}, which others may know.", asked)
+        return Suggestion(
+            "quasi_identifier", f"{_sentence(spoken(found, KNOWN[found.topic or '']))}, which others may know.", asked
+        )
     if look == "code" and found.distinct > FEW_NUMBERS:
         reason = f"Others may know which of many kinds it names ({found.because})."
         return Suggestion("quasi_identifier", reason, ASK_KEPT)

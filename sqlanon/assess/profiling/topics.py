@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlanon.assess.profiling.facts import ColumnProfile, percent
-from sqlanon.core.source.vocabulary import KNOWN, SENSITIVE, STUDIED, VOCABULARY
+from sqlanon.core.source.vocabulary import STUDIED, VOCABULARY
 from sqlanon.core.source.words import parts_of, topic_of
 
 FEW_CODES = 3
@@ -25,10 +25,9 @@ def with_topics(columns: Sequence[ColumnProfile]) -> list[ColumnProfile]:
     return _in_company([replace(item, topic=_own_topic(item)) for item in columns])
 
 
-def spoken(found: ColumnProfile) -> str:
-    """Return in words how it is known what a column is about."""
+def spoken(found: ColumnProfile, what: str) -> str:
+    """Return in words how it is known that a column is about something."""
     topic = found.topic or ""
-    what = SENSITIVE.get(topic) or KNOWN.get(topic) or topic
     if _by_name(found) == topic:
         return f"its name speaks of {what}"
     if _by_words(found) == topic:
