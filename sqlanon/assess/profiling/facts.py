@@ -259,6 +259,7 @@ class Profile(WithCard, Facts):
     Attributes:
         source, table: as they were given; None where a file has no tables.
         csv: the options of CSV that were given, as a policy has them under ``csv``.
+        formats: the options by which a file of another format was read, under its name.
         engine: the database that counted.
         is_text: the source is a text file, whose columns are texts until a policy says otherwise.
         candidates: the columns whose sets were looked at; ``sets`` is None where there is none.
@@ -267,7 +268,7 @@ class Profile(WithCard, Facts):
         kept_together: all columns that would be published as they are, as one set; None with fewer than two.
     """
 
-    KEYS = "source table csv engine records columns attributes candidates ranking kept_together sets warnings"
+    KEYS = "source table csv formats engine records columns attributes candidates ranking kept_together sets warnings"
     source: str
     table: str | None
     csv: Mapping[str, Any]
@@ -283,6 +284,7 @@ class Profile(WithCard, Facts):
     is_frame: bool = False
     attributes: tuple[SameColumns, ...] = ()
     not_compared: int = 0
+    formats: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def column(self, name: str) -> ColumnProfile:
         """Return the profile of a column by its exact name.
