@@ -13,8 +13,9 @@ import pytest
 import sqlanon
 from sqlanon.assess.profiling.drafting import draft
 from sqlanon.assess.profiling.facts import ColumnProfile, Profile
+from sqlanon.assess.profiling.topics import topic_of
 from sqlanon.core.hierarchies.specs import Intervals
-from sqlanon.core.source.words import kinds_of, parts_of, topic_of
+from sqlanon.core.source.words import kinds_of, parts_of
 
 RECORDS = 2_000
 

@@ -13,9 +13,9 @@ from decimal import Decimal
 from typing import Any
 
 from sqlanon.assess.profiling.facts import ColumnProfile, Spread
+from sqlanon.assess.profiling.vocabulary import CODED
 from sqlanon.core.hierarchies.calendar_specs import format_faults
 from sqlanon.core.source.columns import without_enum
-from sqlanon.core.source.vocabulary import CODED
 from sqlanon.core.source.words import kinds_of, parts_of
 
 Keys = Mapping[str, Any]

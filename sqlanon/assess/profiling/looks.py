@@ -10,9 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlanon.assess.profiling.facts import ColumnProfile, Spread, percent
+from sqlanon.assess.profiling.topics import topic_of
+from sqlanon.assess.profiling.vocabulary import CODED
 from sqlanon.core.source.known import CLEAR, HALF
-from sqlanon.core.source.vocabulary import CODED, KINDS, PERSONAL
-from sqlanon.core.source.words import kinds_of, parts_of, speaks_of_persons, topic_of
+from sqlanon.core.source.vocabulary import KINDS, PERSONAL
+from sqlanon.core.source.words import kinds_of, parts_of, speaks_of_persons
 
 _YEAR, _MONTH, _DAY = "(18|19|20)[0-9]{2}", "(0?[1-9]|1[0-2])", "(0?[1-9]|[12][0-9]|3[01])"
 

@@ -24,6 +24,7 @@ from sqlanon.assess.profiling.looks import ISO, NEARLY_ALL, is_ambiguous, look_o
 from sqlanon.assess.profiling.measuring import Examined, Measures
 from sqlanon.assess.profiling.publishable import publishable
 from sqlanon.assess.profiling.roles import settle_roles, with_own_roles
+from sqlanon.assess.profiling.vocabulary import KNOWN
 from sqlanon.assess.risk.column_sets import (
     MOST_COLUMNS,
     ColumnSets,
@@ -43,7 +44,6 @@ from sqlanon.core.source.csv_records import csv_form, find_delimiter
 from sqlanon.core.source.files import Reading
 from sqlanon.core.source.opening import ONLY_TABLE, Source, closed_on_error, open_source
 from sqlanon.core.source.rights import with_readable_columns, with_visible_rows
-from sqlanon.core.source.vocabulary import KNOWN
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.data_types import without_values
 

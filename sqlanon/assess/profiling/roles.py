@@ -14,11 +14,11 @@ from sqlanon.assess.profiling.attributes import settled_followers
 from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile, percent
 from sqlanon.assess.profiling.looks import FEW_NUMBERS, is_whole, look_of
 from sqlanon.assess.profiling.topics import spoken, with_topics
+from sqlanon.assess.profiling.vocabulary import KNOWN, SENSITIVE
 from sqlanon.core.audit.judged_columns import JudgedColumn
 from sqlanon.core.source.beside import kind_of
 from sqlanon.core.source.columns import is_scalar
 from sqlanon.core.source.known import is_a_part_of_birth
-from sqlanon.core.source.vocabulary import KNOWN, SENSITIVE
 from sqlanon.core.source.words import kinds_of
 
 K = 5

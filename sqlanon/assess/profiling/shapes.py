@@ -7,8 +7,8 @@ the shares come back.
 from __future__ import annotations
 
 from sqlanon.assess.profiling.looks import FORMATS
+from sqlanon.assess.profiling.vocabulary import VOCABULARY
 from sqlanon.core.source.known import CLEAR
-from sqlanon.core.source.vocabulary import VOCABULARY
 
 SHAPES: dict[str, str] = {
     "blank": r"^[ \t]*$",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 
 from sqlanon.assess.profiling.facts import ColumnProfile, percent
-from sqlanon.core.source.vocabulary import STUDIED, VOCABULARY
-from sqlanon.core.source.words import parts_of, topic_of
+from sqlanon.assess.profiling.vocabulary import FLAGS, STUDIED, TOPICS, VOCABULARY
+from sqlanon.core.source.words import parts_of, speaks_of
 
 FEW_CODES = 3
 """Values of a column that may be called by one of them: ``black`` holds 0 and 1, ``smoker`` yes, no and unknown."""
@@ -18,6 +20,26 @@ SEVERAL_WORDS = 3
 """Values, at least, that must be words of a topic, but for those of sex."""
 HEAVIEST = 700
 """Heights and weights, at most: those of surveys are larger, or have many places."""
+
+
+@cache
+def topic_of(name: str, *, coded: bool = False) -> str | None:
+    """Return what a name is about, if it says so.
+
+    Args:
+        coded: the column has two or three codes, so that it may be called by a value of its topic.
+
+    >>> topic_of("MARITAL_STATUS"), topic_of("Familienstand"), topic_of("x")
+    ('marital', 'marital', None)
+    >>> topic_of("black", coded=True), topic_of("hisp"), topic_of("sexe_h"), topic_of("fatheduc")
+    ('race', None, 'sex', 'education')
+    """
+    parts = parts_of(name)
+    if re.fullmatch(r"rs[0-9]{4,}.*", name.casefold()):  # a place of the genome
+        return "biometrics"
+    found = next((topic for topic, words in TOPICS.items() if speaks_of(parts, words)), None)
+    flags = (topic for topic, words in FLAGS.items() if not {*words.split()}.isdisjoint(parts))
+    return next(flags, None) if coded and found is None else found
 
 
 def with_topics(columns: Sequence[ColumnProfile]) -> list[ColumnProfile]:

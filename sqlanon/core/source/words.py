@@ -1,4 +1,4 @@
-"""What the name of a column is about, by its words (``core/source/vocabulary.py``).
+"""What the name of a column says, by its words (``core/source/vocabulary.py``).
 
 A name is cut at everything that is no letter, and where a small letter meets a capital one. Short words must be equal
 to a part of the name; long ones (``LONG`` letters) may also stand within a compound, as in ``geburtsdatum``.
@@ -11,7 +11,7 @@ import unicodedata
 from functools import cache
 from itertools import pairwise
 
-from sqlanon.core.source.vocabulary import FLAGS, KINDS, OF_A_NUMBER, PERSONS, TOPICS
+from sqlanon.core.source.vocabulary import KINDS, OF_A_NUMBER, PERSONS
 
 LONG = 5
 """Letters of a word that is looked for within others."""
@@ -46,7 +46,7 @@ def kinds_of(name: str) -> tuple[str, ...]:
     return tuple(
         kind
         for kind, words in KINDS.items()
-        if (_only_numbers(name, words) if kind in NUMBERS_OF else _speaks_of(parts_of(name), words))
+        if (_only_numbers(name, words) if kind in NUMBERS_OF else speaks_of(parts_of(name), words))
         or (kind == "identifier" and numbered)
     )
 
@@ -69,27 +69,7 @@ def speaks_of_persons(name: str) -> bool:
     return not NUMBERED.isdisjoint(words) or (len(parts) == 1 and parts[0] in PERSONS)
 
 
-@cache
-def topic_of(name: str, *, coded: bool = False) -> str | None:
-    """Return what a name is about, if it says so.
-
-    Args:
-        coded: the column has two or three codes, so that it may be called by a value of its topic.
-
-    >>> topic_of("MARITAL_STATUS"), topic_of("Familienstand"), topic_of("x")
-    ('marital', 'marital', None)
-    >>> topic_of("black", coded=True), topic_of("hisp"), topic_of("sexe_h"), topic_of("fatheduc")
-    ('race', None, 'sex', 'education')
-    """
-    parts = parts_of(name)
-    if re.fullmatch(r"rs[0-9]{4,}.*", name.casefold()):  # a place of the genome
-        return "biometrics"
-    found = next((topic for topic, words in TOPICS.items() if _speaks_of(parts, words)), None)
-    flags = (topic for topic, words in FLAGS.items() if not {*words.split()}.isdisjoint(parts))
-    return next(flags, None) if coded and found is None else found
-
-
-def _speaks_of(parts: tuple[str, ...], words: str) -> bool:
+def speaks_of(parts: tuple[str, ...], words: str) -> bool:
     """Return whether one of some words is a part of a name, or stands within one (``core/source/vocabulary.py``)."""
     joined = (*parts, "".join(parts))
     for word in words.split():
