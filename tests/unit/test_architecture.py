@@ -52,14 +52,14 @@ NEVER = (
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
     "core": 45_500,
-    "assess": 13_200,
-    "interop": 7_400,
+    "assess": 13_700,
+    "interop": 7_700,
     "commands": 6_530,
     "report": 6_100,
     "recoding": 5_200,
     "live": 2_930,
     "ledger": 2_570,
-    "tables": 2_220,
+    "tables": 2_300,
 }
 """The most lines of Python of each folder. A feature is paid for by what it takes away."""
 MODULES_OF_A_FILE, ROOMS_OF_A_FILE, NAMES_OF_A_CLASS = 20, 12, 25

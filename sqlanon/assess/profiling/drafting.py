@@ -146,13 +146,15 @@ def _as_proposed(columns: Sequence[DraftedColumn], proposal: Proposal) -> list[D
     """Return the columns as a proposal publishes them: what is gone is dropped, and what travels with it."""
     left = [item for item in proposal.columns if not item.fully_suppressed]
     gone = {item.name for item in proposal.columns if item.fully_suppressed} if left else set()
+    least = {item.name: item.least_level for item in proposal.columns}
     result = []
     for column in columns:
-        leader = column.keys.get("with")
-        leader = leader.get("column") if isinstance(leader, Mapping) else leader
-        if column.name in gone or leader in gone:
+        leader, level = column.keys.get("with"), math.inf
+        if isinstance(leader, Mapping):
+            leader, level = leader["column"], leader["level"]
+        if column.name in gone or leader in gone or least.get(str(leader), 0) > level:
             reason = f"{column.reason} Nothing of it is left in the release that is {proposal.name!r}."
-            if column.name not in gone:
+            if leader in gone:
                 reason = f"{column.reason} {leader!r}, with which it travels, is left out."
             column = replace(column, keys={"role": "drop"}, reason=reason, remark="", questions=(), nodes=1,
                              instead=column.keys)  # fmt: skip
@@ -194,6 +196,8 @@ def _column(found: ColumnProfile, profile: Profile) -> DraftedColumn:
 
 def _keys(found: ColumnProfile, role: str, profile: Profile) -> tuple[dict[str, Any], DraftedHierarchy | None]:
     """Return the keys of a column with a role, and the hierarchy that they name."""
+    if found.keys is not None and role == found.role:
+        return {"role": role, **found.keys}, None
     if role == "sensitive":
         return {"role": role, "models": [{"type": "distinct_l_diversity", "l": 2}]}, None
     if role != "quasi_identifier":
@@ -219,11 +223,17 @@ def _dropped_last(columns: Sequence[DraftedColumn]) -> list[DraftedColumn]:
 
 
 def _entity(profile: Profile) -> ColumnProfile | None:
-    """Return the column that names persons who have several records; None without one.
+    """Return the column that names persons who have several records; None without one. A preset knows it.
 
     Most quasi-identifiers follow from it. Of several such columns it is the one of fewest values: a person has several
     accounts. Where there is none, it is the one of most values.
     """
+    fit = profile.preset
+    if fit is not None and fit.entity is not None:
+        known = profile.column(fit.entity)
+        return known if known.policy_role == "drop" and not known.nulls and known.distinct < known.filled else None
+    if fit is not None and fit.one_record:
+        return None
     named = [
         item
         for item in profile.columns
@@ -259,6 +269,13 @@ def _about_policy(
             "instead of records (entity). Does it name persons? Otherwise leave that line out."
         )
         decisions.append(Decision(entity.name, "entity", sentence, columns=(entity.name,), rank=PERSONS))
+    fit = profile.preset
+    if fit is not None and fit.entity is not None and (nameless := profile.column(fit.entity)).nulls:
+        sentence = (
+            f"{nameless.nulls:,} records do not say whose they are: records are counted instead of persons. Leave them "
+            f"out in a view, and write entity: {scalar(nameless.name)}."
+        )
+        decisions.append(Decision(nameless.name, "columns", sentence, columns=(nameless.name,), rank=PERSONS))
     if chosen is not None and chosen.drop is not None:
         name = chosen.drop.column
         sentence = f"Is it needed? {chosen.drop.sentence}"

@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from sqlanon.assess.profiling.attributes import as_attributes
+from sqlanon.assess.presets.following import as_schema
 from sqlanon.assess.profiling.facts import (
     TAIL,
     ColumnCounts,
@@ -23,7 +23,8 @@ from sqlanon.assess.profiling.facts import (
 from sqlanon.assess.profiling.looks import ISO, NEARLY_ALL, is_ambiguous, look_of, reading_of
 from sqlanon.assess.profiling.measuring import Examined, Measures
 from sqlanon.assess.profiling.publishable import publishable
-from sqlanon.assess.profiling.roles import settle_roles, suggest
+from sqlanon.assess.profiling.roles import settle_roles, with_own_roles
+from sqlanon.assess.profiling.vocabulary import KNOWN
 from sqlanon.assess.risk.column_sets import (
     MOST_COLUMNS,
     ColumnSets,
@@ -36,14 +37,13 @@ from sqlanon.assess.risk.column_sets import (
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.hierarchies.code_specs import Codes, Zip3
 from sqlanon.core.policy.paths import TEXT_ENDINGS, flat_ending
-from sqlanon.core.policy.sources import csv_options
+from sqlanon.core.policy.sources import csv_options, format_options
 from sqlanon.core.source.beside import kind_of
 from sqlanon.core.source.columns import is_scalar, refuse_prefix
 from sqlanon.core.source.csv_records import csv_form, find_delimiter
 from sqlanon.core.source.files import Reading
 from sqlanon.core.source.opening import ONLY_TABLE, Source, closed_on_error, open_source
 from sqlanon.core.source.rights import with_readable_columns, with_visible_rows
-from sqlanon.core.source.words import KNOWN, topic_of
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.data_types import without_values
 
@@ -64,7 +64,14 @@ CODED: dict[str, Codes | Zip3] = {
 """By what a column looks like, the system whose codes its draft would read."""
 
 
-def profile(source: object, table: str | None = None, *, csv: Mapping[str, Any] | None = None) -> Profile:
+def profile(
+    source: object,
+    table: str | None = None,
+    *,
+    csv: Mapping[str, Any] | None = None,
+    formats: Mapping[str, Mapping[str, Any]] | None = None,
+    preset: str | None = None,
+) -> Profile:
     """Return what a table holds, which of its columns single people out, and which roles they may have.
 
     Everything is counted in the database. The profile holds counts, shares and rounded bounds, and no value; it is for
@@ -75,19 +82,23 @@ def profile(source: object, table: str | None = None, *, csv: Mapping[str, Any] 
         table: the relation of a database; it may be left out where there is one only.
         csv: how a text file is read, as in a policy (``{"delimiter": ";"}``). Without a delimiter the one is taken by
             which all lines have the same number of fields.
+        formats: how files of other formats are read, by the keys of a policy: ``{"excel": {"sheet": "Patients"}}``.
+        preset: the schema that its columns are of (``omop_person``), or a family of them (``omop``); None: whichever
+            fits; ``none``: each column is judged by itself.
 
     Raises:
-        PolicyError: an option of ``csv`` is not known, or cannot be used.
+        InputError: the preset is not known, or the columns do not fit it.
+        PolicyError: an option of ``csv`` or ``formats`` is not known, or cannot be used.
         SourceError: there is no such source or table, or the database has several tables and none is named; several
             delimiters fit.
         UnsupportedError: the engine lacks something, or a column has our prefix.
     """
     options = _csv_options(source, csv_options(csv or {}))
-    reading = Reading(options)
+    reading = Reading(options, format_options(formats or {}))
     with open_source(source, table or ONLY_TABLE, reading=reading) as opened:
         with closed_on_error(opened.engine):
             opened = with_readable_columns(with_visible_rows(opened, accepted=True))
-        found = profile_source(opened)
+        found = profile_source(opened, preset)
         named = table or _only_table(opened)
     framed = None if isinstance(source, str | Path) else opened.frame or f"{found.engine} connection"
     is_text = opened.path is not None and flat_ending(opened.path.name) in TEXT_ENDINGS
@@ -97,6 +108,7 @@ def profile(source: object, table: str | None = None, *, csv: Mapping[str, Any] 
         is_frame=framed is not None,
         table=named,
         csv=options,
+        formats=opened.formats,
         is_text=is_text,
     )
 
@@ -120,8 +132,12 @@ def _csv_options(source: object, given: dict[str, Any]) -> dict[str, Any]:
     return given if found is None else {**given, "delimiter": found}
 
 
-def profile_source(opened: Source) -> Profile:
-    """Return the profile of an open source, of which what it was called is not known."""
+def profile_source(opened: Source, preset: str | None = None) -> Profile:
+    """Return the profile of an open source, of which what it was called is not known.
+
+    Raises:
+        InputError: the preset is not known, or the columns do not fit it.
+    """
     types = opened.readable
     refuse_prefix(types)
     engine, relation = opened.engine, opened.relation
@@ -131,8 +147,8 @@ def profile_source(opened: Source) -> Profile:
         odd = measures.odd_records(columns)
     finally:
         measures.close()
-    columns = [_with_role(item) if is_scalar(item.type) else item for item in columns]
-    columns, attributes, not_compared = as_attributes(engine, relation, types, columns)
+    columns = with_own_roles(columns)
+    columns, fit, attributes, not_compared = as_schema(engine, relation, types, columns, preset)
     columns = publishable(engine, relation, types, columns) if measures.records else columns
     alone, columns = columns, settle_roles(columns)
     work = work_of(engine) // 2  # many columns may differ in most records, where a set costs most
@@ -144,7 +160,7 @@ def profile_source(opened: Source) -> Profile:
     warnings = (*opened.warnings, *odd, *_warnings(opened, columns, measures.records))
     return Profile(
         "", None, {}, engine.capabilities.name, False, measures.records, tuple(columns), tuple(candidates), sets,
-        ranking, kept, warnings, attributes=attributes, not_compared=not_compared,
+        ranking, kept, warnings, attributes=attributes, not_compared=not_compared, preset=fit,
     )  # fmt: skip
 
 
@@ -199,7 +215,6 @@ def _described(counts: ColumnCounts, seen: Examined) -> ColumnProfile:
         lengths=_lengths(seen),
         shapes={shape: round(share, 6) for shape, share in seen.of_values.items() if share},
         examined=seen.values,
-        topic=topic_of(counts.name),
     )
 
 
@@ -257,13 +272,6 @@ def _reached(held: list[tuple[int, float]], wanted: float) -> int:
         if reached >= wanted:
             return length
     return held[-1][0]
-
-
-def _with_role(item: ColumnProfile) -> ColumnProfile:
-    look = look_of(item)
-    item = replace(item, looks_like=look.kind, because=look.because)
-    found = suggest(item)
-    return replace(item, role=found.role, reason=found.reason, question=found.question)
 
 
 def _candidates(columns: list[ColumnProfile], most: int) -> list[str]:

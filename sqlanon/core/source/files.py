@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from sqlanon.core.engines.base import Engine
 from sqlanon.core.engines.confined import allowed_files
 from sqlanon.core.engines.duckdb.engine import DuckDBEngine
 from sqlanon.core.engines.duckdb.files import CsvForm, csv_relation, parquet_relation
-from sqlanon.core.formats.base import FileFormat
+from sqlanon.core.formats.base import FileFormat, findings_of
 from sqlanon.core.policy.extensions import NOTHING, Extensions
 from sqlanon.core.policy.paths import TEXT_ENDINGS, FilePatterns, flat_ending, is_connection_text, is_file, is_url
 from sqlanon.core.source.csv_copies import Read, needs_copy, readable
@@ -32,6 +32,7 @@ from sqlanon.core.source.csv_types import Conversion, Misfit, Wanted, find_conve
 from sqlanon.core.source.lake_folders import is_lake_path, refuse_files_of_lakes
 from sqlanon.core.sqltrees.trees import column, named, row_number, table, union_all
 from sqlanon.errors import EngineError, InputError, SourceError, UnsupportedError
+from sqlanon.parameters import names_of
 
 PARQUET_ENDINGS = (".parquet", ".pq")
 TEXTS = "_texts"
@@ -40,11 +41,14 @@ TEXTS = "_texts"
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """The records of files: their relation, how many a text holds (None: not counted), and what to report of it."""
+    """The records of files: their relation, how many a text holds (None: not counted), what to report of it, and by
+    which options of its format a file was read, where the format says so.
+    """
 
     relation: exp.Expr
     count: int | None = None
     notes: tuple[str, ...] = ()
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +92,17 @@ class Reading:
         if found is None:
             raise SourceError(
                 f"The source file {files[0].name!r} has an ending that is not known.",
-                hint="give a .duckdb, .db, .parquet, .csv, .csv.gz, .csv.zip, .tsv or .xml file, or an open DuckDB "
-                "connection.",
+                hint="give a .duckdb, .db, .parquet, .csv, .csv.gz, .csv.zip, .tsv, .xml, .xlsx, .ods, .sav, .dta or "
+                ".sas7bdat file, or an open DuckDB connection.",
             )
         name, file_format = found
-        engine.load_batches("read file", into, read_file(file_format, files[0], self.formats.get(name, {})))
-        return Records(table(into))
+        rows = read_file(file_format, files[0], self.formats.get(name, {}))
+        notes, options = findings_of(rows.schema)
+        dates = {name: want for name, want in self.wanted.items() if want.kind == "date" and name in rows.schema.names}
+        engine.load_batches("read file", into + TEXTS if dates else into, rows)
+        if dates:
+            notes += (_read_dates(engine, files[0].name, rows.schema.names, dates, into),)
+        return Records(table(into), notes=notes, options={name: options} if options else {})
 
     def _read_apart(self, engine: Engine, files: Sequence[Path], into: str) -> Records:
         """Return the records of files, read by an embedded DuckDB and carried to another engine."""
@@ -107,8 +116,12 @@ class Reading:
         return replace(found, relation=table(into))
 
     def has_header_line(self, path: Path) -> bool:
-        """Return True if the first line of a file names its columns. It may be a record all the same."""
-        return flat_ending(path.name) in TEXT_ENDINGS and self.csv.get("header") is not False
+        """Return True if the first line or row of a file names its columns. It may be a record all the same."""
+        if flat_ending(path.name) in TEXT_ENDINGS:
+            return self.csv.get("header") is not False
+        name, known = self.extensions.format_of(path.suffix) or ("", None)
+        can_lack = known is not None and "header" in names_of(known.options)
+        return can_lack and self.formats.get(name, {}).get("header") is not False
 
     def _read_texts(self, engine: DuckDBEngine, files: Sequence[Path], into: str) -> Records:
         """Return the records of CSV files: read once, counted, and with the types that are wanted."""
@@ -129,17 +142,10 @@ class Reading:
         found, changed, misfits = self._conversions(engine, table(texts), wanted, readings)
         if misfits:
             raise _misfits(engine, read, misfits, readings)
-        values = [named(found[name].of(name), name) if name in found else column(name) for name in columns]
-        engine.create("types", into, exp.select(*values).from_(table(texts)))
-        engine.drop(texts)
-        given = self.csv.get("types") or {}
-        notes = [
-            f"{name!r} {item.title}" + (f" ({changed[name]} texts are written otherwise)" if changed[name] else "")
-            for name, item in found.items()
-            if name not in given
-        ]
-        note = f"Types found in {files[0].name!r}: {', '.join(notes)}. Other columns stay text (csv: {{types: …}})."
-        return Records(table(into), count, (*read_notes, note) if notes else read_notes)
+        _convert(engine, columns, found, into)
+        untold = [name for name in found if name not in (self.csv.get("types") or {})]
+        note = f"{_types_note(files[0].name, found, changed, untold)}. Other columns stay text (csv: {{types: …}})."
+        return Records(table(into), count, (*read_notes, note) if untold else read_notes)
 
     def _reread(
         self, engine: DuckDBEngine, first: Read, readings: Mapping[str, ColumnReading], raw: str, into: str
@@ -196,6 +202,37 @@ class Reading:
         wanted = {name: want for name, want in self.wanted.items() if name in held.columns}
         named_types = {name: Wanted(kind.upper()) for name, kind in types.items()}
         return {name: want for name, want in (wanted | named_types).items() if want.kind != "VARCHAR"}
+
+
+def _convert(engine: DuckDBEngine, columns: Sequence[str], found: Mapping[str, Conversion], into: str) -> None:
+    """Make a table of the texts that are staged for it, with the types that were found."""
+    values = [named(found[name].of(name), name) if name in found else column(name) for name in columns]
+    engine.create("types", into, exp.select(*values).from_(table(into + TEXTS)))
+    engine.drop(into + TEXTS)
+
+
+def _types_note(file: str, found: Mapping[str, Conversion], changed: Mapping[str, int], names: Iterable[str]) -> str:
+    notes = [
+        f"{name!r} {found[name].title}" + (f" ({changed[name]} texts are written otherwise)" if changed[name] else "")
+        for name in names
+    ]
+    return f"Types found in {file!r}: {', '.join(notes)}"
+
+
+def _read_dates(
+    engine: DuckDBEngine, file: str, columns: Sequence[str], wanted: Mapping[str, Wanted], into: str
+) -> str:
+    """Read columns of a file of another format as dates, as those of a CSV file are; return what to report."""
+    hint = 'say how they are written, dates: {…, format: "%d.%m.%Y"}, or which texts are NULL.'
+    try:
+        found, changed, misfits = find_conversions(engine, table(into + TEXTS), wanted, None, None)
+    except SourceError as error:
+        raise SourceError(error.message, hint=hint) from None
+    if misfits:
+        counts = [f"{item.count} texts of column {item.name!r} are no dates" for item in misfits]
+        raise SourceError(f"{'; '.join(counts)} ({file!r}).", hint=hint)
+    _convert(engine, columns, found, into)
+    return _types_note(file, found, changed, found) + "."
 
 
 def _parquet(engine: DuckDBEngine, files: Sequence[Path]) -> exp.Expr:
