@@ -256,10 +256,8 @@ def _brute(rows: dict[str, list[Any]]) -> dict[tuple[str, str], int]:
 
 
 def test_what_follows_from_a_follower_follows_from_its_leader() -> None:
-    columns = [
-        _found(name, values, "keep")
-        for name, values in {"a": [*"abcdefgh"], "b": [*"aabbccdd"], "c": [*"aaaabbbb"]}.items()
-    ]
+    values = {"a": "abcdefgh", "b": "aabbccdd", "c": "aaaabbbb"}
+    columns = [replace(_found(name, [*texts], "keep"), looks_like="number") for name, texts in values.items()]
     given = [Dependency("a", "b", "value", 0), Dependency("b", "c", "value", 0)]
     [attribute] = find_attributes(columns, given)
     assert (attribute.leader, attribute.columns) == ("a", ("a", "b", "c"))
