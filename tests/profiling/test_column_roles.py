@@ -160,3 +160,43 @@ def test_measurements_of_health_are_not_published_in_full_precision(tmp_path: Pa
     data = {"bmi": [round(draw.gauss(26, 5), places) for _ in range(300)], "sex": [i % 2 for i in range(300)]}
     found = profiled(data, tmp_path).column("bmi")
     assert found.role == "quasi_identifier" and "health" in found.reason
+
+
+def test_names_are_dropped_where_they_repeat_and_where_half_of_them_are_missing(tmp_path: Path) -> None:
+    """A person has several visits; a contact is a mail address or a telephone number; most of a column is empty."""
+    draw = random.Random(6)
+    persons = [
+        f"{draw.choice('ABCDEFGH')}{draw.choice(['nna', 'lla', 'rik'])}{i % 7 * 'a'} Berg{i}" for i in range(150)
+    ]
+    names = [
+        " ".join(word.rstrip("0123456789") + "abcdefghij"[i % 10] for word in n.split()) for i, n in enumerate(persons)
+    ]
+    data = {
+        "behandelt": drawn(draw, *names),
+        "erreichbar": drawn(draw, *[f"p{i}@example.org" for i in range(90)], *[f"+49 30 55{i:04d}" for i in range(60)]),
+        "mail": [f"p{i % 40}@example.org" if i % 3 == 0 else None for i in range(RECORDS)],
+        "sex": drawn(draw, "m", "f"),
+    }
+    found = {item.name: item.policy_role for item in profiled(data, tmp_path).columns}
+    assert found == {"behandelt": "drop", "erreichbar": "drop", "mail": "drop", "sex": "quasi_identifier"}
+
+
+@pytest.mark.parametrize("is_panel", [True, False])
+def test_a_panel_without_an_id_is_said(tmp_path: Path, is_panel: bool) -> None:
+    """600 persons in five years, and 3,000 persons of whom each is asked once."""
+    draw = random.Random(7)
+
+    def person() -> tuple[str, int, str, int]:
+        return draw.choice("mf"), draw.randrange(8, 19), draw.choice(["white", "black", "asian"]), draw.randrange(60)
+
+    persons = [person() for _ in range(600)]
+    rows = [(year, *(who if is_panel else person())) for who in persons for year in range(2001, 2006)]
+    data = {
+        "year": [row[0] for row in rows], "sex": [row[1] for row in rows], "educ": [row[2] for row in rows],
+        "race": [row[3] for row in rows], "age": [row[4] + row[0] - 1985 for row in rows],
+    }  # fmt: skip
+    found = profiled(data, tmp_path)
+    said = [warning for warning in found.warnings if "Persons seem to have about" in warning]
+    assert bool(said) == is_panel and (not is_panel or "about 5.0 records each" in said[0])
+    data["id"] = [place // 5 for place in range(len(rows))]
+    assert not any("Persons seem to have" in warning for warning in profiled(data, tmp_path).warnings)

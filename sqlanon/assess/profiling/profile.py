@@ -22,9 +22,9 @@ from sqlanon.assess.profiling.facts import (
 )
 from sqlanon.assess.profiling.looks import ISO, NEARLY_ALL, is_ambiguous, look_of, reading_of
 from sqlanon.assess.profiling.measuring import Examined, Measures
+from sqlanon.assess.profiling.panels import panel_warning
 from sqlanon.assess.profiling.publishable import publishable
-from sqlanon.assess.profiling.roles import settle_roles, with_own_roles
-from sqlanon.assess.profiling.vocabulary import KNOWN
+from sqlanon.assess.profiling.roles import how_known, settle_roles, with_own_roles
 from sqlanon.assess.risk.column_sets import (
     MOST_COLUMNS,
     ColumnSets,
@@ -51,11 +51,6 @@ MOST_CANDIDATES = 20
 """Columns whose sets are looked at, at most."""
 FILLED_UP_TO = 8
 """With fewer quasi-identifiers, other columns are looked at with them, up to so many."""
-BEST_KNOWN = (
-    "birth_date", "zip", "postcode", "age", "place", "country", "coordinates", "latitude", "longitude", "year", "date",
-    "moment",
-)  # fmt: skip
-"""Looks of quasi-identifiers, those that most people know of others first; topics such as sex count as ``age`` does."""
 NOT_COMBINED = ("identifier", "uuid", "email", "phone", "name", "address", "free_text", "empty", "constant")
 """Looks of columns whose sets are not looked at: they are dropped, or the same for all."""
 CODED: dict[str, Codes | Zip3] = {
@@ -157,7 +152,8 @@ def profile_source(opened: Source, preset: str | None = None) -> Profile:
     sets = measure_column_sets(engine, relation, candidates, most_work=work) if candidates else None
     ranking = _ranking(sets) if sets is not None else ()
     kept = _kept_together(engine, relation, columns) if measures.records else None
-    warnings = (*opened.warnings, *odd, *_warnings(opened, columns, measures.records))
+    panel = panel_warning(engine, relation, types, columns) if measures.records else None
+    warnings = (*opened.warnings, *odd, *filter(None, [panel]), *_warnings(opened, columns, measures.records))
     return Profile(
         "", None, {}, engine.capabilities.name, False, measures.records, tuple(columns), tuple(candidates), sets,
         ranking, kept, warnings, attributes=attributes, not_compared=not_compared, preset=fit,
@@ -283,17 +279,10 @@ def _candidates(columns: list[ColumnProfile], most: int) -> list[str]:
     led = [item for item in columns if item.leader is None and item.looks_like not in NOT_COMBINED]
     open_to = [item for item in led if is_scalar(item.type)]
     quasi = [item for item in open_to if item.role == "quasi_identifier"]
-    quasi = sorted(quasi, key=_how_known)[:most]
+    quasi = sorted(quasi, key=how_known)[:most]
     others = sorted((item for item in open_to if item.role in ("sensitive", "keep")), key=lambda item: -item.distinct)
     chosen = {item.name for item in [*quasi, *others[: max(min(FILLED_UP_TO, most) - len(quasi), 0)]]}
     return [item.name for item in columns if item.name in chosen]
-
-
-def _how_known(item: ColumnProfile) -> int:
-    """Return the place of a column among those that others know of a person, the best known first."""
-    if item.topic in KNOWN:
-        return BEST_KNOWN.index("age")
-    return BEST_KNOWN.index(item.looks_like) if item.looks_like in BEST_KNOWN else len(BEST_KNOWN)
 
 
 def _ranking(sets: ColumnSets) -> tuple[RankedSet, ...]:

@@ -8,7 +8,8 @@ from dataclasses import replace
 from sqlglot import exp
 
 from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile
-from sqlanon.assess.profiling.roles import K, refused
+from sqlanon.assess.profiling.roles import KNOWABLE, K, refused
+from sqlanon.assess.profiling.vocabulary import KNOWN
 from sqlanon.core.audit.judged_columns import JudgedColumn, SourceColumn
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.source.beside import compared, kind_of
@@ -29,6 +30,9 @@ def publishable(
         role = item.role if item.role in ("quasi_identifier", "sensitive", "keep") else "drop"
         return SourceColumn(item.name, role, kind_of(types[item.name]), value, travels=item.leader)
 
+    unclear = [replace(of(item), role="keep") for item in columns if _may_name_persons(item)]
+    named = {item.name: item for item in judge_published(engine, relation, unclear, [], k=K) if item.known}
+    columns = [refused(item, named[item.name]) if item.name in named else item for item in columns]
     for _ in columns:  # each turn takes a column away from those that are kept
         quasi = [of(item) for item in columns if item.role == "quasi_identifier"]
         kept = [of(item) for item in columns if item.role in ("sensitive", "keep")]
@@ -46,6 +50,12 @@ def publishable(
     dropped = [of(item) for item in columns if item.role in DROPPED and is_scalar(item.type) and not item.nulls]
     keys = {item.name: item for item in judge_published(engine, relation, dropped, quasi, k=K) if item.entity_like}
     return [replace(c, names_persons=len(keys[c.name].determines)) if c.name in keys else c for c in columns]
+
+
+def _may_name_persons(found: ColumnProfile) -> bool:
+    """Return whether texts are generalized of which nothing says that others know them: a level may show them whole."""
+    known = found.looks_like in KNOWABLE or found.topic in KNOWN
+    return found.role == "quasi_identifier" and found.reads_as == "text" and not known
 
 
 def _givers(name: str, judged: Mapping[str, JudgedColumn]) -> tuple[str, ...]:

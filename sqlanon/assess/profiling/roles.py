@@ -57,6 +57,11 @@ KNOWABLE = {
     "coordinates": "they say where a person lives or was",
 }  # fmt: skip
 """Looks that others know or find out of a person, and why."""
+BEST_KNOWN = (
+    "birth_date", "zip", "postcode", "age", "place", "country", "coordinates", "latitude", "longitude", "year", "date",
+    "moment",
+)  # fmt: skip
+"""Looks of quasi-identifiers, those that most people know of others first; topics such as sex count as ``age`` does."""
 ASK_SENSITIVE = (
     "May others learn this of a person? If not, leave it sensitive and choose a model (distinct_l_diversity, say), or "
     "drop it; if so, keep it."
@@ -94,6 +99,13 @@ def with_own_roles(columns: Sequence[ColumnProfile]) -> list[ColumnProfile]:
             item = replace(item, role=suggestion.role, reason=suggestion.reason, question=suggestion.question)
         found.append(item)
     return found
+
+
+def how_known(item: ColumnProfile) -> int:
+    """Return the place of a column among those that others know of a person, the best known first."""
+    if item.topic in KNOWN:
+        return BEST_KNOWN.index("age")
+    return BEST_KNOWN.index(item.looks_like) if item.looks_like in BEST_KNOWN else len(BEST_KNOWN)
 
 
 def suggest(found: ColumnProfile) -> Suggestion:
