@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from sqlanon.assess.reading.findings import ReadingFinding
 from sqlanon.assess.risk.column_sets import ColumnSets
 from sqlanon.core.cards import WithCard
 from sqlanon.core.facts import Facts
@@ -217,7 +218,8 @@ class Profile(WithCard, Facts):
 
     Attributes:
         source, table: as they were given; None where a file has no tables.
-        csv: the options of CSV that were given, as a policy has them under ``csv``.
+        csv: how a text file is read, as a policy has it under ``csv``: the options that were given, and those that
+            were recognised; ``reading`` says of these what was found, with counts.
         engine: the database that counted.
         is_text: the source is a text file, whose columns are texts until a policy says otherwise.
         candidates: the columns whose sets were looked at; ``sets`` is None where there is none.
@@ -225,7 +227,7 @@ class Profile(WithCard, Facts):
         kept_together: all columns that would be published as they are, as one set; None with fewer than two.
     """
 
-    KEYS = "source table csv engine records columns candidates ranking kept_together sets warnings"
+    KEYS = "source table csv reading engine records columns candidates ranking kept_together sets warnings"
     source: str
     table: str | None
     csv: Mapping[str, Any]
@@ -239,6 +241,7 @@ class Profile(WithCard, Facts):
     kept_together: RankedSet | None = None
     warnings: tuple[str, ...] = ()
     is_frame: bool = False
+    reading: tuple[ReadingFinding, ...] = ()
 
     def column(self, name: str) -> ColumnProfile:
         """Return the profile of a column by its exact name.

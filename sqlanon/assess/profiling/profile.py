@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from sqlanon.assess.profiling.facts import (
 from sqlanon.assess.profiling.looks import ISO, NEARLY_ALL, is_ambiguous, look_of, reading_of
 from sqlanon.assess.profiling.measuring import Examined, Measures
 from sqlanon.assess.profiling.roles import K, refused, settle_roles, suggest
+from sqlanon.assess.reading.recognition import recognise
 from sqlanon.assess.risk.column_sets import (
     MOST_COLUMNS,
     ColumnSets,
@@ -36,10 +37,8 @@ from sqlanon.core.audit.judged_columns import JudgedColumn, SourceColumn
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.hierarchies.code_specs import Codes, Zip3
 from sqlanon.core.policy.paths import TEXT_ENDINGS, flat_ending
-from sqlanon.core.policy.sources import csv_options
 from sqlanon.core.source.beside import compared, kind_of
 from sqlanon.core.source.columns import is_scalar, refuse_prefix
-from sqlanon.core.source.csv_records import csv_form, find_delimiter
 from sqlanon.core.source.files import Reading
 from sqlanon.core.source.known import judge_published
 from sqlanon.core.source.opening import ONLY_TABLE, Source, closed_on_error, open_source
@@ -74,8 +73,8 @@ def profile(source: object, table: str | None = None, *, csv: Mapping[str, Any] 
     Args:
         source: a file (.duckdb, .db, .parquet, .csv, …), the URL of a server, an open connection of DuckDB, or a frame.
         table: the relation of a database; it may be left out where there is one only.
-        csv: how a text file is read, as in a policy (``{"delimiter": ";"}``). Without a delimiter the one is taken by
-            which all lines have the same number of fields.
+        csv: how a text file is read, as in a policy (``{"delimiter": ";"}``). What it does not state is recognised
+            from the file, where the evidence is clear: ``Profile.csv``, and ``Profile.reading`` with counts.
 
     Raises:
         PolicyError: an option of ``csv`` is not known, or cannot be used.
@@ -83,8 +82,8 @@ def profile(source: object, table: str | None = None, *, csv: Mapping[str, Any] 
             delimiters fit.
         UnsupportedError: the engine lacks something, or a column has our prefix.
     """
-    options = _csv_options(source, csv_options(csv or {}))
-    reading = Reading(options)
+    recognised = recognise(source, csv or {})
+    reading = Reading(recognised.csv, reports=False)
     with open_source(source, table or ONLY_TABLE, reading=reading) as opened:
         with closed_on_error(opened.engine):
             opened = with_readable_columns(with_visible_rows(opened, accepted=True))
@@ -97,7 +96,9 @@ def profile(source: object, table: str | None = None, *, csv: Mapping[str, Any] 
         source=framed or str(source),
         is_frame=framed is not None,
         table=named,
-        csv=options,
+        csv=recognised.csv,
+        columns=tuple(_asked(item, recognised.questions(item.name)) for item in found.columns),
+        reading=recognised.findings,
         is_text=is_text,
     )
 
@@ -112,13 +113,11 @@ def _only_table(opened: Source) -> str | None:
     return listed[0] if len(listed) == 1 else None
 
 
-def _csv_options(source: object, given: dict[str, Any]) -> dict[str, Any]:
-    """Return how a text file is read, with the delimiter that was found, if it is no comma."""
-    path = Path(source) if isinstance(source, str | Path) else None
-    if path is None or "delimiter" in given or flat_ending(path.name) not in TEXT_ENDINGS or not path.is_file():
-        return given
-    found = find_delimiter(path, csv_form(path, given))
-    return given if found is None else {**given, "delimiter": found}
+def _asked(item: ColumnProfile, questions: Sequence[str]) -> ColumnProfile:
+    """Return a column with what a person must decide of how it is written; what its dates ask already is left out."""
+    if not questions or (item.ambiguous and item.date_format is not None):
+        return item
+    return replace(item, question=" ".join([*questions, *([item.question] if item.question else [])]))
 
 
 def profile_source(opened: Source) -> Profile:
