@@ -83,3 +83,10 @@ def test_what_cannot_be_compared_is_said_and_no_record_is_no_fault(request: pyte
     assert "in all 2 columns that can be compared (1 cannot)" in warnings(kind, request, same)
     none: dict[str, list[Any]] = {"a": [], "b": []}
     assert "copies" not in warnings(kind, request, none)
+
+
+def test_copies_in_a_table_of_few_values_are_different_persons(request: pytest.FixtureRequest) -> None:
+    chance = random.Random(4)
+    few = {"sex": chance.choices("mf", k=300), "band": chance.choices(["20", "40", "60"], k=300)}
+    assert "copies" not in warnings(KINDS[0], request, {**few, "x": [*range(2), *[2] * 298]})
+    assert "300 records are exact copies" in warnings(KINDS[0], request, few)  # none is its own

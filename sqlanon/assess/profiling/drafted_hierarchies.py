@@ -89,6 +89,19 @@ def drafted_hierarchy(found: ColumnProfile, *, is_text: bool, records: int) -> D
     return _codes_or_values(found, records)
 
 
+def travels_with(found: ColumnProfile, leader: Keys) -> Any:
+    """Return ``with`` of a column that follows from a quasi-identifier: up to the level that says what it says.
+
+    Args:
+        leader: the hierarchy of the quasi-identifier.
+    """
+    if "prefix" in leader and found.how == "value":
+        return found.leader  # the run finds how many characters it follows from
+    levels = leader.get("dates", ())
+    levels = levels["levels"] if isinstance(levels, Mapping) else levels
+    return {"column": found.leader, "level": levels.index(found.how) + 1 if found.how in levels else 0}
+
+
 def _zip(found: ColumnProfile) -> DraftedHierarchy:
     question = (
         "Are these ZIP codes of the United States? Otherwise write prefix: [3, 2, 1]. For HIPAA add min_level: 1, and "

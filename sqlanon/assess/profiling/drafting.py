@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from sqlanon.assess.profiling.draft_text import other_line, policy_text, scalar
-from sqlanon.assess.profiling.drafted_hierarchies import SUPPRESS, DraftedHierarchy, drafted_hierarchy
+from sqlanon.assess.profiling.drafted_hierarchies import SUPPRESS, DraftedHierarchy, drafted_hierarchy, travels_with
 from sqlanon.assess.profiling.facts import ColumnProfile, Profile
 from sqlanon.assess.profiling.proposals import Proposal, propose
 from sqlanon.assess.profiling.questions import MANY, PERSONS, PROTECTION, ROLES, Asked, Decision, DraftedColumn, ask
@@ -197,12 +197,20 @@ def _keys(found: ColumnProfile, role: str, profile: Profile) -> tuple[dict[str, 
     if role == "sensitive":
         return {"role": role, "models": [{"type": "distinct_l_diversity", "l": 2}]}, None
     if role != "quasi_identifier":
-        return {"role": role}, None
+        return {"role": role} | _travels(found, role, profile), None
     if found.otherwise == "drop":
         drafted = DraftedHierarchy(SUPPRESS, "suppressed where it singles out")
     else:
         drafted = drafted_hierarchy(found, is_text=profile.is_text, records=profile.records)
     return {"role": role, "hierarchy": dict(drafted.keys)}, drafted
+
+
+def _travels(found: ColumnProfile, role: str, profile: Profile) -> dict[str, Any]:
+    """Return the key of a column that is published as far as the quasi-identifier that it follows from."""
+    leader = None if found.leader is None or role != "keep" else profile.column(found.leader)
+    if leader is None or leader.role != "quasi_identifier":
+        return {}
+    return {"with": travels_with(found, _keys(leader, leader.role, profile)[0]["hierarchy"])}
 
 
 def _dropped_last(columns: Sequence[DraftedColumn]) -> list[DraftedColumn]:

@@ -155,6 +155,7 @@ class ColumnProfile(ColumnCounts):
         otherwise: the role that it would have if a person answered the question otherwise; None without such a one.
         follows_from: of a column with the role ``keep``: those published as they are whose values give its value away.
         names_persons: the quasi-identifiers that follow from it as from the key of persons; -1 where it is no such key.
+        leader: the column that it follows from, as one attribute, and ``how`` (``Follower``); None where it leads.
         shapes: share of the values that have a shape (``assess/profiling/shapes.py``), where it is not 0.
         examined: values that shapes, lengths and spread were taken from.
         separation: the share of pairs of records that differ in the column; None with fewer than two records.
@@ -180,6 +181,8 @@ class ColumnProfile(ColumnCounts):
     otherwise: str | None = None
     follows_from: tuple[str, ...] = ()
     names_persons: int = -1
+    leader: str | None = None
+    how: str = ""
     spread: Spread | None = None
     lengths: Lengths | None = None
     shapes: Mapping[str, float] = field(default_factory=dict)
@@ -212,6 +215,44 @@ class RankedSet(Facts):
         return self.uniques / self.records if self.records else 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class Follower(Facts):
+    """A column that follows from the leader of its attribute.
+
+    Attributes:
+        how: ``same`` (and the leader from it), ``value``, ``year``, ``quarter``, ``month`` or ``day`` (that of a date),
+            ``finer`` (it says more, and contradicts), ``part`` (a part of the date whose year leads).
+        breaks: records that contradict.
+    """
+
+    KEYS = "column how breaks"
+    column: str
+    leader: str
+    how: str = "value"
+    breaks: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SameColumns(Facts):
+    """Columns that say the same: one leads, the others follow from it."""
+
+    KEYS = "leader followers sentence"
+    leader: str
+    followers: tuple[Follower, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All of them, the leader first."""
+        return (self.leader, *(item.column for item in self.followers))
+
+    @property
+    def sentence(self) -> str:
+        """The attribute in a line: ``born = year, month``; with how many records contradict it."""
+        line = f"{self.leader} = {', '.join(item.column for item in self.followers)}"
+        broken = [f"{item.column} in {item.breaks:,}" for item in self.followers if item.breaks]
+        return f"{line} (records that contradict: {', '.join(broken)})" if broken else line
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Profile(WithCard, Facts):
     """What a table holds; for the operator, because its counts are exact.
@@ -224,10 +265,11 @@ class Profile(WithCard, Facts):
         is_text: the source is a text file, whose columns are texts until a policy says otherwise.
         candidates: the columns whose sets were looked at; ``sets`` is None where there is none.
         is_frame: the source is a frame or an open connection, and ``source`` what it is called.
+        attributes: columns that say the same; ``not_compared``: columns that were left out because there are too many.
         kept_together: all columns that would be published as they are, as one set; None with fewer than two.
     """
 
-    KEYS = "source table csv reading engine records columns candidates ranking kept_together sets warnings"
+    KEYS = "source table csv reading engine records columns attributes candidates ranking kept_together sets warnings"
     source: str
     table: str | None
     csv: Mapping[str, Any]
@@ -242,6 +284,8 @@ class Profile(WithCard, Facts):
     warnings: tuple[str, ...] = ()
     is_frame: bool = False
     reading: tuple[ReadingFinding, ...] = ()
+    attributes: tuple[SameColumns, ...] = ()
+    not_compared: int = 0
 
     def column(self, name: str) -> ColumnProfile:
         """Return the profile of a column by its exact name.

@@ -35,6 +35,9 @@ TOTAL = (
 """Of a text in lower case: a word for a total, of a year perhaps."""
 AGREES = 1e-6
 """By which share a total may differ from the sum: numbers are rounded."""
+SURPRISING = 0.2
+"""Copies beyond the different records, as a share of all, up to which they are said, and if all records are copies:
+in a table of few values, where more agree, they are different persons."""
 FEW = 0.02
 """Records with a word for a total that are no sums, as a share of all: beyond it the word is a category."""
 
@@ -52,7 +55,7 @@ def odd_record_notes(
     records = max((item.records for item in columns), default=0)
     if records < 2 or not types:
         return ()
-    notes = list(_copies(engine, relation, types, others=len(columns) - len(types)))
+    notes = list(_copies(engine, relation, types, records, others=len(columns) - len(types)))
     places = {place: name for place, name in enumerate(types) if name in _reading(columns, "text")}
     numbers = [name for name in _reading(columns, "whole", "number") if name in types]
     if places and numbers:
@@ -69,14 +72,16 @@ def _reading(columns: Sequence[ColumnProfile], *kinds: str) -> list[str]:
     return [item.name for item in columns if item.reads_as in kinds and item.filled]
 
 
-def _copies(engine: Engine, relation: exp.Expr, types: Mapping[str, str], *, others: int) -> Iterator[str]:
+def _copies(
+    engine: Engine, relation: exp.Expr, types: Mapping[str, str], records: int, *, others: int
+) -> Iterator[str]:
     """Say how many records agree with another one in all columns."""
     values = [compared(name, kind) for name, kind in types.items()]
     alike = exp.select(named(count_rows(), names.COUNT)).from_(relation.copy()).group_by(*values)
     many = exp.GT(this=column(names.COUNT), expression=number(1))
     counted = exp.select(count_rows(), total(column(names.COUNT))).from_(alike.subquery("alike")).where(many)
     different, held = map(int, engine.run("copies of records", counted)[0])
-    if held:
+    if 0 < held - different <= SURPRISING * records or held == records:
         which = f"all {len(types)} columns" + (f" that can be compared ({others} cannot)" if others else "")
         yield (
             f"{held} records are exact copies of each other in {which}: {held - different} more than there are "

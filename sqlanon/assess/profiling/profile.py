@@ -10,8 +10,8 @@ from typing import Any
 
 from sqlglot import exp
 
+from sqlanon.assess.profiling.attributes import as_attributes
 from sqlanon.assess.profiling.facts import (
-    DROPPED,
     TAIL,
     ColumnCounts,
     ColumnProfile,
@@ -22,7 +22,8 @@ from sqlanon.assess.profiling.facts import (
 )
 from sqlanon.assess.profiling.looks import ISO, NEARLY_ALL, is_ambiguous, look_of, reading_of
 from sqlanon.assess.profiling.measuring import Examined, Measures
-from sqlanon.assess.profiling.roles import K, refused, settle_roles, suggest
+from sqlanon.assess.profiling.publishable import publishable
+from sqlanon.assess.profiling.roles import settle_roles, suggest
 from sqlanon.assess.reading.recognition import recognise
 from sqlanon.assess.risk.column_sets import (
     MOST_COLUMNS,
@@ -33,14 +34,12 @@ from sqlanon.assess.risk.column_sets import (
     singling_out,
     work_of,
 )
-from sqlanon.core.audit.judged_columns import JudgedColumn, SourceColumn
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.hierarchies.code_specs import Codes, Zip3
 from sqlanon.core.policy.paths import TEXT_ENDINGS, flat_ending
-from sqlanon.core.source.beside import compared, kind_of
+from sqlanon.core.source.beside import kind_of
 from sqlanon.core.source.columns import is_scalar, refuse_prefix
 from sqlanon.core.source.files import Reading
-from sqlanon.core.source.known import judge_published
 from sqlanon.core.source.opening import ONLY_TABLE, Source, closed_on_error, open_source
 from sqlanon.core.source.rights import with_readable_columns, with_visible_rows
 from sqlanon.core.source.words import KNOWN, topic_of
@@ -132,7 +131,8 @@ def profile_source(opened: Source) -> Profile:
     finally:
         measures.close()
     columns = [_with_role(item) if is_scalar(item.type) else item for item in columns]
-    columns = _publishable(engine, relation, types, columns) if measures.records else columns
+    columns, attributes, not_compared = as_attributes(engine, relation, types, columns)
+    columns = publishable(engine, relation, types, columns) if measures.records else columns
     alone, columns = columns, settle_roles(columns)
     work = work_of(engine) // 2  # many columns may differ in most records, where a set costs most
     most = min(columns_to_combine(measures.records, work), MOST_CANDIDATES)
@@ -143,7 +143,7 @@ def profile_source(opened: Source) -> Profile:
     warnings = (*opened.warnings, *odd, *_warnings(opened, columns, measures.records))
     return Profile(
         "", None, {}, engine.capabilities.name, False, measures.records, tuple(columns), tuple(candidates), sets,
-        ranking, kept, warnings,
+        ranking, kept, warnings, attributes=attributes, not_compared=not_compared,
     )  # fmt: skip
 
 
@@ -265,50 +265,14 @@ def _with_role(item: ColumnProfile) -> ColumnProfile:
     return replace(item, role=found.role, reason=found.reason, question=found.question)
 
 
-def _publishable(
-    engine: Engine, relation: exp.Expr, types: Mapping[str, str], columns: list[ColumnProfile]
-) -> list[ColumnProfile]:
-    """Return the columns, with other roles for those that a run would refuse to publish as they are.
-
-    Those that stay know what gives them away: a draft that generalized them would be refused.
-    """
-
-    def of(item: ColumnProfile) -> SourceColumn:
-        value = compared(item.name, types[item.name])
-        role = item.role if item.role in ("quasi_identifier", "sensitive", "keep") else "drop"
-        return SourceColumn(item.name, role, kind_of(types[item.name]), value)
-
-    for _ in columns:  # each turn takes a column away from those that are kept
-        quasi = [of(item) for item in columns if item.role == "quasi_identifier"]
-        kept = [of(item) for item in columns if item.role in ("sensitive", "keep")]
-        found = judge_published(engine, relation, kept, quasi, k=K)
-        judged = {name: item for item in found if item.identifies for name in item.names}
-        wrong = set(judged)
-        if not wrong:
-            break
-        columns = [refused(item, judged[item.name]) if item.name in wrong else item for item in columns]
-    published = [of(item) for item in columns if item.role in ("sensitive", "keep")]
-    alike = [replace(item, role="quasi_identifier") for item in published if item.role == "keep"]
-    judged = {item.name: item for item in judge_published(engine, relation, published, alike, k=K)} if alike else {}
-    columns = [replace(c, follows_from=_givers(c.name, judged)) if c.role == "keep" else c for c in columns]
-    quasi = [of(item) for item in columns if item.role == "quasi_identifier"]
-    dropped = [of(item) for item in columns if item.role in DROPPED and is_scalar(item.type) and not item.nulls]
-    keys = {item.name: item for item in judge_published(engine, relation, dropped, quasi, k=K) if item.entity_like}
-    return [replace(c, names_persons=len(keys[c.name].determines)) if c.name in keys else c for c in columns]
-
-
-def _givers(name: str, judged: Mapping[str, JudgedColumn]) -> tuple[str, ...]:
-    """Return the columns, published as they are, that give another one away."""
-    return tuple(giver for giver, found in judged.items() if giver != name and name in found.gives_away)
-
-
 def _candidates(columns: list[ColumnProfile], most: int) -> list[str]:
     """Return the columns whose sets are looked at: quasi-identifiers, those that others know best first, then others.
 
     Args:
         most: of them.
     """
-    open_to = [item for item in columns if item.looks_like not in NOT_COMBINED and is_scalar(item.type)]
+    led = [item for item in columns if item.leader is None and item.looks_like not in NOT_COMBINED]
+    open_to = [item for item in led if is_scalar(item.type)]
     quasi = [item for item in open_to if item.role == "quasi_identifier"]
     quasi = sorted(quasi, key=_how_known)[:most]
     others = sorted((item for item in open_to if item.role in ("sensitive", "keep")), key=lambda item: -item.distinct)
@@ -329,7 +293,7 @@ def _ranking(sets: ColumnSets) -> tuple[RankedSet, ...]:
 
 def _kept_together(engine: Engine, relation: exp.Expr, columns: list[ColumnProfile]) -> RankedSet | None:
     """Return how many records the columns single out that would be published as they are, all together."""
-    kept = [item.name for item in columns if item.role in ("keep", "sensitive") and item.distinct > 1]
+    kept = [c.name for c in columns if c.role in ("keep", "sensitive") and c.distinct > 1 and c.leader is None]
     if not 2 <= len(kept) <= MOST_COLUMNS:
         return None
     found = measure_column_sets(engine, relation, kept, largest_minimal=0, most_work=0).whole

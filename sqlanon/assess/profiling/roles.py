@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from sqlanon.assess.profiling.attributes import settled_followers
 from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile, percent
 from sqlanon.core.audit.judged_columns import JudgedColumn
 from sqlanon.core.source.beside import kind_of
@@ -169,7 +170,7 @@ def settle_roles(columns: Sequence[ColumnProfile]) -> list[ColumnProfile]:
         else item if is_scalar(item.type) or item.role in DROPPED else replace(item, role="drop")
         for item in columns
     ]  # fmt: skip
-    columns = _within_limit(_few_kept(columns))
+    columns = settled_followers(_within_limit(_few_kept(columns)))
     return columns if any(item.role not in DROPPED for item in columns) else _something_left(columns)
 
 
@@ -179,12 +180,13 @@ def _few_kept(columns: Sequence[ColumnProfile]) -> list[ColumnProfile]:
     Those of the fewest values stay first, and none with a value of few records. What follows from a column that is
     published as it is, is dropped.
     """
-    kept = [item for item in columns if item.role == "keep" and not _has_rare_values(item)]
+    kept = [item for item in columns if item.role == "keep" and item.leader is None and not _has_rare_values(item)]
     combinations, staying = 1, set()
     for item in sorted(kept, key=lambda item: item.distinct):
         combinations *= max(1, item.distinct)
         if combinations <= MOST_KEPT:
             staying.add(item.name)
+    staying |= {item.name for item in columns if item.leader is not None}  # they distinguish no more than their leaders
     published = staying | {item.name for item in columns if item.role == "sensitive"}
     result = []
     for item in columns:

@@ -32,8 +32,18 @@ def profile_lines(found: Profile, asked: Sequence[Decision] | None = None) -> li
     lines = [_head(found), *_written(found)]
     if found.columns:
         lines += ["", *_table(found)]
+    if found.attributes:
+        lines += [
+            "",
+            "Columns that say the same, an attribute a line (the first one leads, the others follow from it):",
+        ]
+        lines += [line for item in found.attributes for line in _wrapped(printable(f"{item.sentence}."))]
+    if found.not_compared:
+        lines += _wrapped(
+            f"{found.not_compared} columns were not compared with the others, because there are too many."
+        )
     for role, title in ROLES.items():
-        items = found.with_role(role)
+        items = [item for item in found.with_role(role) if item.leader is None]
         if items:
             lines += ["", f"{title}:"]
             lines += [line for item in items for line in _reason(item)]
@@ -70,12 +80,14 @@ def _table(found: Profile) -> Iterator[str]:
     shown = {item.name: _shown(item.name) for item in found.columns}
     width = max(6, *map(len, shown.values()))
     yield f"  {'column':<{width}}  {'type':<9}  {'looks like':<12}  {'values':>10}  {'unique':>7}  {'empty':>7}  role"
+    leaders = {item.name for item in found.columns if item.role == "quasi_identifier"}
     for item in found.columns:
         values = f"{item.distinct:,}" if item.exact else f"about {item.distinct:,}"
         missing = (item.nulls + item.empty) / item.records if item.records else 0.0
         cells = f"{reading(item):<9}  {item.looks_like.replace('_', ' '):<12}  {values:>10}"
         shares = f"{percent(item.uniqueness):>7}  {percent(missing):>7}"
-        yield f"  {shown[item.name]:<{width}}  {cells}  {shares}  {item.policy_role}"
+        led = f", with {shown[item.leader]}" if item.policy_role == "keep" and item.leader in leaders else ""
+        yield f"  {shown[item.name]:<{width}}  {cells}  {shares}  {item.policy_role}{led}"
 
 
 def reading(item: ColumnProfile) -> str:

@@ -103,7 +103,7 @@ def judge_published(
 
 def _joined(columns: Sequence[SourceColumn]) -> list[SourceColumn]:
     """Return columns that join those which name a person, a place or a day of birth only together."""
-    published = [item for item in columns if item.role != "drop"]
+    published = [item for item in columns if item.role != "drop" and item.travels is None]
     of_names = [item for item in published if item.kind == "text" and _names_persons(item.name)]
     places = [item for item in published if {"latitude", "longitude"} & set(kinds_of(_own_name(item.name)))]
     births = [item for item in published if _is_a_part_of_birth(_own_name(item.name))]

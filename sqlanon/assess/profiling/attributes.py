@@ -1,0 +1,249 @@
+"""Columns that say the same are one attribute: one of them leads, and the others follow it or are left out.
+
+The leader is a quasi-identifier, or what its columns are otherwise; the search looks at it alone. A follower is
+published as far as it follows from what is published of the leader (``with`` in a policy), or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from sqlanon.assess.profiling.dependencies import PARTS, VALUE, Dependency, find_dependencies
+from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile, Follower, SameColumns
+from sqlanon.core.engines.base import Engine
+from sqlanon.core.source.words import parts_of
+
+DATES = ("birth_date", "date", "moment")
+NATURAL = (*DATES, "zip", "postcode", "icd10", "atc", "country", "age", "year", "number", "amount")
+"""Looks of columns that lead those which follow from them, the best first: their hierarchies are known."""
+KEY = 4
+"""A column from which more than half of the others follow, and so many at least, is a key."""
+PERIODS: Mapping[str, tuple[str, ...]] = {
+    "year": ("year", "jahr", "annee", "anio", "ano", "anno", "jaar", "yr"),
+    "month": ("month", "monat", "mois", "mes", "mese", "maand"),
+    "day": ("day", "tag", "jour", "dia", "giorno", "dag"),
+}
+MOST_VALUES = {"month": 12, "day": 31}
+SAME, FINER, PART = "same", "finer", "part"
+"""How a column follows besides ``VALUE`` and ``PARTS``: it says the same, says more, or is a part of one date."""
+
+
+def as_attributes(
+    engine: Engine, relation: exp.Expr, types: Mapping[str, str], columns: list[ColumnProfile]
+) -> tuple[list[ColumnProfile], tuple[SameColumns, ...], int]:
+    """Return the columns with what they are as parts of attributes, these, and how many were not compared.
+
+    Args:
+        columns: with the role that each would have by itself.
+    """
+    dependencies, left = find_dependencies(engine, relation, types, columns)
+    attributes = find_attributes(columns, dependencies)
+    return with_attributes(columns, attributes), attributes, left
+
+
+def find_attributes(columns: Sequence[ColumnProfile], dependencies: Iterable[Dependency]) -> tuple[SameColumns, ...]:
+    """Return the attributes of several columns, in the order of their leaders in the table.
+
+    Args:
+        columns: with the role that each would have by itself.
+    """
+    by_name = {item.name: item for item in columns}
+    found = {(each.of, each.follows, each.how): each.breaks for each in dependencies}
+    leaders: dict[str, Follower] = {}
+    _lead_twins(by_name, found, leaders)
+    free = {name for name, item in by_name.items() if name not in leaders and _is_known(item)}
+    keys = _keys(free, found)
+    _lead_parts(by_name, free, found, leaders)
+    natural = {name for name in free - keys if by_name[name].looks_like in NATURAL}
+    _lead_values(by_name, free, natural, found, leaders)
+    _lead_finer(by_name, free - keys, found, leaders)
+    _lead_values(by_name, free, free - keys, found, leaders)
+    _lead_parts_of_none(columns, leaders)
+    return _grouped(columns, leaders)
+
+
+def _is_known(item: ColumnProfile) -> bool:
+    return item.role in ("quasi_identifier", "keep")
+
+
+def _lead_twins(
+    by_name: Mapping[str, ColumnProfile], found: Mapping[tuple[str, str, str], int], leaders: dict[str, Follower]
+) -> None:
+    """Let of columns of which each follows from the other the best one lead."""
+    twins = [(of, to) for of, to, how in found if how == VALUE and (to, of, VALUE) in found]
+    for name in sorted({of for of, _ in twins}, key=lambda name: _rank(by_name[name])):
+        if name in leaders:
+            continue
+        for other in (to for of, to in twins if of == name):
+            if other not in leaders and not any(item.leader == other for item in leaders.values()):
+                leaders[other] = Follower(other, name, SAME, max(found[name, other, VALUE], found[other, name, VALUE]))
+
+
+def _rank(item: ColumnProfile) -> tuple[object, ...]:
+    """Return how well a column leads those that say the same: what must be protected first, then what reads best."""
+    natural = NATURAL.index(item.looks_like) if item.looks_like in NATURAL else len(NATURAL)
+    return (item.role != "sensitive", natural, item.reads_as != "text", -item.filled, item.name)
+
+
+def _keys(free: set[str], found: Mapping[tuple[str, str, str], int]) -> set[str]:
+    """Return the columns from which most others follow: they are keys of persons, of which nothing else is a sign."""
+    given: dict[str, int] = {}
+    for of, to, how in found:
+        given[of] = given.get(of, 0) + (how == VALUE and of in free and to in free)
+    return {name for name, count in given.items() if count >= KEY and 2 * count > len(free) - 1}
+
+
+def _lead_parts(
+    by_name: Mapping[str, ColumnProfile],
+    free: set[str],
+    found: Mapping[tuple[str, str, str], int],
+    leaders: dict[str, Follower],
+) -> None:
+    """Let dates lead their years, quarters, months and days; a birth before others."""
+    dates = sorted((name for name in free if by_name[name].looks_like in DATES), key=lambda name: _rank(by_name[name]))
+    for of in dates:
+        for name in sorted(free - {of, *leaders}):
+            parts = [(found[of, name, how], PARTS.index(how), how) for how in PARTS if (of, name, how) in found]
+            if parts and by_name[name].looks_like not in DATES:
+                breaks, _, how = min(parts)
+                leaders[name] = Follower(name, of, how, breaks)
+
+
+def _lead_values(
+    by_name: Mapping[str, ColumnProfile],
+    free: set[str],
+    leading: set[str],
+    found: Mapping[tuple[str, str, str], int],
+    leaders: dict[str, Follower],
+) -> None:
+    """Let columns lead those that follow from their values; of several, the one with the fewest values."""
+    for name in sorted(free - {*leaders}):
+        givers = [
+            of
+            for of, follows, how in found
+            if follows == name and how == VALUE and of in leading and (name, of, VALUE) not in found
+            and (of not in leaders or leaders[of].how != FINER)
+        ]  # fmt: skip
+        if givers:
+            giver = min(givers, key=lambda of: by_name[of].distinct)
+            leaders[name] = Follower(name, giver, VALUE, found[giver, name, VALUE])
+
+
+def _lead_finer(
+    by_name: Mapping[str, ColumnProfile],
+    free: set[str],
+    found: Mapping[tuple[str, str, str], int],
+    leaders: dict[str, Follower],
+) -> None:
+    """Let a category follow the one that nearly follows from it: the finer of two that contradict each other."""
+    for of in sorted(free - {*leaders}):
+        if by_name[of].looks_like in NATURAL:
+            continue
+        coarser = [to for start, to, how in found if start == of and how == VALUE and to in free and to not in leaders]
+        broken = [to for to in coarser if found[of, to, VALUE] and (to, of, VALUE) not in found]
+        if broken:
+            best = max(broken, key=lambda to: by_name[to].distinct)
+            leaders[of] = Follower(of, best, FINER, found[of, best, VALUE])
+
+
+def _lead_parts_of_none(columns: Sequence[ColumnProfile], leaders: dict[str, Follower]) -> None:
+    """Let a year lead the month and the day of the same date, where the date itself is not there."""
+    years = {
+        _of_period(item.name, "year"): item.name
+        for item in columns
+        if item.looks_like == "year" and item.name not in leaders and _is_known(item)
+    }
+    for item in columns:
+        for period, most in MOST_VALUES.items():
+            stem = _of_period(item.name, period)
+            fits = item.reads_as == "whole" and item.distinct <= most and _is_known(item) and item.name not in leaders
+            if fits and stem is not None and stem in years:
+                leaders[item.name] = Follower(item.name, years[stem], PART, 0)
+
+
+def _of_period(name: str, period: str) -> str | None:
+    """Return of what a column is the year, month or day, by its name; None if it is called none.
+
+    >>> _of_period("year_of_birth", "year"), _of_period("Geburtsmonat", "month"), _of_period("weight", "day")
+    ('ofbirth', 'geburts', None)
+    """
+    joined = "".join(parts_of(name))
+    word = next((word for word in PERIODS[period] if word in joined), None)
+    return None if word is None else joined.replace(word, "", 1)
+
+
+def _grouped(columns: Sequence[ColumnProfile], leaders: Mapping[str, Follower]) -> tuple[SameColumns, ...]:
+    """Return the attributes: what follows from a follower follows from its leader."""
+    groups: dict[str, list[Follower]] = {}
+    for item in columns:
+        if (follower := leaders.get(item.name)) is None:
+            continue
+        leader, how, breaks = follower.leader, follower.how, follower.breaks
+        while (above := leaders.get(leader)) is not None:
+            leader, breaks = above.leader, max(breaks, above.breaks)
+            how = FINER if FINER in (how, above.how) else above.how if above.how in PARTS or how == SAME else how
+        groups.setdefault(leader, []).append(replace(follower, leader=leader, how=how, breaks=breaks))
+    return tuple(SameColumns(item.name, tuple(groups[item.name])) for item in columns if item.name in groups)
+
+
+def with_attributes(columns: Sequence[ColumnProfile], attributes: Sequence[SameColumns]) -> list[ColumnProfile]:
+    """Return the columns with the roles that they have as leaders and followers."""
+    by_name = {item.name: item for item in columns}
+    for attribute in attributes:
+        leader = by_name[attribute.leader]
+        members = [by_name[follower.column] for follower in attribute.followers]
+        known = next((item for item in members if item.role == "quasi_identifier"), None)
+        if leader.role == "keep" and known is not None:
+            reason = f"It says the same as {known.name!r}: {known.reason}"
+            leader = replace(leader, role=known.role, reason=reason, question=known.question)
+        by_name[leader.name] = leader
+        for follower in attribute.followers:
+            by_name[follower.column] = _following(by_name[follower.column], follower, leader)
+    return [by_name[item.name] for item in columns]
+
+
+def _following(item: ColumnProfile, follower: Follower, leader: ColumnProfile) -> ColumnProfile:
+    """Return a follower: published with its leader where it follows exactly, and otherwise not."""
+    item = replace(item, leader=leader.name, how=follower.how, question=None, otherwise=None)
+    if leader.role not in ("quasi_identifier", "keep"):
+        reason = f"It says the same as {leader.name!r}."
+        return replace(item, role=leader.role if leader.role in DROPPED else "drop", reason=reason)
+    if follower.breaks or follower.how == FINER:
+        records = f"{follower.breaks:,} record{'s' * (follower.breaks != 1)}"
+        if follower.how == FINER:
+            reason = f"{leader.name!r} nearly follows from it: it says more, and {records} contradict."
+            question = (
+                f"Is it needed more than {leader.name!r}? Then give it the role quasi_identifier, and drop that one."
+            )
+            return replace(item, role="drop", reason=reason, question=question, otherwise="quasi_identifier")
+        reason = f"It follows from {leader.name!r}, but in {records}."
+        question = f"Correct these records, and it can be published with {leader.name!r}."
+        return replace(item, role="drop", reason=reason, question=question)
+    if follower.how == PART:
+        reason = f"It is a part of the date whose year is {leader.name!r}."
+        question = "Is the order within a year needed? Then make one date of its parts, in a view of the source."
+        return replace(item, role="drop", reason=reason, question=question)
+    if follower.how == "day" or (leader.looks_like in DATES and follower.how in (VALUE, SAME)):
+        return replace(item, role="drop", reason=f"It follows from {leader.name!r}, which is published.")
+    if leader.misfits or leader.no_codes:
+        reason = f"It follows from {leader.name!r}, of which some values cannot be read and are published as *."
+        return replace(item, role="drop", reason=reason)
+    reason = f"It follows from {leader.name!r}, and is published as far as that is."
+    return replace(item, role="keep", reason=reason)
+
+
+def settled_followers(columns: Sequence[ColumnProfile]) -> list[ColumnProfile]:
+    """Return the columns, without followers whose leader is not published, or which a run would refuse."""
+    roles = {item.name: item.role for item in columns}
+    result = []
+    for item in columns:
+        if item.leader is not None and item.role not in DROPPED:
+            led = roles[item.leader]
+            if item.role != "keep" or led not in ("quasi_identifier", "keep"):
+                reason = item.reason if item.role != "keep" else f"It follows from {item.leader!r}, which is left out."
+                item = replace(item, role="drop", reason=reason, question=None, otherwise=None)
+        result.append(item)
+    return result

@@ -1,0 +1,232 @@
+"""Which columns follow from others, counted in the database: functional dependencies, and those that few records break.
+
+1. Pairs that counts rule out are not tried: a column that follows has no more values, and no fewer pairs alike.
+2. A part of the records (``LOOKED_AT``) refutes most others: one statement groups it by each column, and by the year,
+   quarter, month and day of each date, and counts the groups in which another column differs.
+3. What is left is counted over all records: those that break the dependency, and the errors in guessing that it spares.
+
+NULL is a value: where a column is NULL, the other must have one value too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from sqlanon.assess.profiling.facts import ColumnProfile
+from sqlanon.core.audit.judged_columns import DETERMINES, FEWEST, SEVERAL
+from sqlanon.core.audit.trees import rows_of_all
+from sqlanon.core.engines.base import Engine
+from sqlanon.core.source.beside import compared
+from sqlanon.core.source.columns import is_scalar
+from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.trees import (
+    canonical,
+    column,
+    count_distinct,
+    count_rows,
+    equal,
+    named,
+    not_null,
+    number,
+    total,
+    when,
+)
+
+NEARLY = 0.02
+"""The share of the records that may break a dependency: slips, and values that were corrected in one column only."""
+LOOKED_AT = 20_000
+"""Records that refute dependencies before all are counted."""
+MOST_COLUMNS = 40
+"""Columns that are compared with each other, at most."""
+MOST_PAIRS = 120
+"""Pairs that are counted over all records, at most."""
+MOST_PARTS = 150
+"""Values of a column that may be a part of a date, at most."""
+VALUE = "value"
+PARTS = ("year", "quarter", "month", "day")
+"""What is taken of a date, the coarsest first: its year; with it, its quarter or month; its day."""
+_QUARTERS = {"1": ("01", "02", "03"), "2": ("04", "05", "06"), "3": ("07", "08", "09"), "4": ("10", "11", "12")}
+
+
+@dataclass(frozen=True, slots=True)
+class Dependency:
+    """A column that follows from another.
+
+    Attributes:
+        how: ``value``, or the part of a date (``PARTS``) from which it follows.
+        breaks: records that hold another value than most with the same value of ``of``.
+    """
+
+    of: str
+    follows: str
+    how: str
+    breaks: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What a column may follow from: another one, or a part of its dates."""
+
+    item: ColumnProfile
+    how: str
+    value: exp.Expr
+
+    def may_give(self, other: ColumnProfile) -> bool:
+        """Return False where the counts show that a column does not follow, however few records break it."""
+        item, slack = self.item, NEARLY * self.item.records
+        if other.name == item.name or (item.role == "identifier") != (other.role == "identifier"):
+            return False
+        if self.how != VALUE:
+            return other.distinct <= MOST_PARTS
+        if item.filled - item.distinct < FEWEST or other.distinct > item.distinct + slack:
+            return False
+        if item.role == "identifier" and item.distinct > other.distinct + slack:
+            return False
+        alike = (other.separation or 0.0) <= (item.separation or 0.0) + 2 * NEARLY
+        return alike and max(other.most, other.nulls) >= item.most - slack
+
+
+def find_dependencies(
+    engine: Engine, relation: exp.Expr, types: Mapping[str, str], columns: Sequence[ColumnProfile]
+) -> tuple[list[Dependency], int]:
+    """Return which columns follow from others, and how many columns were not looked at because there are too many.
+
+    Args:
+        columns: with their roles. What identifies persons is compared among itself alone.
+    """
+    varying = [item for item in columns if item.distinct > 1 and is_scalar(item.type)]
+    asked = sorted(varying, key=lambda item: item.distinct)[:MOST_COLUMNS]
+    if len(asked) < 2:
+        return [], 0
+    values = {item.name: compared(item.name, types[item.name]) for item in asked}
+    givens = [given for item in asked for given in _givens(item, values[item.name], types[item.name])]
+    tried = _not_refuted(engine, relation, givens, asked, values)
+    entity = _entity(columns)
+    found = _counted(engine, relation, tried, values, None if entity is None else column(entity))
+    return found, len(varying) - len(asked)
+
+
+def _givens(item: ColumnProfile, value: exp.Expr, type_name: str) -> Iterable[_Given]:
+    yield _Given(item, VALUE, value)
+    places = _places(item) if item.reads_as in ("date", "moment") else None
+    if places is None:
+        return
+    text = canonical(item.name, type_name)
+    year, month, day = (
+        exp.Substring(this=text.copy(), start=number(start), length=number(length)) for start, length in places
+    )
+    arms = [
+        exp.If(this=exp.In(this=month.copy(), expressions=[exp.Literal.string(text) for text in texts]),
+               true=exp.Literal.string(quarter))
+        for quarter, texts in _QUARTERS.items()
+    ]  # fmt: skip
+    for how, part in zip(PARTS, (year, exp.Case(ifs=arms), month, day), strict=True):
+        yield _Given(item, how, part)
+
+
+def _places(item: ColumnProfile) -> tuple[tuple[int, int], ...] | None:
+    """Return where year, month and day stand in the text of a date, with their lengths; None where that varies."""
+    written = item.date_format or "%Y-%m-%d"
+    shown = written.replace("%Y", "YYYY").replace("%m", "MM").replace("%d", "DD")
+    lengths = item.lengths
+    if item.date_format is not None and (lengths is None or not len(shown) == lengths.shortest == lengths.longest):
+        return None
+    return tuple((shown.index(part) + 1, len(part)) for part in ("YYYY", "MM", "DD"))
+
+
+def _entity(columns: Sequence[ColumnProfile]) -> str | None:
+    """Return the column that seems to name persons who have several records: what they have in common is of one person,
+    and no sign that a column follows from another."""
+    repeated = [
+        item
+        for item in columns
+        if item.role == "identifier" and not item.nulls and 0 < item.distinct * SEVERAL <= item.filled
+    ]
+    return max(repeated, key=lambda item: item.distinct).name if repeated else None
+
+
+def _not_refuted(
+    engine: Engine,
+    relation: exp.Expr,
+    givens: Sequence[_Given],
+    columns: Sequence[ColumnProfile],
+    values: Mapping[str, exp.Expr],
+) -> list[tuple[_Given, ColumnProfile]]:
+    """Return the pairs that a part of the records does not refute, those with the fewest groups that differ first."""
+    part = exp.select("*").from_(relation.copy()).limit(LOOKED_AT).subquery("looked_at")
+    records = min(columns[0].records, LOOKED_AT)
+    questions = []
+    wanted = [[given.may_give(other) for other in columns] for given in givens]
+    for place, given in enumerate(givens):
+        if not any(wanted[place]):
+            continue
+        differing = [
+            named(_differs(values[other.name]) if asked else number(0), f"differs_{i}")
+            for i, (other, asked) in enumerate(zip(columns, wanted[place], strict=True))
+        ]
+        groups = exp.select(*differing).from_(part.copy()).group_by(given.value.copy())
+        sums = [total(column(f"differs_{i}")) for i in range(len(columns))]
+        questions.append(exp.select(named(number(place), "place"), *sums).from_(groups.subquery("groups")))
+    found: list[tuple[int, _Given, ColumnProfile]] = []
+    for place, *impure in rows_of_all(engine, "columns that differ", questions):
+        for other, asked, groups_differing in zip(columns, wanted[int(place)], impure, strict=True):
+            if asked and int(groups_differing) <= 2 * NEARLY * records:
+                found.append((int(groups_differing), givens[int(place)], other))
+    found.sort(key=lambda triple: triple[0])
+    return [(given, other) for _, given, other in found[:MOST_PAIRS]]
+
+
+def _differs(value: exp.Expr) -> exp.Expr:
+    given, low, high = (kind(this=value.copy()) for kind in (exp.Count, exp.Min, exp.Max))
+    alike = exp.or_(equal(given, number(0)), exp.and_(equal(given.copy(), count_rows()), equal(low, high)))
+    return when(alike, number(0), number(1))
+
+
+def _counted(
+    engine: Engine,
+    relation: exp.Expr,
+    pairs: Sequence[tuple[_Given, ColumnProfile]],
+    values: Mapping[str, exp.Expr],
+    entity: exp.Expr | None,
+) -> list[Dependency]:
+    """Return the dependencies that hold over all records, or nearly."""
+    questions = []
+    for place, (given, other) in enumerate(pairs):
+        of_records = entity is None or given.item.role == "identifier"
+        owners = count_rows() if of_records or entity is None else count_distinct(entity.copy())
+        cells = exp.select(
+            named(given.value.copy(), "given"),
+            named(values[other.name].copy(), "other"),
+            named(count_rows(), names.COUNT),
+            named(owners, "owners"),
+        )
+        cells = cells.from_(relation.copy()).group_by(given.value.copy(), values[other.name].copy())
+        whole, most = (kind(this=column(names.COUNT)) for kind in (exp.Sum, exp.Max))
+        groups = exp.select(
+            named(column("given"), "given"),
+            named(exp.Sub(this=whole, expression=most), "breaks"),
+            named(exp.Sum(this=column("owners")), "shared"),
+            named(exp.Max(this=column("owners")), "most"),
+        )
+        groups = groups.from_(cells.subquery("cells")).group_by(column("given"))
+        speaks = exp.and_(not_null(column("given")), exp.GT(this=column("shared"), expression=number(1)))
+        counts = [total(when(speaks.copy(), column(name), number(0))) for name in ("shared", "most")]
+        row = exp.select(named(number(place), "place"), total(column("breaks")), *counts)
+        questions.append(row.from_(groups.subquery("groups")))
+    found = []
+    for place, breaks, shared, right in rows_of_all(engine, "columns that follow", questions):
+        given, other = pairs[int(place)]
+        if breaks <= NEARLY * other.records and _spared(other, int(shared), int(right)) >= DETERMINES:
+            found.append(Dependency(given.item.name, other.name, given.how, int(breaks)))
+    return found
+
+
+def _spared(other: ColumnProfile, shared: int, right: int) -> float:
+    """Return the share of the errors in guessing a column that are spared (``core/audit/beside.py``); 0 of too few."""
+    base = max(other.most, other.nulls) / other.records
+    if (1 - base) * shared < FEWEST:
+        return 0.0
+    return (right / shared - base) / (1 - base)

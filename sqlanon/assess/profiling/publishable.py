@@ -1,0 +1,53 @@
+"""The columns that a run would refuse to publish as they are, and the roles that they have instead."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from sqlglot import exp
+
+from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile
+from sqlanon.assess.profiling.roles import K, refused
+from sqlanon.core.audit.judged_columns import JudgedColumn, SourceColumn
+from sqlanon.core.engines.base import Engine
+from sqlanon.core.source.beside import compared, kind_of
+from sqlanon.core.source.columns import is_scalar
+from sqlanon.core.source.known import judge_published
+
+
+def publishable(
+    engine: Engine, relation: exp.Expr, types: Mapping[str, str], columns: list[ColumnProfile]
+) -> list[ColumnProfile]:
+    """Return the columns, with other roles for those that a run would refuse to publish as they are.
+
+    Those that stay know what gives them away: a draft that generalized them would be refused.
+    """
+
+    def of(item: ColumnProfile) -> SourceColumn:
+        value = compared(item.name, types[item.name])
+        role = item.role if item.role in ("quasi_identifier", "sensitive", "keep") else "drop"
+        return SourceColumn(item.name, role, kind_of(types[item.name]), value, travels=item.leader)
+
+    for _ in columns:  # each turn takes a column away from those that are kept
+        quasi = [of(item) for item in columns if item.role == "quasi_identifier"]
+        kept = [of(item) for item in columns if item.role in ("sensitive", "keep")]
+        found = judge_published(engine, relation, kept, quasi, k=K)
+        judged = {name: item for item in found if item.identifies for name in item.names}
+        wrong = set(judged)
+        if not wrong:
+            break
+        columns = [refused(item, judged[item.name]) if item.name in wrong else item for item in columns]
+    published = [of(item) for item in columns if item.role in ("sensitive", "keep")]
+    alike = [replace(item, role="quasi_identifier") for item in published if item.role == "keep"]
+    judged = {item.name: item for item in judge_published(engine, relation, published, alike, k=K)} if alike else {}
+    columns = [replace(c, follows_from=_givers(c.name, judged)) if c.role == "keep" else c for c in columns]
+    quasi = [of(item) for item in columns if item.role == "quasi_identifier"]
+    dropped = [of(item) for item in columns if item.role in DROPPED and is_scalar(item.type) and not item.nulls]
+    keys = {item.name: item for item in judge_published(engine, relation, dropped, quasi, k=K) if item.entity_like}
+    return [replace(c, names_persons=len(keys[c.name].determines)) if c.name in keys else c for c in columns]
+
+
+def _givers(name: str, judged: Mapping[str, JudgedColumn]) -> tuple[str, ...]:
+    """Return the columns, published as they are, that give another one away."""
+    return tuple(giver for giver, found in judged.items() if giver != name and name in found.gives_away)
