@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlanon.assess.relations.nulls import printable
-from sqlanon.commands.csv_options import read_csv_options
+from sqlanon.commands.csv_options import read_csv_options, read_format_options
 from sqlanon.commands.guarded import concealed, concealing
 from sqlanon.commands.standard_streams import STANDARD, read_standard_policy, spool_standard_input
 from sqlanon.commands.verbosity import label
@@ -104,12 +104,12 @@ def open_relation(source: str, table: str | None, reading: Reading) -> Source:
 
 
 def reading_with(csv: Sequence[str]) -> Reading:
-    """Return how to read files, with the options of ``--csv``.
+    """Return how to read files, with the options of ``--csv`` and ``--read``.
 
     Raises:
         InputError: one cannot be used.
     """
-    return Reading(read_csv_options(csv), needs_records=True, finds_delimiter=True)
+    return Reading(read_csv_options(csv), read_format_options(csv), needs_records=True, finds_delimiter=True)
 
 
 def read_policy(path: str, **search: Any) -> Policy:

@@ -11,7 +11,7 @@ from sqlanon.assess.profiling.profile import profile
 from sqlanon.assess.profiling.proposals import proposal_lines
 from sqlanon.assess.profiling.text import profile_lines
 from sqlanon.commands.common import warn
-from sqlanon.commands.csv_options import read_csv_options
+from sqlanon.commands.csv_options import read_csv_options, read_format_options
 from sqlanon.core.disk.writing import require_directory, write_text
 from sqlanon.errors import InputError, TargetError
 
@@ -35,7 +35,7 @@ def execute(
     target = None if write is None else Path(write)
     if target is not None:
         _check_target(target, replace_it)
-    found = profile(source, table, csv=read_csv_options(csv))
+    found = profile(source, table, csv=read_csv_options(csv), formats=read_format_options(csv))
     for warning in found.warnings:
         warn(warning)
     document = found.to_dict()

@@ -26,6 +26,12 @@ def _note_delimiter(ctx: click.Context, param: click.Parameter, value: str | Non
         ctx.meta.setdefault(CSV, []).append(f"delimiter={value}")
 
 
+def _note_read(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> None:
+    if not all(text.partition("=")[0].partition(":")[2] for text in value):
+        raise click.BadParameter("Write FORMAT:KEY=VALUE, such as excel:sheet=Patients.", ctx, param)
+    ctx.meta.setdefault(CSV, []).extend(value)
+
+
 def _note_no_header(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     if value:
         ctx.meta.setdefault(CSV, []).append("header=false")
@@ -43,7 +49,15 @@ def csv_option(command: Decorated) -> Decorated:
     about = "How CSV files are read, as in a policy: encoding=latin-1,skip=2; see `sqlanon help csv`."
     delimiter = "The same as --csv delimiter=…; by default the one that fits all lines."
     short = click.option("--delimiter", expose_value=False, callback=_note_delimiter, help=delimiter)
-    return click.option("--csv", multiple=True, metavar="KEY=VALUE,…", help=about)(short(command))
+    read = click.option(
+        "--read",
+        multiple=True,
+        expose_value=False,
+        callback=_note_read,
+        metavar="FORMAT:KEY=VALUE,…",
+        help="How other files are read, as in a policy: excel:sheet=Patients,skip=2; see `sqlanon help excel`.",
+    )
+    return click.option("--csv", multiple=True, metavar="KEY=VALUE,…", help=about)(short(read(command)))
 
 
 no_header_option = click.option(

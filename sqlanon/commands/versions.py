@@ -11,7 +11,7 @@ from sqlanon.version import VERSION
 PACKAGES = {
     "duckdb": "", "sqlglot": "", "pyarrow": "", "numpy": "", "PyYAML": "", "click": "", "rich": "", "lxml": "",
     "jinja2": "", "adbc-driver-postgresql": "postgres", "pyspark": "spark", "highspy": "exact", "scikit-learn": "ml",
-    "dbt-core": "dbt",
+    "dbt-core": "dbt", "python-calamine": "excel", "pyreadstat": "stat",
 }  # fmt: skip
 """Packages, and the extra that each of them comes with; empty: it is always there."""
 

@@ -112,7 +112,7 @@ def test_persons_of_omop_stay_in_classes_of_k_by_all_published_columns(file: str
     lower = {item.leader.lower(): {name.lower() for name in item.columns} for item in found.attributes}
     assert lower["birth_datetime"] == {"birth_datetime", "year_of_birth", "month_of_birth", "day_of_birth"}
     assert lower["gender_source_value"] == {"gender_source_value", "gender_concept_id"}
-    drafted = draft(found, folder=tmp_path)
+    drafted = draft(found, folder=tmp_path, search=True)
     path = tmp_path / "policy.yaml"
     path.write_text(drafted.yaml, encoding="utf-8")
     with sqlanon.anonymize(shared / "data" / "omop" / file, path) as release:
@@ -120,6 +120,8 @@ def test_persons_of_omop_stay_in_classes_of_k_by_all_published_columns(file: str
     columns = drafted.policy.to_dict()["columns"]
     published = [name for name, keys in columns.items() if keys["role"] != "drop"]
     assert _smallest_class(tmp_path / "released.parquet", published) >= 5
+    rows = duckdb.read_parquet(str(tmp_path / "released.parquet")).fetchall()
+    assert all(any(row[i] is not None for row in rows) for i in range(len(published)))
 
 
 def test_parts_of_a_date_without_the_date_are_led_by_the_year(tmp_path: Path) -> None:
@@ -152,6 +154,24 @@ def test_dates_that_are_written_as_texts_have_parts(tmp_path: Path) -> None:
         Path(tmp_path / written[1] / "t.duckdb").unlink(missing_ok=True)
         found = profile(_stored(rows | {"ward": data["ward"]}, tmp_path / written[1]))
         assert _groups(found) == {"geburtsdatum": {"jahr": ("year", 0), "monat": ("month", 0)}}, written
+
+
+def test_ages_lead_births_and_totals_lead_their_parts(tmp_path: Path) -> None:
+    chance, rows = random.Random(4), []
+    for _ in range(2000):
+        born = datetime.date(1930, 1, 1) + datetime.timedelta(chance.randrange(29_000))
+        came = datetime.date(2019, 1, 1) + datetime.timedelta(chance.randrange(1400))
+        age = came.year - born.year - ((came.month, came.day) < (born.month, born.day))
+        parts = [round(chance.expovariate(rate), 2) for rate in (0.01, 0.005, 0.02)]
+        rows.append((born, age, born.year, came, round(sum(parts), 2), *parts))
+    names = ("birth_date", "age", "birth_year", "admitted", "total_cost", "drugs_cost", "bed_cost", "lab_cost")
+    found = profile(_stored(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)), tmp_path))
+    assert _groups(found) == {
+        "age": {"birth_date": ("age", 0), "birth_year": ("age", 0)},
+        "total_cost": dict.fromkeys(names[-3:], ("sum", 0)),
+    }
+    assert {item.name for item in found.with_role("quasi_identifier")} == {"age", "admitted", "total_cost"}
+    assert found.column("birth_date").otherwise == "quasi_identifier"
 
 
 def _found(name: str, values: Sequence[Any], role: str = "quasi_identifier") -> ColumnProfile:

@@ -23,6 +23,7 @@ from sqlanon.commands.demo_world import POLICY
 from sqlanon.commands.reference.entries import GROUPS, entries
 from sqlanon.commands.reference.schema import policy_schema
 from sqlanon.core.hierarchies import specs
+from sqlanon.core.policy.extensions import FORMATS
 from sqlanon.core.policy.facts import TOP_KEYS
 from sqlanon.core.policy.hierarchies import WITH_ONE_VALUE, WITH_OPTIONS
 from sqlanon.core.policy.schema_line import SCHEMA_URL
@@ -74,7 +75,7 @@ def test_every_key_says_what_it_means_and_shows_an_example() -> None:
     assert [entry.name for entry in listed if not entry.about or not entry.example or not entry.label] == []
     assert len({entry.name for entry in listed}) == len(listed) > 150
     assert sorted(name for names in GROUPS.values() for name in names) == sorted(
-        {*(parameter.name for parameter in TOP_KEYS), *(p.name for p in TABLES_KEYS), "xml"}
+        {*(parameter.name for parameter in TOP_KEYS), *(p.name for p in TABLES_KEYS), *(each.name for each in FORMATS)}
     )
 
 

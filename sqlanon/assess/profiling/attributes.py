@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from sqlanon.assess.profiling.dependencies import PARTS, VALUE, Dependency, find_dependencies
+from sqlanon.assess.profiling.dependencies import AGE, PARTS, SUM, VALUE, Dependency, find_dependencies
 from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile, Follower, SameColumns
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.source.words import parts_of
@@ -56,6 +56,9 @@ def find_attributes(columns: Sequence[ColumnProfile], dependencies: Iterable[Dep
     _lead_twins(by_name, found, leaders)
     free = {name for name, item in by_name.items() if name not in leaders and _is_known(item)}
     keys = _keys(free, found)
+    for (of, to, how), breaks in found.items():
+        if how in (AGE, SUM) and {of, to} <= free - {*leaders}:
+            leaders[to] = Follower(to, of, how, breaks)
     _lead_parts(by_name, free, found, leaders)
     natural = {name for name in free - keys if by_name[name].looks_like in NATURAL}
     _lead_values(by_name, free, natural, found, leaders)
@@ -105,7 +108,7 @@ def _lead_parts(
     """Let dates lead their years, quarters, months and days; a birth before others."""
     dates = sorted((name for name in free if by_name[name].looks_like in DATES), key=lambda name: _rank(by_name[name]))
     for of in dates:
-        for name in sorted(free - {of, *leaders}):
+        for name in sorted(free - {of, *leaders, *(item.leader for item in leaders.values() if item.how == AGE)}):
             parts = [(found[of, name, how], PARTS.index(how), how) for how in PARTS if (of, name, how) in found]
             if parts and by_name[name].looks_like not in DATES:
                 breaks, _, how = min(parts)
@@ -184,7 +187,8 @@ def _grouped(columns: Sequence[ColumnProfile], leaders: Mapping[str, Follower]) 
         leader, how, breaks = follower.leader, follower.how, follower.breaks
         while (above := leaders.get(leader)) is not None:
             leader, breaks = above.leader, max(breaks, above.breaks)
-            how = FINER if FINER in (how, above.how) else above.how if above.how in PARTS or how == SAME else how
+            rough = next((one for one in (FINER, AGE, SUM) if one in (how, above.how)), None)
+            how = rough or (above.how if above.how in PARTS or how == SAME else how)
         groups.setdefault(leader, []).append(replace(follower, leader=leader, how=how, breaks=breaks))
     return tuple(SameColumns(item.name, tuple(groups[item.name])) for item in columns if item.name in groups)
 
@@ -194,6 +198,8 @@ def with_attributes(columns: Sequence[ColumnProfile], attributes: Sequence[SameC
     by_name = {item.name: item for item in columns}
     for attribute in attributes:
         leader = by_name[attribute.leader]
+        if attribute.followers[0].how == SUM and leader.role != "quasi_identifier":
+            continue
         members = [by_name[follower.column] for follower in attribute.followers]
         known = next((item for item in members if item.role == "quasi_identifier"), None)
         if leader.role == "keep" and known is not None:
@@ -211,6 +217,12 @@ def _following(item: ColumnProfile, follower: Follower, leader: ColumnProfile) -
     if leader.role not in ("quasi_identifier", "keep"):
         reason = f"It says the same as {leader.name!r}."
         return replace(item, role=leader.role if leader.role in DROPPED else "drop", reason=reason)
+    if follower.how in (AGE, SUM):
+        reason = f"It is a part of the total {leader.name!r}."
+        if follower.how == AGE:
+            reason = f"It says the same as {leader.name!r}, which has bands that readers know."
+        question = f"Is it needed more than {leader.name!r}? Then give it the role quasi_identifier, and drop that one."
+        return replace(item, role="drop", reason=reason, question=question, otherwise="quasi_identifier")
     if follower.breaks or follower.how == FINER:
         records = f"{follower.breaks:,} record{'s' * (follower.breaks != 1)}"
         if follower.how == FINER:

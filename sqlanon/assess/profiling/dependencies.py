@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from sqlglot import exp
 
@@ -19,18 +20,23 @@ from sqlanon.assess.profiling.facts import ColumnProfile
 from sqlanon.core.audit.judged_columns import DETERMINES, FEWEST, SEVERAL
 from sqlanon.core.audit.trees import rows_of_all
 from sqlanon.core.engines.base import Engine
+from sqlanon.core.hierarchies.expressions import are_digits
 from sqlanon.core.source.beside import compared
 from sqlanon.core.source.columns import is_scalar
+from sqlanon.core.source.words import kinds_of
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import (
+    bigint,
     canonical,
     column,
     count_distinct,
+    count_if,
     count_rows,
     equal,
     named,
     not_null,
     number,
+    or_zero,
     total,
     when,
 )
@@ -46,6 +52,12 @@ MOST_PAIRS = 120
 MOST_PARTS = 150
 """Values of a column that may be a part of a date, at most."""
 VALUE = "value"
+AGE, SUM = "age", "sum"
+FEW_NUMBERS = 10
+"""Numbers with more values are parts of totals, or totals."""
+MOST_NUMBERS = 12
+ALMOST = 0.005
+"""By so much of a total, at most, the sums of its parts over all records differ from it."""
 PARTS = ("year", "quarter", "month", "day")
 """What is taken of a date, the coarsest first: its year; with it, its quarter or month; its day."""
 _QUARTERS = {"1": ("01", "02", "03"), "2": ("04", "05", "06"), "3": ("07", "08", "09"), "4": ("10", "11", "12")}
@@ -56,7 +68,8 @@ class Dependency:
     """A column that follows from another.
 
     Attributes:
-        how: ``value``, or the part of a date (``PARTS``) from which it follows.
+        how: ``value``, or the part of a date (``PARTS``) from which it follows; ``age``: a birth that follows from an
+            age, but for a year; ``sum``: one of the parts of a total.
         breaks: records that hold another value than most with the same value of ``of``.
     """
 
@@ -106,6 +119,7 @@ def find_dependencies(
     tried = _not_refuted(engine, relation, givens, asked, values)
     entity = _entity(columns)
     found = _counted(engine, relation, tried, values, None if entity is None else column(entity))
+    found += [*_ages(engine, relation, types, asked), *_sums(engine, relation, types, asked)]
     return found, len(varying) - len(asked)
 
 
@@ -135,6 +149,69 @@ def _places(item: ColumnProfile) -> tuple[tuple[int, int], ...] | None:
     if item.date_format is not None and (lengths is None or not len(shown) == lengths.shortest == lengths.longest):
         return None
     return tuple((shown.index(part) + 1, len(part)) for part in ("YYYY", "MM", "DD"))
+
+
+def _year(item: ColumnProfile, type_name: str) -> exp.Expr | None:
+    """Return the year of a date, or what a column of years holds, as a number; None of other columns."""
+    text = canonical(item.name, type_name)
+    if item.reads_as in ("date", "moment") and (places := _places(item)) is not None:
+        start, length = places[0]
+        text = exp.Substring(this=text, start=number(start), length=number(length))
+    elif item.looks_like != "year":
+        return None
+    return when(are_digits(text, range(1, 5)), bigint(text))
+
+
+def _ages(
+    engine: Engine, relation: exp.Expr, types: Mapping[str, str], columns: Sequence[ColumnProfile]
+) -> Iterable[Dependency]:
+    """Yield the births that follow from ages, of one day or of the day of a date, but for a year."""
+    years = {item.name: year for item in columns if (year := _year(item, types[item.name])) is not None}
+    births = [name for name in years if "birth_date" in kinds_of(name)]
+    days = [None, *[name for name in years if name not in births][:3]]
+    for age in (item for item in columns if item.looks_like == "age" and item.reads_as == "whole" and not item.misfits):
+        for birth in births:
+            for day in days:
+                at = exp.Add(this=years[birth].copy(), expression=bigint(canonical(age.name, types[age.name])))
+                value = at if day is None else exp.Sub(this=at, expression=years[day].copy())
+                each = exp.select(named(value, "born")).from_(relation.copy()).subquery("each")
+                counts = exp.select(column("born"), named(count_rows(), "held")).from_(each)
+                counts = counts.where(not_null(column("born"))).group_by(column("born"))
+                rows = engine.run("ages", counts.order_by(exp.Ordered(this=column("held"), desc=True)).limit(2))
+                near, held = abs(rows[0][0] - rows[-1][0]) <= 1 if rows else False, sum(int(row[1]) for row in rows)
+                if near and held >= (1 - NEARLY) * age.records:
+                    yield Dependency(age.name, birth, AGE, age.records - held)
+                    break
+
+
+def _sums(
+    engine: Engine, relation: exp.Expr, types: Mapping[str, str], columns: Sequence[ColumnProfile]
+) -> Iterable[Dependency]:
+    """Yield the parts of totals: two or three numbers whose sum another one is in all records that hold them."""
+    wanted = [
+        item.name
+        for item in columns
+        if item.looks_like in ("number", "amount") and not item.misfits and item.distinct > FEW_NUMBERS
+    ][:MOST_NUMBERS]
+    if len(wanted) < 3:
+        return
+    values: dict[str, exp.Expr] = {name: exp.cast(canonical(name, types[name]), "DOUBLE") for name in wanted}
+    sums = [or_zero(exp.Sum(this=value.copy())) for value in values.values()]
+    [row] = engine.run("totals", exp.select(*sums).from_(relation.copy()))
+    totals = {name: float(whole) for name, whole in zip(wanted, row, strict=True) if float(whole) > 0}
+    for name, whole in totals.items():
+        for parts in (parts for size in (2, 3) for parts in combinations([n for n in totals if n != name], size)):
+            if abs(sum(totals[part] for part in parts) - whole) > ALMOST * whole:
+                continue
+            rest = values[name]
+            for part in parts:
+                rest = exp.Sub(this=rest, expression=values[part].copy())
+            wrong = exp.GT(this=exp.Abs(this=exp.paren(rest.copy())), expression=exp.Literal.number("0.01"))
+            counts = [exp.Count(this=exp.paren(rest.copy())), count_if(wrong)]
+            [(held, breaks)] = engine.run("parts of totals", exp.select(*counts).from_(relation.copy()))
+            if held >= FEWEST and breaks <= NEARLY * held:
+                yield from (Dependency(name, part, SUM, int(breaks)) for part in parts)
+                break
 
 
 def _entity(columns: Sequence[ColumnProfile]) -> str | None:

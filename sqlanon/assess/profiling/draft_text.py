@@ -113,6 +113,7 @@ def _source_lines(profile: Profile, base: Path) -> list[str]:
     lines = [f"source: {scalar(source)}", *table]
     if profile.csv:
         lines.append(f"csv: {_flow(profile.csv)}")
+    lines += [f"{name}: {_flow(options)}" for name, options in profile.formats.items()]
     return lines
 
 

@@ -26,6 +26,18 @@ OLDEST = 90
 """From this age on there is one label: HIPAA Safe Harbor (45 CFR 164.514(b)(2)(i)(C))."""
 FEWEST_KEPT = 20
 """The least threshold of ``frequent``: values that fewer records have make small classes."""
+FEW_NUMBERS = 30
+"""Whole numbers with so many values at most are counts, scales or codes."""
+MOST_COUNTED = 5
+"""Counts from so many on are one group, at most."""
+MOST_ON_A_SCALE = 10
+GAPS = 0.8
+"""Whole numbers that are fewer than this share of those between their bounds are codes."""
+UNORDERED = ("sex", "race", "religion", "politics", "sexuality", "crime", "union", "marital", "occupation")
+"""Topics whose numbers are codes."""
+ALL_WHOLE = 0.999
+WIDE = 8
+"""Intervals of the finest level between the bounds, from which on these are edges of the next level too."""
 CODES = {"id", "code", "concept", "key"}
 """Parts of the names of columns whose numbers are codes, without an order."""
 DATED = 0.1
@@ -80,9 +92,8 @@ def drafted_hierarchy(found: ColumnProfile, *, is_text: bool, records: int) -> D
         question = "Are these codes of ISO 3166? Otherwise take frequent."
         return DraftedHierarchy({"codes": "countries"}, "sub-regions and regions of UN M49", question)
     is_number = found.reads_as in ("whole", "number") and (texts or not found.misfits)
-    is_code = found.looks_like in ("postcode", "place") or bool(CODES & {*parts_of(found.name)})
-    if is_number and found.spread is not None and not is_code and found.distinct > 3:
-        return _intervals(found, found.spread)
+    if is_number and found.spread is not None and not _is_code(found, found.spread) and found.distinct > 3:
+        return _few_numbers(found, found.spread) or _intervals(found, found.spread)
     if found.looks_like == "age":
         keys = {"width": 5, "fanouts": [2, 2], "lower": 20, "upper": OLDEST}
         return DraftedHierarchy({"intervals": keys}, "intervals of 5, 10, 20, with open ends; what is no number as *")
@@ -134,6 +145,34 @@ def _dates(found: ColumnProfile, *, texts: bool, is_text: bool) -> DraftedHierar
     return DraftedHierarchy(keys, ", then ".join(levels).replace("_", " "), question)
 
 
+def _is_code(found: ColumnProfile, spread: Spread) -> bool:
+    """Return whether numbers are codes, without an order: by the look, the name, or the gaps between few of them."""
+    if found.looks_like in ("postcode", "place", "code") or CODES & {*parts_of(found.name)}:
+        return True
+    if found.looks_like != "category":
+        return False
+    return found.topic in UNORDERED or found.distinct < GAPS * (spread.high - spread.low + 1)
+
+
+def _few_numbers(found: ColumnProfile, spread: Spread) -> DraftedHierarchy | None:
+    """Return what keeps the order of few whole numbers: counts up to one from which on all are one group, or the halves
+    of a scale; None for other numbers."""
+    low, high = int(spread.low), int(spread.high)
+    if found.reads_as != "whole" or found.distinct > FEW_NUMBERS or found.looks_like in ("age", "year"):
+        return None
+    if low == 0 and spread.q95 <= MOST_COUNTED:
+        most = max(2, int(spread.q95))
+        keys = {"width": 1, "upper": most, "labels": "start"}
+        return DraftedHierarchy({"intervals": keys}, f"single numbers, those from {most} on as one")
+    if low != 1 or found.distinct != high or high > MOST_ON_A_SCALE or found.shapes.get("whole", 0) < ALL_WHOLE:
+        return None
+    half = high // 2
+    parts = [(1, half), *([(half + 1, half + 1)] if high % 2 else []), (high - half + 1, high)]
+    groups = {f"{a}-{b}" if a < b else f"{a}": list(range(a, b + 1)) for a, b in parts}
+    question = "Are these numbers in an order? If they are codes of kinds, write groups of your own, or suppress: {}."
+    return DraftedHierarchy({"groups": groups}, "groups that keep the order", question)
+
+
 def _intervals(found: ColumnProfile, spread: Spread) -> DraftedHierarchy:
     """Return round intervals between round quantiles, with open ends."""
     if found.looks_like in ("latitude", "longitude"):
@@ -143,19 +182,19 @@ def _intervals(found: ColumnProfile, spread: Spread) -> DraftedHierarchy:
         return DraftedHierarchy({"intervals": keys}, remark)
     if found.looks_like == "age":
         width, fanouts = Decimal(5), [2, 2]
+    elif 0 <= spread.low <= 10 and 90 < spread.high <= 100:  # percentages, scores
+        width, fanouts = Decimal(10), [2]
     else:
         width, fanouts = _widths(spread)
     keys = {"width": _number(width), "fanouts": fanouts}
-    low, high = _bounds(spread, width)
+    keys |= _bounds(spread, width * fanouts[0] if fanouts and spread.high - spread.low >= WIDE * width else width)
     if found.looks_like == "age":
-        high = min(high, Decimal(OLDEST)) if high is not None else None
-    if low is not None and high is not None and low < high:
-        keys |= {"lower": _number(low), "upper": _number(high)}
+        keys["upper"] = min(keys.get("upper", OLDEST), OLDEST)
     if not fanouts:
         del keys["fanouts"]
     widths = [width * math.prod(fanouts[:depth]) for depth in range(len(fanouts) + 1)]
     remark = f"intervals of {', '.join(str(_number(item)) for item in widths)}"
-    if "lower" in keys:
+    if {"lower", "upper"} & {*keys}:
         remark += " between round quantiles, with open ends"
     question = None
     if found.looks_like == "category":
@@ -178,20 +217,23 @@ def _widths(spread: Spread) -> tuple[Decimal, list[int]]:
     while joined * FACTORS[_first_digit(joined)] <= span / 2 and len(fanouts) < 4:
         fanouts.append(FACTORS[_first_digit(joined)])
         joined *= fanouts[-1]
-    return width, fanouts
+    return width, fanouts or ([2] if 2 * width <= span / 2 else [])
 
 
 def _first_digit(number: Decimal) -> int:
     return number.normalize().as_tuple().digits[0]
 
 
-def _bounds(spread: Spread, step: Decimal) -> tuple[Decimal | None, Decimal | None]:
-    """Return the outer quantiles, rounded inward to a step; None where no whole step lies between them."""
+def _bounds(spread: Spread, step: Decimal) -> dict[str, int | float]:
+    """Return the outer quantiles, rounded inward to a step, as ``lower`` and ``upper``; none where no two steps lie
+    between them. Nothing lies below 0 where the numbers begin there."""
     low = -(-Decimal(str(spread.low)) // step) * step
     high = Decimal(str(spread.high)) // step * step
     low = low if low >= Decimal(str(spread.low)) else low + step
     high = high if high <= Decimal(str(spread.high)) else high - step
-    return (low, high) if high - low >= 2 * step else (None, None)
+    if high - low < 2 * step:
+        return {}
+    return ({} if spread.low == 0 else {"lower": _number(low)}) | {"upper": _number(high)}
 
 
 def _number(value: Decimal) -> int | float:
@@ -212,8 +254,8 @@ def _codes_or_values(found: ColumnProfile, records: int) -> DraftedHierarchy:
     coded = found.looks_like == "postcode" or found.shapes.get("code", 0) > 0.95
     many = found.distinct > 50 and not _thresholds(found, records, at_most=0.5)
     if lengths is not None and lengths.longest >= 3 and (found.looks_like == "postcode" or (coded and many)):
-        longest = min(lengths.longest - 1, 6)
-        return DraftedHierarchy({"prefix": list(range(longest, 0, -1))[:5]}, "first characters, fewer at each level")
+        longest = min(lengths.longest - 1, 4)
+        return DraftedHierarchy({"prefix": list(range(longest, 0, -1))}, "first characters, fewer at each level")
     thresholds = _thresholds(found, records)
     if thresholds:
         question = (
@@ -249,7 +291,7 @@ def _thresholds(found: ColumnProfile, records: int, *, at_most: float = 1.0) -> 
         if not result and found.filled - item.records > at_most * found.filled:
             return []
         number = _round_up(item.at_least)
-        if result and number <= result[-1]:
+        if result and number < 2 * result[-1]:
             continue
         result.append(number)
         before = item.values

@@ -146,13 +146,15 @@ def _as_proposed(columns: Sequence[DraftedColumn], proposal: Proposal) -> list[D
     """Return the columns as a proposal publishes them: what is gone is dropped, and what travels with it."""
     left = [item for item in proposal.columns if not item.fully_suppressed]
     gone = {item.name for item in proposal.columns if item.fully_suppressed} if left else set()
+    least = {item.name: item.least_level for item in proposal.columns}
     result = []
     for column in columns:
-        leader = column.keys.get("with")
-        leader = leader.get("column") if isinstance(leader, Mapping) else leader
-        if column.name in gone or leader in gone:
+        leader, level = column.keys.get("with"), math.inf
+        if isinstance(leader, Mapping):
+            leader, level = leader["column"], leader["level"]
+        if column.name in gone or leader in gone or least.get(str(leader), 0) > level:
             reason = f"{column.reason} Nothing of it is left in the release that is {proposal.name!r}."
-            if column.name not in gone:
+            if leader in gone:
                 reason = f"{column.reason} {leader!r}, with which it travels, is left out."
             column = replace(column, keys={"role": "drop"}, reason=reason, remark="", questions=(), nodes=1,
                              instead=column.keys)  # fmt: skip

@@ -261,6 +261,7 @@ class Profile(WithCard, Facts):
         source, table: as they were given; None where a file has no tables.
         csv: how a text file is read, as a policy has it under ``csv``: the options that were given, and those that
             were recognised; ``reading`` says of these what was found, with counts.
+        formats: the options by which a file of another format was read, under its name.
         engine: the database that counted.
         is_text: the source is a text file, whose columns are texts until a policy says otherwise.
         candidates: the columns whose sets were looked at; ``sets`` is None where there is none.
@@ -269,7 +270,7 @@ class Profile(WithCard, Facts):
         kept_together: all columns that would be published as they are, as one set; None with fewer than two.
     """
 
-    KEYS = "source table csv reading engine records columns attributes candidates ranking kept_together sets warnings"
+    KEYS = "source table csv reading formats engine records columns attributes candidates ranking kept_together sets warnings"
     source: str
     table: str | None
     csv: Mapping[str, Any]
@@ -286,6 +287,7 @@ class Profile(WithCard, Facts):
     reading: tuple[ReadingFinding, ...] = ()
     attributes: tuple[SameColumns, ...] = ()
     not_compared: int = 0
+    formats: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def column(self, name: str) -> ColumnProfile:
         """Return the profile of a column by its exact name.

@@ -37,6 +37,7 @@ from sqlanon.assess.risk.column_sets import (
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.hierarchies.code_specs import Codes, Zip3
 from sqlanon.core.policy.paths import TEXT_ENDINGS, flat_ending
+from sqlanon.core.policy.sources import format_options
 from sqlanon.core.source.beside import kind_of
 from sqlanon.core.source.columns import is_scalar, refuse_prefix
 from sqlanon.core.source.files import Reading
@@ -63,7 +64,13 @@ CODED: dict[str, Codes | Zip3] = {
 """By what a column looks like, the system whose codes its draft would read."""
 
 
-def profile(source: object, table: str | None = None, *, csv: Mapping[str, Any] | None = None) -> Profile:
+def profile(
+    source: object,
+    table: str | None = None,
+    *,
+    csv: Mapping[str, Any] | None = None,
+    formats: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Profile:
     """Return what a table holds, which of its columns single people out, and which roles they may have.
 
     Everything is counted in the database. The profile holds counts, shares and rounded bounds, and no value; it is for
@@ -74,15 +81,16 @@ def profile(source: object, table: str | None = None, *, csv: Mapping[str, Any] 
         table: the relation of a database; it may be left out where there is one only.
         csv: how a text file is read, as in a policy (``{"delimiter": ";"}``). What it does not state is recognised
             from the file, where the evidence is clear: ``Profile.csv``, and ``Profile.reading`` with counts.
+        formats: how files of other formats are read, by the keys of a policy: ``{"excel": {"sheet": "Patients"}}``.
 
     Raises:
-        PolicyError: an option of ``csv`` is not known, or cannot be used.
+        PolicyError: an option of ``csv`` or ``formats`` is not known, or cannot be used.
         SourceError: there is no such source or table, or the database has several tables and none is named; several
             delimiters fit.
         UnsupportedError: the engine lacks something, or a column has our prefix.
     """
     recognised = recognise(source, csv or {})
-    reading = Reading(recognised.csv, reports=False)
+    reading = Reading(recognised.csv, format_options(formats or {}), reports=False)
     with open_source(source, table or ONLY_TABLE, reading=reading) as opened:
         with closed_on_error(opened.engine):
             opened = with_readable_columns(with_visible_rows(opened, accepted=True))
@@ -98,6 +106,7 @@ def profile(source: object, table: str | None = None, *, csv: Mapping[str, Any] 
         csv=recognised.csv,
         columns=tuple(_asked(item, recognised.questions(item.name)) for item in found.columns),
         reading=recognised.findings,
+        formats=opened.formats,
         is_text=is_text,
     )
 

@@ -24,8 +24,16 @@ from sqlanon.parameters import Parameter, ValueCheck, find
 from sqlanon.tables.keys import KEYS as TABLES_KEYS
 from sqlanon.tables.keys import OUTPUT_KEYS, TABLE_KEYS
 
+EXAMPLES = {
+    "xml": "xml: {record: ward}",
+    "excel": "excel: {sheet: Patients}",
+    "sas": "sas: {encoding: latin-1}",
+    "spss": "spss: {labels: false}",
+    "stata": "stata: {labels: false}",
+}
+"""Formats of files that the package brings, with an example of their options."""
 GROUPS: Mapping[str, tuple[str, ...]] = {
-    "Where the records are": ("version", "source", "files", "table", "csv", "xml", "join"),
+    "Where the records are": ("version", "source", "files", "table", "csv", *EXAMPLES, "join"),
     "What the columns are": (
         "columns", "entity", "key", "sample", "accept", "undeclared", "row_security", "uncovered", "publish",
     ),
@@ -232,7 +240,7 @@ def _hierarchy(kind: str, inner: str) -> str:
 
 def _format(name: str, extension: Any) -> Iterator[KeyEntry]:
     about = f"How files of the format {name} are read."
-    yield KeyEntry((name,), about, "mapping", example="xml: {record: ward}" if name == "xml" else "", page="policy.md")
+    yield KeyEntry((name,), about, "mapping", example=EXAMPLES.get(name, ""), page="policy.md")
     for parameter in tuple(getattr(extension, "options", ())):
         yield _entry(parameter, (name,), "policy.md", None, NOTHING)
 

@@ -6,13 +6,17 @@ as Arrow batches, so that neither a source nor a release is ever whole in memory
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
 
 from sqlanon.parameters import Parameter
+
+FINDINGS = b"sqlanon"
+"""The key of a schema's metadata under which a format says what it found."""
 
 
 class FileFormat(Protocol):
@@ -43,7 +47,8 @@ class FileFormat(Protocol):
 
         The columns are known and every fault is found before this returns, in a look through the whole file; the
         batches come from a second one, when they are asked for. Memory grows with the largest record and the number
-        of columns, not with the file. What is no record is not read, and nothing in a record is left out unsaid.
+        of columns, not with the file. What is no record is not read, and nothing in a record is left out unsaid: a
+        format may give the schema notes, and the options by which it read (``with_findings``).
 
         Raises:
             SourceError: the file is not of this format, or holds what a table cannot; names columns, records and
@@ -63,3 +68,14 @@ class FileFormat(Protocol):
             UnsupportedError: the format only reads.
         """
         ...
+
+
+def with_findings(schema: pa.Schema, notes: Sequence[str], options: Mapping[str, Any]) -> pa.Schema:
+    """Return a schema with what the user should know of a file, and the options by which it was read."""
+    return schema.with_metadata({FINDINGS: json.dumps([list(notes), dict(options)])})
+
+
+def findings_of(schema: pa.Schema) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """Return the notes and the options that a format gave a schema, if any."""
+    notes, options = json.loads((schema.metadata or {}).get(FINDINGS, "[[], {}]"))
+    return tuple(notes), options

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlanon.core.policy.csv_columns import READINGS, THOUSANDS, column_readings, one_of, text_or_texts
-from sqlanon.core.policy.extensions import Extensions
+from sqlanon.core.policy.extensions import NOTHING, Extensions
 from sqlanon.core.policy.faults import Faults, named
 from sqlanon.core.policy.parts import PATH, PolicyPart, check, entry, keys_of
 from sqlanon.core.policy.paths import REPORT_ENDINGS, is_database
@@ -222,6 +222,14 @@ def csv_options(given: Mapping[str, Any]) -> dict[str, Any]:
     return options
 
 
+def format_options(given: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return the options of other formats, by their names, of a source that no policy names; raises PolicyError."""
+    faults = Faults("The options of formats")
+    _check_formats(faults, "", given, NOTHING)
+    faults.finish()
+    return {name: dict(options) for name, options in given.items() if options}
+
+
 def parse_join(faults: Faults, value: Any, extensions: Extensions) -> tuple[Join, ...]:
     """Return further sources that are joined by key, in order."""
     if value is None:
@@ -265,7 +273,11 @@ def _check_patterns(faults: Faults, policy: Any) -> None:
 def _check_options(faults: Faults, prefix: str, source: Any, extensions: Extensions) -> None:
     """Note the faults of the options of a source's format."""
     faults.parameters(f"{prefix}csv", source.csv, CSV_OPTIONS, owner="csv")
-    for name, options in source.formats.items():
+    _check_formats(faults, prefix, source.formats, extensions)
+
+
+def _check_formats(faults: Faults, prefix: str, formats: Mapping[str, Any], extensions: Extensions) -> None:
+    for name, options in formats.items():
         try:
             known = extensions.format(name).options
         except KeyError:

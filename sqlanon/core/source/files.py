@@ -15,7 +15,7 @@ from sqlanon.core.engines.base import Engine
 from sqlanon.core.engines.confined import allowed_files
 from sqlanon.core.engines.duckdb.engine import DuckDBEngine
 from sqlanon.core.engines.duckdb.files import CsvForm, csv_relation, parquet_relation
-from sqlanon.core.formats.base import FileFormat
+from sqlanon.core.formats.base import FileFormat, findings_of
 from sqlanon.core.policy.extensions import NOTHING, Extensions
 from sqlanon.core.policy.paths import TEXT_ENDINGS, FilePatterns, flat_ending, is_connection_text, is_file, is_url
 from sqlanon.core.source.csv_copies import Read, needs_copy, readable
@@ -32,6 +32,7 @@ from sqlanon.core.source.csv_types import Conversion, Misfit, Wanted, find_conve
 from sqlanon.core.source.lake_folders import is_lake_path, refuse_files_of_lakes
 from sqlanon.core.sqltrees.trees import column, named, row_number, table, union_all
 from sqlanon.errors import EngineError, InputError, SourceError, UnsupportedError
+from sqlanon.parameters import names_of
 
 PARQUET_ENDINGS = (".parquet", ".pq")
 TEXTS = "_texts"
@@ -40,11 +41,14 @@ TEXTS = "_texts"
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """The records of files: their relation, how many a text holds (None: not counted), and what to report of it."""
+    """The records of files: their relation, how many a text holds (None: not counted), what to report of it, and by
+    which options of its format a file was read, where the format says so.
+    """
 
     relation: exp.Expr
     count: int | None = None
     notes: tuple[str, ...] = ()
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +94,14 @@ class Reading:
         if found is None:
             raise SourceError(
                 f"The source file {files[0].name!r} has an ending that is not known.",
-                hint="give a .duckdb, .db, .parquet, .csv, .csv.gz, .csv.zip, .tsv or .xml file, or an open DuckDB "
-                "connection.",
+                hint="give a .duckdb, .db, .parquet, .csv, .csv.gz, .csv.zip, .tsv, .xml, .xlsx, .ods, .sav, .dta or "
+                ".sas7bdat file, or an open DuckDB connection.",
             )
         name, file_format = found
-        engine.load_batches("read file", into, read_file(file_format, files[0], self.formats.get(name, {})))
-        return Records(table(into))
+        rows = read_file(file_format, files[0], self.formats.get(name, {}))
+        engine.load_batches("read file", into, rows)
+        notes, options = findings_of(rows.schema)
+        return Records(table(into), notes=notes, options={name: options} if options else {})
 
     def _read_apart(self, engine: Engine, files: Sequence[Path], into: str) -> Records:
         """Return the records of files, read by an embedded DuckDB and carried to another engine."""
@@ -109,8 +115,12 @@ class Reading:
         return replace(found, relation=table(into))
 
     def has_header_line(self, path: Path) -> bool:
-        """Return True if the first line of a file names its columns. It may be a record all the same."""
-        return flat_ending(path.name) in TEXT_ENDINGS and self.csv.get("header") is not False
+        """Return True if the first line or row of a file names its columns. It may be a record all the same."""
+        if flat_ending(path.name) in TEXT_ENDINGS:
+            return self.csv.get("header") is not False
+        name, known = self.extensions.format_of(path.suffix) or ("", None)
+        can_lack = known is not None and "header" in names_of(known.options)
+        return can_lack and self.formats.get(name, {}).get("header") is not False
 
     def _read_texts(self, engine: DuckDBEngine, files: Sequence[Path], into: str) -> Records:
         """Return the records of CSV files: read once, counted, and with the types that are wanted."""

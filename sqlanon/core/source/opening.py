@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -70,6 +70,7 @@ class Source:
         frame: what a source in memory alone is called, such as ``pandas frame``; None for all others.
         version: of a table of a lakehouse that was read, such as ``version 3``.
         drawn: the sample that ``relation`` holds of the source; None for the whole of it.
+        formats: by which options a file of another format was read, under the name of the format.
     """
 
     engine: Engine
@@ -88,6 +89,7 @@ class Source:
     frame: str | None = None
     version: str | None = None
     drawn: Drawn | None = None
+    formats: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __enter__(self) -> Source:
         return self
@@ -425,10 +427,8 @@ def _open_files(files: tuple[Path, ...], path: Path, reading: Reading, settings:
                     f"The file {path.name!r} holds no records, only the names of its columns.",
                     hint="check how it was written; csv: {header: false} says that its first line is a record.",
                 )
-            header_line = reading.has_header_line(files[0])
-            return Source(
-                engine, found.relation, types, path, None, stamps, warnings=found.notes, header_line=header_line
-            )
+            opened = Source(engine, found.relation, types, path, None, stamps, found.notes, formats=found.options)
+            return replace(opened, header_line=reading.has_header_line(files[0]))
         except EngineError as error:
             kind = error.kind
         raise SourceError(
