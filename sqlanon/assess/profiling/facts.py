@@ -270,7 +270,10 @@ class Profile(WithCard, Facts):
         kept_together: all columns that would be published as they are, as one set; None with fewer than two.
     """
 
-    KEYS = "source table csv reading formats engine records columns attributes candidates ranking kept_together sets warnings"
+    KEYS = (
+        "source table csv reading formats engine records columns attributes candidates ranking kept_together sets "
+        "warnings"
+    )
     source: str
     table: str | None
     csv: Mapping[str, Any]
