@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 from sqlanon.assess.profiling.drafting import PolicyDraft, draft
 from sqlanon.assess.profiling.profile import profile
@@ -19,23 +20,31 @@ WRITTEN = (".yaml", ".yml")
 """Endings of a draft: its comments, which say why, are YAML's."""
 
 
+class Drafting(TypedDict):
+    """The options of a draft: its file, whether that may be there, and which of the searched releases it makes."""
+
+    write: str | None
+    replace_it: bool
+    search: bool
+    proposal: str | None
+
+
 def execute(
     source: str,
     table: str | None,
     csv: tuple[str, ...],
-    write: str | None,
-    replace_it: bool,
-    search: bool,
-    proposal: str | None,
+    preset: str | None,
     as_json: bool,
+    **drafting: Unpack[Drafting],
 ) -> int:
     """Carry the command out, with the options of ``usage``, and return the exit code."""
+    write, search, proposal = drafting["write"], drafting["search"], drafting["proposal"]
     if proposal is not None and (write is None or not search):
         raise InputError("A proposal is a draft that was searched.", hint="say --write too, and not --no-search.")
     target = None if write is None else Path(write)
     if target is not None:
-        _check_target(target, replace_it)
-    found = profile(source, table, csv=read_csv_options(csv), formats=read_format_options(csv))
+        _check_target(target, drafting["replace_it"])
+    found = profile(source, table, csv=read_csv_options(csv), formats=read_format_options(csv), preset=preset)
     for warning in found.warnings:
         warn(warning)
     document = found.to_dict()

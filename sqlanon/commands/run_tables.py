@@ -115,6 +115,7 @@ def _print(release: TablesRelease) -> None:
         say(
             f"  {name}: {ledger.records} rows = {ledger.published} published + {ledger.suppressed} suppressed "
             f"+ {ledger.excluded} excluded"
+            + (f"; {ledger.beyond} rows before the latest of each were not taken" if ledger.beyond else "")
         )
     for name, level in release.levels.items():
         say(f"  {name}: level {level} of {release.heights[name] - 1}")

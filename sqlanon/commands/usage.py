@@ -99,9 +99,8 @@ def demo() -> Work:
 @table_argument
 @csv_option
 @no_header_option
-@click.option(
-    "--write", type=click.Path(), help="Write a draft of a policy here (.yaml), with the reasons as comments."
-)
+@click.option("--preset", metavar="NAME|none", help="The schema (omop, fhir_patient); none: judge each column.")
+@click.option("--write", type=click.Path(), help="Draft a policy here (.yaml), with the reasons as comments.")
 @click.option("--replace", "replace_it", is_flag=True, help="The draft may be there already.")
 @click.option("--search/--no-search", default=True, show_default=True, help="Search what a draft could release.")
 @click.option(

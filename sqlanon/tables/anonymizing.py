@@ -123,6 +123,7 @@ def _ledgers(
         if place is not None and policy.folder_format is not None:
             place = f"{item.name}.{policy.folder_format}"
         ledgers[item.name] = TableLedger(
-            records, published[position], records - excluded - published[position], excluded, place
-        )
+            records, published[position], records - excluded - published[position], excluded, place,
+            linked.beyond[position],
+        )  # fmt: skip
     return ledgers

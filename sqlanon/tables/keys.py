@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sqlanon.core.policy.columns import Column
 from sqlanon.core.policy.facts import TOP_KEYS
 from sqlanon.core.policy.output import Output
 from sqlanon.core.policy.parts import keys_of
-from sqlanon.parameters import TEXT, Parameter, choice, find, option, or_nothing, parts, shaped, text
+from sqlanon.parameters import TEXT, Parameter, choice, find, option, or_nothing, parts, shaped, text, whole
 
 SHARED = (
     "version", "source", "csv", "undeclared", "uncovered", "suppression_limit", "suppression_count", "quality",
@@ -23,6 +23,14 @@ FOLDER_FORMATS = ("parquet", "csv")
 COLUMN_ROLES = ("quasi_identifier", "keep", "drop")
 
 
+@dataclass(frozen=True, slots=True)
+class Latest:
+    """Of the rows that belong to one row of the parent, so many are taken: those with the latest value of a column."""
+
+    rows: int
+    by: str
+
+
 def _some(parameters: Sequence[Parameter], names: Sequence[str]) -> tuple[Parameter, ...]:
     return tuple(find(parameters, name) for name in names)
 
@@ -30,6 +38,10 @@ def _some(parameters: Sequence[Parameter], names: Sequence[str]) -> tuple[Parame
 COLUMN_KEYS = (
     replace(keys_of(Column)[0], check=choice(*COLUMN_ROLES)),
     *_some(keys_of(Column), ("hierarchy", "min_level", "max_level", "weight", "uncovered")),
+)
+LATEST_KEYS = (
+    option("rows", whole(1), about="How many rows, at most.", example="latest: {rows: 3, by: day}"),
+    option("by", text(), about="The column that says which rows are the latest.", example="latest: {rows: 3, by: day}"),
 )
 TABLE_KEYS = (
     *(
@@ -55,6 +67,13 @@ TABLE_KEYS = (
         ),
         about="The table that the rows belong to. One table has none, that of the persons.",
         example="tables: {visits: {parent: {patients: patient_id}, columns: {ward: {role: keep}}}}",
+    ),
+    option(
+        "latest",
+        or_nothing(parts("mapping", "mapping with rows and by", LATEST_KEYS)),
+        about="Take so many rows of each row of the parent, those with the latest date or number; the others are left "
+        "out before anything is counted. How many rows a person has is known, and no hierarchy hides it.",
+        example="tables: {visits: {parent: {patients: patient_id}, latest: {rows: 3, by: day}, columns: {}}}",
     ),
 )
 OUTPUT_KEYS = (

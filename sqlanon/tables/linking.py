@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from sqlanon.core.engines.duckdb.engine import DuckDBEngine
 from sqlanon.core.policy import Policy
+from sqlanon.core.source.beside import kind_of
 from sqlanon.core.source.columns import check_columns, is_scalar
 from sqlanon.core.source.csv_types import wanted_types
 from sqlanon.core.source.files import Reading, Records
@@ -55,12 +56,14 @@ class LinkedSource:
         types: per table, column -> type.
         records: per table, its rows.
         excluded: per table, the rows of persons who are left out (basic match).
+        beyond: per table, the rows that were not taken, because others of the same row of the parent are later.
     """
 
     source: Source
     types: tuple[dict[str, str], ...]
     records: tuple[int, ...]
     excluded: tuple[int, ...]
+    beyond: tuple[int, ...]
 
     @property
     def engine(self) -> DuckDBEngine:
@@ -140,12 +143,18 @@ def _is_flat(opened: Source) -> bool:
 
 
 def _check(item: LinkedTable, source: Source) -> None:
-    """Raise unless the columns of a table are there and have roles, and its keys can be compared."""
+    """Raise unless the columns of a table are there and have roles, and its keys can be compared, its rows ordered."""
     try:
         check_columns(item.policy, source)
     except (SourceError, InputError) as error:
         failure: InputError = type(error)(f"Table {item.name!r}: {error.message}", hint=error.hint)
     else:
+        by = None if item.latest is None else item.latest.by
+        if by is not None and kind_of(source.types.get(by, "VARCHAR")) not in ("number", "moment"):
+            raise InputError(
+                f"Table {item.name!r}: the rows cannot be put in order by {by!r}, which is no date and no number.",
+                hint="name a column that is one, or cast it: csv: {types: …}, or in a view of the source.",
+            )
         unlike = [name for name in item.keys if not is_scalar(source.types[name])]
         if not unlike:
             return
@@ -161,17 +170,18 @@ def _link(opened: Source, sources: Sequence[Source], policy: TablesPolicy) -> Li
     engine = opened.engine
     for position, (item, source) in enumerate(zip(policy.tables, sources, strict=True)):
         _number_keys(opened, policy, position, item, source)
-    records = []
+    records, beyond = [], []
     for position, (item, source) in enumerate(zip(policy.tables, sources, strict=True)):
         query = _with_numbers(policy, position, source)
         rows = engine.create(f"link {item.name}", names.linked(position), query)
-        count = exp.select(count_rows()).from_(source.relation.copy())
-        if rows != engine.run(f"rows of {item.name}", count)[0][0]:  # keys were checked before, in other statements
+        total, taken = engine.run(f"rows of {item.name}", _counted(item, source))[0]
+        if rows != taken:  # keys were checked before, in other statements
             raise SourceChangedError(
                 f"The rows of the table {item.name!r} changed while they were linked.",
                 hint="work on a copy that nobody writes to, and run again; nothing was published.",
             )
         records.append(rows)
+        beyond.append(int(total - taken))
     for position in range(len(policy.tables)):
         if not policy.published_keys[position]:
             engine.drop(names.row_keys(position))
@@ -183,7 +193,18 @@ def _link(opened: Source, sources: Sequence[Source], policy: TablesPolicy) -> Li
         tuple(source.types for source in sources),
         tuple(records),
         tuple(excluded),
+        tuple(beyond),
     )
+
+
+def _counted(item: LinkedTable, source: Source) -> exp.Select:
+    """Return how many rows a table has, and how many of them are taken."""
+    if item.latest is None:
+        return exp.select(count_rows(), count_rows()).from_(source.relation.copy())
+    link = own_text(str(item.link), source.types[str(item.link)], ROWS)
+    each = exp.select(named(count_rows(), "n")).from_(aliased(source.relation, ROWS)).group_by(link)
+    taken = exp.Least(this=column("n"), expressions=[number(item.latest.rows)])
+    return exp.select(exp.Sum(this=column("n")), exp.Sum(this=taken)).from_(each.subquery("each"))
 
 
 def _number_keys(opened: Source, policy: TablesPolicy, position: int, item: LinkedTable, source: Source) -> None:
@@ -266,8 +287,20 @@ def _with_numbers(policy: TablesPolicy, position: int, source: Source) -> exp.Se
         on = equal(own_text(item.link, source.types[item.link], ROWS), column(TEXT, "parent"))
         query = query.join(table(names.row_keys(item.parent), "parent"), on=on)
         parent, person = column(NUMBER, "parent"), column(names.PERSON, "parent")
+    if item.latest is not None:
+        query = query.qualify(_is_among(item, source, published))
     numbers = {names.OWN_ROW: own, names.PARENT_ROW: parent, names.PERSON: person}
     return query.select(*[named(exp.cast(value, "BIGINT"), name) for name, value in numbers.items()])
+
+
+def _is_among(item: LinkedTable, source: Source, published: list[str]) -> exp.Expr:
+    """Return the condition of the latest rows; rows of one moment are told apart by what is published of them alone."""
+    assert item.latest is not None and item.link is not None
+    order = [exp.Ordered(this=column(item.latest.by, ROWS), desc=True, nulls_first=False)]
+    order += [exp.Ordered(this=column(name, ROWS), nulls_first=False) for name in published]
+    place = row_number(partition=[own_text(item.link, source.types[item.link], ROWS)])
+    place.set("order", exp.Order(expressions=order))
+    return exp.LTE(this=place, expression=number(item.latest.rows))
 
 
 def _leave_out(opened: Source, policy: TablesPolicy) -> list[int]:

@@ -31,11 +31,13 @@ from sqlanon.tables.keys import (
     COLUMN_ROLES,
     FOLDER_FORMATS,
     KEYS,
+    LATEST_KEYS,
     MODEL,
     OUTPUT_KEYS,
     OWN,
     SHARED,
     TABLE_KEYS,
+    Latest,
 )
 
 KEY_ROLES = ("drop", "pseudonym")
@@ -53,6 +55,7 @@ class LinkedTable:
         key: the column that identifies its rows; None where no table refers to it.
         parent: the position of the table that its rows belong to; None for the persons' own table.
         link: the column that holds the key of the parent's row.
+        latest: which rows of each row of the parent are taken; None: all.
     """
 
     name: str
@@ -60,6 +63,7 @@ class LinkedTable:
     key: str | None
     parent: int | None
     link: str | None
+    latest: Latest | None = None
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -170,7 +174,11 @@ class TablesPolicy:
 
     def fingerprint(self) -> str:
         """Return SHA-256 (hex) of the policy, independent of the folders it names, and of its key."""
-        parts = [(item.name, item.key, item.parent, item.link, item.policy.fingerprint()) for item in self.tables]
+        parts: list[tuple[Any, ...]] = [
+            (item.name, item.key, item.parent, item.link, item.policy.fingerprint())
+            + (() if item.latest is None else (item.latest.rows, item.latest.by))
+            for item in self.tables
+        ]
         return hashlib.sha256(json.dumps([parts, self.k, self.nulls]).encode()).hexdigest()
 
     @property
@@ -363,7 +371,8 @@ class _Reader:
             own = self._policy(keys, name, item, [c for c in (link, key) if isinstance(c, str)], k)
             if own is not None:
                 place = None if parent is None else ordered.index(parent[0])
-                found.append(LinkedTable(name, own, key, place, link))
+                latest = self._latest(f"tables.{name}.latest", item.get("latest"), link, name in referred)
+                found.append(LinkedTable(name, own, key, place, link, latest))
         return tuple(found)
 
     def _parent(self, name: str, item: Mapping[str, Any], known: Iterable[str]) -> tuple[str, str] | None:
@@ -383,6 +392,18 @@ class _Reader:
             faults.add(key, "There is no other table of this name.", "name one of tables.")
             return None
         return parent, link
+
+    def _latest(self, key: str, given: Any, link: str | None, is_referred: bool) -> Latest | None:
+        """Return which rows of a table are taken."""
+        faults, wanted = self._faults, self._faults.mapping(key, given, names_of(LATEST_KEYS))
+        if given is None:
+            return None
+        rows, by = wanted.get("rows"), wanted.get("by")
+        are_good = [faults.integer(f"{key}.rows", rows, 1), faults.text(f"{key}.by", by)]
+        if link is None or is_referred:
+            message = "Rows are left out only of a table that belongs to another, and that no other belongs to."
+            faults.add(key, message, "leave it out, or make a view of the rows that are wanted.")
+        return Latest(int(rows or 1), str(by)) if all(are_good) else None
 
     def _ordered(self, parents: Mapping[str, tuple[str, str] | None]) -> list[str]:
         """Return the names, each after its parent; fewer if there is not one table that all others belong to."""

@@ -23,6 +23,7 @@ class TableLedger:
 
     Attributes:
         suppressed, excluded: rows of persons who are suppressed, or left out (basic match).
+        beyond: rows of the source that are no records here, because later ones were taken (``latest``).
         output: where the table is published; None where nothing is.
 
     Raises:
@@ -34,6 +35,7 @@ class TableLedger:
     suppressed: int
     excluded: int
     output: str | None = None
+    beyond: int = 0
 
     def __post_init__(self) -> None:
         counts = (self.published, self.suppressed, self.excluded)
@@ -137,7 +139,8 @@ def tables_manifest(
             level = {"level": level_of[name], "height": heights[name]} if name in level_of else {}
             columns.append({"name": column.name, "role": column.role} | level)
         parent = {} if item.parent is None else {"parent": {policy.tables[item.parent].name: item.link}}
-        tables.append({"name": item.name, **parent, "columns": columns, "published": published[item.name]})
+        latest = {} if item.latest is None else {"latest": {"rows": item.latest.rows, "by": item.latest.by}}
+        tables.append({"name": item.name, **parent, **latest, "columns": columns, "published": published[item.name]})
     shown = {
         name: f"<{policy.k}" if is_small(count, policy.k) else count
         for name, count in (("suppressed", persons.suppressed), ("excluded", persons.excluded))

@@ -59,7 +59,7 @@ LINES = {
     "recoding": 5_200,
     "live": 2_930,
     "ledger": 2_570,
-    "tables": 2_220,
+    "tables": 2_300,
 }
 """The most lines of Python of each folder. A feature is paid for by what it takes away."""
 MODULES_OF_A_FILE, ROOMS_OF_A_FILE, NAMES_OF_A_CLASS = 20, 12, 25

@@ -47,6 +47,7 @@ def policy_text(
     lines = [
         schema_line(base),
         "# Drafted by `sqlanon profile`: a starting point that runs as it is. No value of the table is in it.",
+        *([] if profile.preset is None else _comment(profile.preset.sentence, 0)),
         *_comment(f"A person must decide {len(asked.decisions)} things, each marked {DECIDE}", 0),
         *(line for number, item in enumerate(asked.decisions, 1) for line in _comment(f"{number}. {item.line}", 0)),
         *_proposed(proposals, chosen),

@@ -196,6 +196,8 @@ def _column(found: ColumnProfile, profile: Profile) -> DraftedColumn:
 
 def _keys(found: ColumnProfile, role: str, profile: Profile) -> tuple[dict[str, Any], DraftedHierarchy | None]:
     """Return the keys of a column with a role, and the hierarchy that they name."""
+    if found.keys is not None and role == found.role:
+        return {"role": role, **found.keys}, None
     if role == "sensitive":
         return {"role": role, "models": [{"type": "distinct_l_diversity", "l": 2}]}, None
     if role != "quasi_identifier":
@@ -221,11 +223,17 @@ def _dropped_last(columns: Sequence[DraftedColumn]) -> list[DraftedColumn]:
 
 
 def _entity(profile: Profile) -> ColumnProfile | None:
-    """Return the column that names persons who have several records; None without one.
+    """Return the column that names persons who have several records; None without one. A preset knows it.
 
     Most quasi-identifiers follow from it. Of several such columns it is the one of fewest values: a person has several
     accounts. Where there is none, it is the one of most values.
     """
+    fit = profile.preset
+    if fit is not None and fit.entity is not None:
+        known = profile.column(fit.entity)
+        return known if known.policy_role == "drop" and not known.nulls and known.distinct < known.filled else None
+    if fit is not None and fit.one_record:
+        return None
     named = [
         item
         for item in profile.columns
@@ -261,6 +269,13 @@ def _about_policy(
             "instead of records (entity). Does it name persons? Otherwise leave that line out."
         )
         decisions.append(Decision(entity.name, "entity", sentence, columns=(entity.name,), rank=PERSONS))
+    fit = profile.preset
+    if fit is not None and fit.entity is not None and (nameless := profile.column(fit.entity)).nulls:
+        sentence = (
+            f"{nameless.nulls:,} records do not say whose they are: records are counted instead of persons. Leave them "
+            f"out in a view, and write entity: {scalar(nameless.name)}."
+        )
+        decisions.append(Decision(nameless.name, "columns", sentence, columns=(nameless.name,), rank=PERSONS))
     if chosen is not None and chosen.drop is not None:
         name = chosen.drop.column
         sentence = f"Is it needed? {chosen.drop.sentence}"

@@ -155,6 +155,7 @@ class ColumnProfile(ColumnCounts):
         otherwise: the role that it would have if a person answered the question otherwise; None without such a one.
         follows_from: of a column with the role ``keep``: those published as they are whose values give its value away.
         names_persons: the quasi-identifiers that follow from it as from the key of persons; -1 where it is no such key.
+        keys: what a policy says of it beside its role, where a preset gives it: a hierarchy, or models.
         leader: the column that it follows from, as one attribute, and ``how`` (``Follower``); None where it leads.
         shapes: share of the values that have a shape (``assess/profiling/shapes.py``), where it is not 0.
         examined: values that shapes, lengths and spread were taken from.
@@ -181,6 +182,7 @@ class ColumnProfile(ColumnCounts):
     otherwise: str | None = None
     follows_from: tuple[str, ...] = ()
     names_persons: int = -1
+    keys: Mapping[str, Any] | None = None
     leader: str | None = None
     how: str = ""
     spread: Spread | None = None
@@ -216,12 +218,48 @@ class RankedSet(Facts):
 
 
 @dataclass(frozen=True, slots=True)
+class PresetFit(Facts):
+    """That a table fits a preset (``assess/presets/``), with the evidence.
+
+    Attributes:
+        about: what the table is taken for.
+        matched: columns with a name of the preset, and values that agree with it.
+        differing: those with such a name and other values; they are judged as usual.
+        others: the columns that the preset does not know; they are judged as usual.
+        entity: the column that says whose record it is, where the preset knows one.
+        one_record: a person has one record in such a table.
+    """
+
+    KEYS = "name about matched differing others entity one_record"
+    name: str
+    about: str
+    matched: tuple[str, ...]
+    differing: tuple[str, ...]
+    others: tuple[str, ...]
+    entity: str | None
+    one_record: bool
+
+    @property
+    def sentence(self) -> str:
+        """The evidence, and the way to go without the preset."""
+        total = len(self.matched) + len(self.differing) + len(self.others)
+        text = (
+            f"It is taken for {self.about} (preset {self.name}): {len(self.matched)} of its {total} columns have the "
+        )
+        text += "names of it and values that agree; these have the roles and reasons of the preset."
+        if self.differing:
+            text += f" By name, but not by values: {', '.join(self.differing)}."
+        return f"{text} Without it: --preset none."
+
+
+@dataclass(frozen=True, slots=True)
 class Follower(Facts):
     """A column that follows from the leader of its attribute.
 
     Attributes:
         how: ``same`` (and the leader from it), ``value``, ``year``, ``quarter``, ``month`` or ``day`` (that of a date),
-            ``finer`` (it says more, and contradicts), ``part`` (a part of the date whose year leads).
+            ``finer`` (it says more, and contradicts), ``part`` (a part of the date whose year leads), ``preset`` (what
+            is known of the schema says so).
         breaks: records that contradict.
     """
 
@@ -268,11 +306,12 @@ class Profile(WithCard, Facts):
         is_frame: the source is a frame or an open connection, and ``source`` what it is called.
         attributes: columns that say the same; ``not_compared``: columns that were left out because there are too many.
         kept_together: all columns that would be published as they are, as one set; None with fewer than two.
+        preset: the preset that the table fits, whose roles its columns have; None where it fits none.
     """
 
     KEYS = (
         "source table csv reading formats engine records columns attributes candidates ranking kept_together sets "
-        "warnings"
+        "preset warnings"
     )
     source: str
     table: str | None
@@ -288,6 +327,7 @@ class Profile(WithCard, Facts):
     warnings: tuple[str, ...] = ()
     is_frame: bool = False
     reading: tuple[ReadingFinding, ...] = ()
+    preset: PresetFit | None = None
     attributes: tuple[SameColumns, ...] = ()
     not_compared: int = 0
     formats: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from sqlanon.assess.profiling.attributes import as_attributes
+from sqlanon.assess.presets.following import as_schema
 from sqlanon.assess.profiling.facts import (
     TAIL,
     ColumnCounts,
@@ -70,6 +70,7 @@ def profile(
     *,
     csv: Mapping[str, Any] | None = None,
     formats: Mapping[str, Mapping[str, Any]] | None = None,
+    preset: str | None = None,
 ) -> Profile:
     """Return what a table holds, which of its columns single people out, and which roles they may have.
 
@@ -82,8 +83,11 @@ def profile(
         csv: how a text file is read, as in a policy (``{"delimiter": ";"}``). What it does not state is recognised
             from the file, where the evidence is clear: ``Profile.csv``, and ``Profile.reading`` with counts.
         formats: how files of other formats are read, by the keys of a policy: ``{"excel": {"sheet": "Patients"}}``.
+        preset: the schema that its columns are of (``omop_person``), or a family of them (``omop``); None: whichever
+            fits; ``none``: each column is judged by itself.
 
     Raises:
+        InputError: the preset is not known, or the columns do not fit it.
         PolicyError: an option of ``csv`` or ``formats`` is not known, or cannot be used.
         SourceError: there is no such source or table, or the database has several tables and none is named; several
             delimiters fit.
@@ -94,7 +98,7 @@ def profile(
     with open_source(source, table or ONLY_TABLE, reading=reading) as opened:
         with closed_on_error(opened.engine):
             opened = with_readable_columns(with_visible_rows(opened, accepted=True))
-        found = profile_source(opened)
+        found = profile_source(opened, preset)
         named = table or _only_table(opened)
     framed = None if isinstance(source, str | Path) else opened.frame or f"{found.engine} connection"
     is_text = opened.path is not None and flat_ending(opened.path.name) in TEXT_ENDINGS
@@ -128,8 +132,12 @@ def _asked(item: ColumnProfile, questions: Sequence[str]) -> ColumnProfile:
     return replace(item, question=" ".join([*questions, *([item.question] if item.question else [])]))
 
 
-def profile_source(opened: Source) -> Profile:
-    """Return the profile of an open source, of which what it was called is not known."""
+def profile_source(opened: Source, preset: str | None = None) -> Profile:
+    """Return the profile of an open source, of which what it was called is not known.
+
+    Raises:
+        InputError: the preset is not known, or the columns do not fit it.
+    """
     types = opened.readable
     refuse_prefix(types)
     engine, relation = opened.engine, opened.relation
@@ -140,7 +148,7 @@ def profile_source(opened: Source) -> Profile:
     finally:
         measures.close()
     columns = [_with_role(item) if is_scalar(item.type) else item for item in columns]
-    columns, attributes, not_compared = as_attributes(engine, relation, types, columns)
+    columns, fit, attributes, not_compared = as_schema(engine, relation, types, columns, preset)
     columns = publishable(engine, relation, types, columns) if measures.records else columns
     alone, columns = columns, settle_roles(columns)
     work = work_of(engine) // 2  # many columns may differ in most records, where a set costs most
@@ -152,7 +160,7 @@ def profile_source(opened: Source) -> Profile:
     warnings = (*opened.warnings, *odd, *_warnings(opened, columns, measures.records))
     return Profile(
         "", None, {}, engine.capabilities.name, False, measures.records, tuple(columns), tuple(candidates), sets,
-        ranking, kept, warnings, attributes=attributes, not_compared=not_compared,
+        ranking, kept, warnings, attributes=attributes, not_compared=not_compared, preset=fit,
     )  # fmt: skip
 
 

@@ -30,6 +30,8 @@ def profile_lines(found: Profile, asked: Sequence[Decision] | None = None) -> li
         asked: the questions of its draft; None: there is none, and those about its roles are asked.
     """
     lines = [_head(found), *_written(found)]
+    if found.preset is not None:
+        lines += _wrapped(found.preset.sentence)
     if found.columns:
         lines += ["", *_table(found)]
     if found.attributes:
