@@ -201,7 +201,10 @@ def refused(found: ColumnProfile, judged: JudgedColumn) -> ColumnProfile:
         known = max(judged.gives_away, key=lambda name: judged.gives_away[name])
         reason = f"Anyone who knows it knows {known!r} too ({percent(judged.gives_away[known])}), which is generalized."
         return replace(found, role="identifier", reason=reason, question=ASK_DROPPED)
-    if judged.known or judged.repeats_like_a_key:
+    is_measured = found.looks_like in ("number", "amount") and found.reads_as != "text" and not judged.entity_like
+    if judged.known and is_measured:
+        is_measured = found.reads_as == "number"  # a number of many digits: with a point, none of an account
+    if (judged.known or judged.repeats_like_a_key) and not is_measured:
         return replace(found, role="identifier", reason=_sentence(f"{judged.explained}."), question=ASK_DROPPED)
     suggestion = _by_values(found, "")
     return replace(found, role=suggestion.role, reason=suggestion.reason, question=suggestion.question)
