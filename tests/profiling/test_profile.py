@@ -274,7 +274,7 @@ def test_what_a_name_says_is_not_published_because_its_values_are_unclear(tmp_pa
     assert found["Full Name"] == found["name"] == ("name", "identifier")
     assert found["age"] == ("age", "quasi_identifier") and found["when"][1] == "quasi_identifier"
     assert found["product name"] == ("category", "keep")
-    assert found["ward"] == ("category", "quasi_identifier"), "no diagnosis, but too many values to be kept"
+    assert found["ward"] == ("provider", "quasi_identifier"), "no diagnosis, but where a person was treated"
 
 
 def test_many_values_are_judged_by_a_part_of_them(tmp_path: Path) -> None:
