@@ -18,7 +18,6 @@ from types import MappingProxyType
 from typing import Any
 
 from sqlanon.assess.profiling.facts import ColumnProfile, percent
-from sqlanon.assess.relations.nulls import printable
 from sqlanon.core import anonymizer
 from sqlanon.core.facts import Facts
 from sqlanon.core.hierarchies import specs
@@ -41,7 +40,6 @@ THEMES: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
 """The names of proposals -> looks and topics of the columns that they put first."""
 BALANCED, SEVERAL_RULES, ONE_RULE = "balanced", "several rules", "one rule for all records"
 PROPOSALS = 3
-LONGEST_NAME = 28
 WEIGHT = 4.0
 """Of the columns that a proposal puts first; the others weigh 1."""
 BAND = 10
@@ -472,38 +470,3 @@ def _proposal(
         dict(weights or {}),
         dict(max_levels or {}),
     )
-
-
-def proposal_lines(proposals: Sequence[Proposal]) -> list[str]:
-    """Return the proposals as a table: a row a column, a column a proposal."""
-    rows = [["", *(item.name for item in proposals)]]
-    for place, column in enumerate(proposals[0].columns):
-        rows.append([printable(column.name)[:LONGEST_NAME], *(_cell(item.columns[place]) for item in proposals)])
-    unit = proposals[0].unit
-    if any(item.left_out for item in proposals):
-        rows.append(["sensitive columns left out", *(f"{len(item.left_out)}" for item in proposals)])
-    rows += [
-        ["left of the columns above", *(percent(item.left) for item in proposals)],
-        ["loss", *(f"{item.loss:.3f}" for item in proposals)],
-        [
-            f"{unit} left out",
-            *(f"{item.suppressed:,} ({percent(item.suppressed / max(item.records, 1))})" for item in proposals),
-        ],
-        [
-            "records of the smallest class" if unit == "records" else "persons of the smallest class",
-            *(f"{item.smallest_class:,}" if item.smallest_class else "-" for item in proposals),
-        ],
-    ]
-    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
-    return ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-
-
-def _cell(column: ColumnLeft) -> str:
-    if column.fully_suppressed:
-        return "- (left out)"
-    if column.values_left is None:
-        return f"{len(column.levels)} levels"
-    if column.values_left == column.values:
-        return f"as it is ({column.values:,} values)"
-    counted = f"{column.values_left:,} of {column.values:,} values"
-    return counted if column.publishes.startswith("values ") else f"{column.publishes} ({counted})"
