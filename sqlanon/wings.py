@@ -15,5 +15,6 @@ BEHIND = {
     "null audit": "sqlanon.assess.relations.of_plan:null_audit_of_plan",
     "null bias": "sqlanon.assess.relations.of_plan:null_bias_of_plan",
     "risk": "sqlanon.assess.risk.of_plan:risk_of_plan",
+    "redacted texts": "sqlanon.assess.redaction.redacting:redact_texts",
     "utility": "sqlanon.assess.utility.measuring:utility_of_plan",
 }

@@ -22,7 +22,7 @@ import duckdb
 import effort
 import hypothesis
 import pytest
-from engine_kinds import Kind
+from engine_kinds import KINDS, Kind
 from left_behind import nothing_left_behind
 from postgres_server import Server, server
 from spark_cluster import cluster
@@ -30,6 +30,7 @@ from tables import text_table
 from xdist.scheduler import LoadScopeScheduling
 
 import sqlanon
+from sqlanon.core.engines.base import Engine
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
@@ -66,6 +67,7 @@ of the words in the name of its module, and those that are written above it."""
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marks, and choose the effort and the reports of this tier."""
     config.addinivalue_line("markers", f"{FAST}: a test with none of the marks below; what runs by default")
+    config.addinivalue_line("markers", "contract: a test of tests/contract, which asks several engines for the same")
     for name, reason in MARKS.items():
         config.addinivalue_line("markers", f"{name}: {reason}")
     heed_signals()
@@ -134,6 +136,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             names.add("slow")
         for name in names & MARKS.keys():
             item.add_marker(name)
+        if item.path.parent.name == "contract":
+            item.add_marker("contract")
         if not any(item.get_closest_marker(name) for name in MARKS):
             item.add_marker(FAST)
     if ORDER:
@@ -230,6 +234,14 @@ def postgres() -> Iterator[Server]:
     """A PostgreSQL server for the tests of one module."""
     with server() as running:
         yield running
+
+
+@pytest.fixture(params=KINDS, ids=str)
+def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
+    """Every engine in turn."""
+    opened = request.param.open(request)
+    yield opened
+    opened.close()
 
 
 @pytest.fixture

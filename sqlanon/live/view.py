@@ -64,6 +64,8 @@ def refuse_policy(policy: Policy) -> None:
     elif any(column.role in KEYED_ROLES for column in policy.columns):
         limit = "is read by anyone who may, and would need the key of its pseudonyms and shifted dates in the database"
         instead = "give these columns the role drop"
+    elif any(column.redact for column in policy.columns):
+        limit, instead = "reads texts of later days, which nothing has redacted", "drop such columns"
     elif policy.sample is not None:
         limit = "reads records of later days, and would need the key of the sample in the database"
         instead = "leave out sample"

@@ -53,6 +53,8 @@ def asked(policy: Policy) -> tuple[tuple[str, str], ...]:
         rows.append(("numbers and dates for generalized values", ", ".join(values)))
     if travelling := _travelling(policy):
         rows.append(("published where another column allows it", travelling))
+    if redacted := [f"{item.name} (by {item.redact})" for item in policy.columns if item.redact]:
+        rows.append(("texts that a function rewrites", ", ".join(redacted)))
     if policy.accept:
         rows.append(("published though they identify", f"{', '.join(policy.accept)} (the policy accepts this)"))
     return tuple(rows)

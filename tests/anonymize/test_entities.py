@@ -227,7 +227,9 @@ def test_the_brute_force_finds_a_search_that_counts_records(monkeypatch: pytest.
             compare(seed)
         except (AssertionError, AuditError, NoSolutionError, pytest.fail.Exception):
             failures += 1
-    assert failures >= 3
+        if failures == 3:
+            break
+    assert failures == 3
 
 
 @pytest.mark.parametrize("ending", [None, ".csv", ".duckdb"])

@@ -56,6 +56,7 @@ CASES: list[tuple[str, Any, list[str], Expected]] = [
 for form, chain in (
     ("%d.%m.%Y", ["day", "month", "quarter", "year", "decade"]),
     ("%Y-%m-%d", ["weekday", "weekend"]),
+    ("%Y-%m-%d", ["week", "week_year"]),
     ("%Y%m%d", ["month_of_year", "quarter_of_year"]),
     ("%m/%d/%Y", ["day", "season"]),
     ("%d %b %Y", ["month"]),

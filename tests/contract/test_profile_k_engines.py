@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from clinic_visits import document
-from engine_kinds import KINDS, Kind, duckdb, judged_as_by_duckdb, published_as_by_duckdb
+from engine_kinds import duckdb, judged_as_by_duckdb, published_as_by_duckdb
 
 from sqlanon.core.audit.check import check_relation
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.models.profile_k import ProfileK
 from sqlanon.core.sqltrees.trees import table
-
-
-@pytest.fixture(params=KINDS, ids=str)
-def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
-    """Every engine in turn."""
-    kind: Kind = request.param
-    opened = kind.open(request)
-    yield opened
-    opened.close()
 
 
 def treated(persons: int = 60) -> pa.Table:

@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from engine_kinds import KINDS, Kind, planned
+from engine_kinds import planned
 
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.plan.publishing import PublishablePlan
 from sqlanon.errors import InputError
 
 REGIONS = [f"r{i}" for i in range(4)]
-
-
-@pytest.fixture(params=KINDS, ids=str)
-def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
-    """Every engine in turn."""
-    kind: Kind = request.param
-    opened = kind.open(request)
-    yield opened
-    opened.close()
 
 
 def data() -> pa.Table:

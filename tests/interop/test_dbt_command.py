@@ -342,7 +342,7 @@ def refused(policy: Path, *arguments: str) -> str:
         ("zip", {"redact": {}}),
         ("zip", {"redact": {"direction": "left", "steps": 2}}),
         ("zip", {"suppress": {}}),
-        ("born", {"dates": ["week"]}),
+        ("born", {"dates": ["week", "week_year"]}),
         ("chosen", {"suppress": {}}),
         ("n", {"intervals": {"width": 10, "fanouts": [2], "lower": 10, "upper": 80}}),
         ("n", {"intervals": {"width": 10, "labels": "start"}}),

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from effort import scaled
 
+import sqlanon
 from sqlanon.core.formats.base import findings_of
 from sqlanon.core.policy.extensions import NOTHING
 from sqlanon.errors import SourceError, SqlanonError, UnsupportedError
@@ -102,6 +103,19 @@ def test_missing_values_of_ranges_texts_and_letters(tmp_path: Path) -> None:
 def test_numbers_of_single_precision_have_no_digits_that_nobody_wrote() -> None:
     single = coded.Coded({}, (), False, True)
     assert [single.text(value, False, False) for value in (0.10000000149011612, 3.0, 72.5)] == ["0.1", "3", "72.5"]
+
+
+def test_dates_of_a_policy_need_no_format(tmp_path: Path) -> None:
+    frame = pandas.DataFrame(
+        {"born": [date(1980 + number % 2, 2, 3) for number in range(60)], "t": ["01/02/2020"] * 60}
+    )
+    pyreadstat.write_dta(frame, tmp_path / "a.dta")
+    dates = {"role": "quasi_identifier", "hierarchy": {"dates": {"levels": ["year"]}}}
+    policy = {"source": str(tmp_path / "a.dta"), "undeclared": "drop", "privacy": [{"type": "k_anonymity", "k": 5}]}
+    plan = sqlanon.plan(None, {**policy, "columns": {"born": dates}})
+    assert plan.source.types["born"] == "DATE" and "Types found in 'a.dta': 'born' DATE." in plan.warnings
+    with pytest.raises(SourceError, match=r"fit several formats .* Hint: say how they are written, dates"):
+        sqlanon.plan(None, {**policy, "columns": {"t": dates}})
 
 
 def test_pieces_hold_all_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

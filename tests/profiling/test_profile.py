@@ -24,8 +24,9 @@ from sqlanon.assess.profiling.facts import LOOKS, ColumnProfile, Profile
 from sqlanon.assess.profiling.measuring import Measures
 from sqlanon.assess.profiling.profile import profile_source
 from sqlanon.assess.profiling.text import WIDTH, profile_lines
+from sqlanon.assess.profiling.topics import topic_of
 from sqlanon.core.source.opening import Source, open_source
-from sqlanon.core.source.words import kinds_of, topic_of
+from sqlanon.core.source.words import kinds_of
 from sqlanon.core.sqltrees.trees import table
 from sqlanon.errors import SourceError, UnsupportedError
 

@@ -68,9 +68,6 @@ def test_a_column_that_identifies_persons_is_refused_unless_it_is_accepted(
     assert f"accept: [{name}]" in refused.value.hint and "drop" in refused.value.hint
     assert any(character.isdigit() for character in refused.value.message), "there is no figure"
     assert people.sql("SELECT count(*) FROM duckdb_tables()").fetchall() == [(1,)]
-    for way in (sqlanon.plan, sqlanon.anonymize):
-        with pytest.raises(IdentifyingColumnError):
-            way(people, replace(asked, output=None))
     with sqlanon.anonymize(people, replace(asked, accept=(name,))) as release:
         assert name in release.to_arrow().column_names
         assert any("accepts it" in warning and f"'{name}'" in warning for warning in release.warnings)
@@ -99,8 +96,9 @@ def test_placeholders_and_dirty_values_hide_no_identifying_column(
 
 @pytest.mark.slow
 def test_all_identifying_columns_are_named_at_once(people: duckdb.DuckDBPyConnection) -> None:
-    with pytest.raises(IdentifyingColumnError) as refused:
-        sqlanon.plan(people, policy(persons(), *IDENTIFYING, *OTHERS))
+    for way in (sqlanon.plan, sqlanon.anonymize):
+        with pytest.raises(IdentifyingColumnError) as refused:
+            way(people, policy(persons(), *IDENTIFYING, *OTHERS))
     assert tuple(refused.value.columns) == IDENTIFYING
     assert refused.value.columns["email"]["alone"] == refused.value.columns["email"]["records"] == 600
     assert refused.value.columns["years"]["determines"]["age"] > 0.95

@@ -64,6 +64,7 @@ def _period(day: datetime.date, name: str) -> Any:
     return {
         "day": day,
         "week": day.isocalendar()[:2],
+        "week_year": day.isocalendar()[0],
         "month": (day.year, day.month),
         "quarter": (day.year, (day.month - 1) // 3),
         "year": day.year,

@@ -76,6 +76,9 @@ def zip3(value: str, small: set[str]) -> list[str] | None:
 
 
 def period(name: str, day: datetime.date) -> str:
+    if name in ("week", "week_year"):
+        year, week, _ = day.isocalendar()
+        return f"{year:04}-W{week:02}" if name == "week" else f"{year:04}-W"
     if name == "weekday":
         return DAYS[day.weekday()]
     if name == "weekend":

@@ -65,7 +65,8 @@ def fraction(draw: random.Random, count: int) -> Case:
 
 
 def calendar(draw: random.Random, count: int) -> Case:
-    periods = draw.choice([["month", "quarter", "year", "decade"], ["day", "week"], ["week"], ["day", "year"]])
+    of_weeks = draw.choice([["day", "week"], ["week"], ["week", "week_year"]])
+    periods = draw.choice([["month", "quarter", "year", "decade"], of_weeks, ["day", "year"]])
     values: Values = _drawn(draw, count, lambda: datetime.date(1995, 1, 1) + datetime.timedelta(draw.randint(0, 9999)))
     kind, height = pa.date32(), len(periods) + 2 - ("day" in periods)
     if draw.random() < 0.4:

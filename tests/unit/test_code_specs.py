@@ -24,6 +24,8 @@ from sqlanon.errors import HierarchyError
     (sqlanon.Dates(["weekend", "weekday"]), "", "do not grow"),
     (sqlanon.Dates(["quarter", "season"]), "", "do not grow"),
     (sqlanon.Dates(["week", "year"]), "", "cross the borders"),
+    (sqlanon.Dates(["week_year", "week"]), "", "do not grow"),
+    (sqlanon.Dates(["week", "week_year", "decade"]), "", "do not grow"),
     (sqlanon.Prefix([2, 4]), "lengths", "do not fall"),
     (sqlanon.Prefix([0]), "lengths", "numbers of characters"),
     (sqlanon.Prefix([2], mark="**"), "mark", "one character"),

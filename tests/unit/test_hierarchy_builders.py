@@ -271,6 +271,7 @@ def period(name: str, day: datetime.date) -> str:
     return {
         "day": day.isoformat(),
         "week": f"{iso.year:04}-W{iso.week:02}",
+        "week_year": f"{iso.year:04}-W",
         "month": f"{day.year:04}-{day.month:02}",
         "quarter": f"{day.year:04}-Q{(day.month + 2) // 3}",
         "year": f"{day.year:04}",
@@ -279,6 +280,7 @@ def period(name: str, day: datetime.date) -> str:
 
 
 CHAINS = [("day", "month", "quarter", "year", "decade"), ("day", "week"), ("week",), ("month", "decade"), ("year",), ()]
+CHAINS += [("day", "week", "week_year"), ("week_year",)]
 
 
 @quick
@@ -302,8 +304,9 @@ def test_dates_of_moments_infinity_and_before_christ() -> None:
     assert rows[3][4:] == ("-43", "-50s", "*")
     assert rows[4][1:] == (None,) * 6
     assert_tree(rows)
-    weeks = build(Dates(("week",)), "DATE", ["2024-12-30", "2021-01-01", "infinity"])
+    weeks = build(Dates(("week", "week_year")), "DATE", ["2024-12-30", "2021-01-01", "infinity"])
     assert [row[1] for row in weeks] == ["2025-W01", "2020-W53", "infinity"]
+    assert [row[2] for row in weeks] == ["2025-W", "2020-W", "infinity"]
     zoned = build(Dates(("day", "year")), "TIMESTAMP WITH TIME ZONE", ["2024-06-15 12:00:00+00", None])
     assert zoned[0][1:] == ("2024-06-15", "2024", "*")
 

@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import Any
 
 from sqlanon.assess.profiling.facts import ColumnProfile, Spread
+from sqlanon.assess.profiling.vocabulary import CODED
 from sqlanon.core.hierarchies.calendar_specs import format_faults
 from sqlanon.core.source.columns import without_enum
 from sqlanon.core.source.words import kinds_of, parts_of
@@ -38,8 +39,8 @@ UNORDERED = ("sex", "race", "religion", "politics", "sexuality", "crime", "union
 ALL_WHOLE = 0.999
 WIDE = 8
 """Intervals of the finest level between the bounds, from which on these are edges of the next level too."""
-CODES = {"id", "code", "concept", "key"}
-"""Parts of the names of columns whose numbers are codes, without an order."""
+CODED_LOOKS = ("code", "postcode", "place", "provider")
+"""Looks of columns whose numbers are codes, without an order."""
 DATED = 0.1
 """The share of the values from which on those that look like dates are not cut to their first characters."""
 KNOWN_CODES = {"icd10": "block and chapter of ICD-10", "atc": "groups of ATC codes"}
@@ -147,7 +148,7 @@ def _dates(found: ColumnProfile, *, texts: bool, is_text: bool) -> DraftedHierar
 
 def _is_code(found: ColumnProfile, spread: Spread) -> bool:
     """Return whether numbers are codes, without an order: by the look, the name, or the gaps between few of them."""
-    if found.looks_like in ("postcode", "place", "code") or CODES & {*parts_of(found.name)}:
+    if found.looks_like in CODED_LOOKS or not {*CODED.split()}.isdisjoint(parts_of(found.name)):
         return True
     if found.looks_like != "category":
         return False

@@ -24,7 +24,7 @@ THRESHOLDS = (5, 20, 50, 100, 1000)
 LOOKS = (
     "empty", "constant", "identifier", "uuid", "email", "phone", "name", "address", "url", "ip", "birth_date", "date",
     "moment", "year", "age", "zip", "postcode", "place", "country", "latitude", "longitude", "coordinates", "icd10",
-    "atc", "free_text", "amount", "number", "flag", "category", "other",
+    "atc", "household", "provider", "free_text", "amount", "number", "flag", "code", "category", "other",
 )  # fmt: skip
 """What a column can look like."""
 ROLES = ("identifier", "quasi_identifier", "sensitive", "keep", "drop")

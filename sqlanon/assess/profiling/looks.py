@@ -10,7 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlanon.assess.profiling.facts import ColumnProfile, Spread, percent
-from sqlanon.core.source.words import PERSONAL, kinds_of, parts_of, topic_of
+from sqlanon.assess.profiling.topics import topic_of
+from sqlanon.assess.profiling.vocabulary import CODED
+from sqlanon.core.source.known import CLEAR, HALF
+from sqlanon.core.source.vocabulary import KINDS, PERSONAL
+from sqlanon.core.source.words import kinds_of, parts_of, speaks_of_persons
 
 _YEAR, _MONTH, _DAY = "(18|19|20)[0-9]{2}", "(0?[1-9]|1[0-2])", "(0?[1-9]|[12][0-9]|3[01])"
 
@@ -45,6 +49,8 @@ FEW_TEXTS = 200
 """Texts with so many values at most are categories, if they repeat."""
 REPEATS = 0.2
 """The share of the records that the values of a category are, at most."""
+GAPS = 5
+"""Codes lie in a range that has so many times as many numbers, at least."""
 SHAPED = ("uuid", "email", "url", "ip", "atc", "icd10", "coordinates", "phone")
 """Shapes that speak for themselves, the most specific first."""
 SHAPE_WORDS: Mapping[str, str] = {
@@ -107,12 +113,19 @@ def look_of(found: ColumnProfile) -> Look:
         or _by_date(found, named)
         or _by_name(found, named)
         or _by_texts(found, named)
+        or _by_code(found)
         or _by_counts(found)
     )
 
 
 def _share(found: ColumnProfile, shape: str) -> float:
     return found.shapes.get(shape, 0.0)
+
+
+def is_whole(found: ColumnProfile) -> bool:
+    """Return whether nearly all values are whole numbers, some of them written as 1.0."""
+    wholes = _share(found, "whole") + _share(found, "point_zero")
+    return found.reads_as == "whole" or (found.reads_as == "number" and wholes >= NEARLY_ALL)
 
 
 def _percent(share: float) -> str:
@@ -134,6 +147,9 @@ def _by_shape(found: ColumnProfile) -> Look | None:
             continue
         if share >= (MOST if named else NEARLY_ALL):
             return Look(shape, _of_values(share, f"are written like {SHAPE_WORDS[shape]}"))
+    held = {shape: _share(found, f"holds {shape}") for shape in CLEAR if shape != "pairs of coordinates"}
+    if sum(held.values()) >= HALF:  # a contact is one or the other
+        return Look("identifier", _of_values(min(sum(held.values()), 1.0), f"hold {max(held, key=lambda s: held[s])}"))
     if _share(found, "ssn") >= NEARLY_ALL or _share(found, "iban") >= NEARLY_ALL:
         return Look("identifier", "its values are written like numbers of persons or accounts")
     return None
@@ -183,9 +199,13 @@ def _by_name(found: ColumnProfile, named: tuple[str, ...]) -> Look | None:
                 return look
         if kind == "identifier" and _identifies(found):
             return Look(kind, f"{says}, and {_percent(found.distinction)} of its values differ")
+        if kind == "household" and _is_numbered(found) and found.distinct > FEW_NUMBERS:
+            return Look(kind, f"{says}, by {found.distinct:,} numbers")
+        if kind == "provider" and found.distinct > 2 and (is_whole(found) or found.reads_as == "text"):
+            return Look(kind, f"{says}, by {found.distinct:,} values")
         if kind in ("country", "place") and found.reads_as == "text":
             return Look(kind, says)
-        if kind == "place" and found.reads_as == "whole" and found.distinct > 2:
+        if kind == "place" and is_whole(found) and found.distinct > 2:
             return Look(kind, f"{says}, by codes")
         if kind in ("name", "address", "free_text", "phone", "email") and _allows_text(found, kind, named):
             return Look(kind, says)
@@ -207,7 +227,14 @@ def _post(found: ColumnProfile, kind: str, says: str) -> Look | None:
 
 def _identifies(found: ColumnProfile) -> bool:
     """Return whether the values of a column that is called an identifier point to records or persons."""
-    return (found.distinct > FEW_TEXTS and found.distinction >= 0.01) or found.distinction >= 0.5
+    named = {*parts_of(found.name)} <= {*KINDS["identifier"].split()} or speaks_of_persons(found.name)
+    many = found.distinct > FEW_TEXTS and found.distinction >= 0.01
+    return many or found.distinction >= 0.5 or (named and found.distinct >= SEVERAL_NAMES and _is_numbered(found))
+
+
+def _is_numbered(found: ColumnProfile) -> bool:
+    """Return whether values are numbers, or codes without a blank."""
+    return is_whole(found) or (found.reads_as == "text" and _share(found, "code") >= NEARLY_ALL)
 
 
 def _allows_text(found: ColumnProfile, kind: str, named: tuple[str, ...]) -> bool:
@@ -242,6 +269,21 @@ def _by_texts(found: ColumnProfile, named: tuple[str, ...]) -> Look | None:
         if _share(found, "code") >= NEARLY_ALL:
             return Look("identifier", f"{_percent(found.distinction)} of its values differ, and none holds a blank")
         return Look("free_text", f"{_percent(found.distinction)} of its values differ")
+    return None
+
+
+def _by_code(found: ColumnProfile) -> Look | None:
+    """Return the look of whole numbers that are codes: by name, or by ties and gaps in numbers of one length."""
+    if not is_whole(found) or found.distinct <= 2 or found.distinction > REPEATS:
+        return None
+    if not {*CODED.split()}.isdisjoint(parts_of(found.name)):
+        return Look("code", f"its name says code, and its {found.distinct:,} whole numbers repeat")
+    lengths, spread = found.lengths, found.spread
+    if lengths is None or spread is None or lengths.usual < 3 or lengths.usual_share < NEARLY_ALL:
+        return None
+    gaps = found.distinct <= FEW_TEXTS and spread.high - spread.low >= GAPS * found.distinct
+    if gaps and _share(found, "round") < REPEATS and found.topic != "money":
+        return Look("code", f"its whole numbers have {lengths.usual} digits, ties and gaps, as codes have")
     return None
 
 

@@ -23,7 +23,8 @@ from sqlanon.assess.profiling.facts import (
 from sqlanon.assess.profiling.looks import ISO, NEARLY_ALL, is_ambiguous, look_of, reading_of
 from sqlanon.assess.profiling.measuring import Examined, Measures
 from sqlanon.assess.profiling.publishable import publishable
-from sqlanon.assess.profiling.roles import settle_roles, suggest
+from sqlanon.assess.profiling.roles import settle_roles, with_own_roles
+from sqlanon.assess.profiling.vocabulary import KNOWN
 from sqlanon.assess.risk.column_sets import (
     MOST_COLUMNS,
     ColumnSets,
@@ -43,7 +44,6 @@ from sqlanon.core.source.csv_records import csv_form, find_delimiter
 from sqlanon.core.source.files import Reading
 from sqlanon.core.source.opening import ONLY_TABLE, Source, closed_on_error, open_source
 from sqlanon.core.source.rights import with_readable_columns, with_visible_rows
-from sqlanon.core.source.words import KNOWN, topic_of
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.data_types import without_values
 
@@ -147,7 +147,7 @@ def profile_source(opened: Source, preset: str | None = None) -> Profile:
         odd = measures.odd_records(columns)
     finally:
         measures.close()
-    columns = [_with_role(item) if is_scalar(item.type) else item for item in columns]
+    columns = with_own_roles(columns)
     columns, fit, attributes, not_compared = as_schema(engine, relation, types, columns, preset)
     columns = publishable(engine, relation, types, columns) if measures.records else columns
     alone, columns = columns, settle_roles(columns)
@@ -215,7 +215,6 @@ def _described(counts: ColumnCounts, seen: Examined) -> ColumnProfile:
         lengths=_lengths(seen),
         shapes={shape: round(share, 6) for shape, share in seen.of_values.items() if share},
         examined=seen.values,
-        topic=topic_of(counts.name),
     )
 
 
@@ -273,13 +272,6 @@ def _reached(held: list[tuple[int, float]], wanted: float) -> int:
         if reached >= wanted:
             return length
     return held[-1][0]
-
-
-def _with_role(item: ColumnProfile) -> ColumnProfile:
-    look = look_of(item)
-    item = replace(item, looks_like=look.kind, because=look.because)
-    found = suggest(item)
-    return replace(item, role=found.role, reason=found.reason, question=found.question)
 
 
 def _candidates(columns: list[ColumnProfile], most: int) -> list[str]:

@@ -12,10 +12,14 @@ from dataclasses import dataclass, replace
 
 from sqlanon.assess.profiling.attributes import settled_followers
 from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile, percent
+from sqlanon.assess.profiling.looks import FEW_NUMBERS, is_whole, look_of
+from sqlanon.assess.profiling.topics import spoken, with_topics
+from sqlanon.assess.profiling.vocabulary import KNOWN, SENSITIVE
 from sqlanon.core.audit.judged_columns import JudgedColumn
 from sqlanon.core.source.beside import kind_of
 from sqlanon.core.source.columns import is_scalar
-from sqlanon.core.source.words import KNOWN, SENSITIVE, kinds_of
+from sqlanon.core.source.known import is_a_part_of_birth
+from sqlanon.core.source.words import kinds_of
 
 K = 5
 """A value that fewer records hold stands for persons, before a policy says how many."""
@@ -36,6 +40,7 @@ DIRECT = {
     "uuid": "it identifies a record or a person", "identifier": "it identifies a record or a person",
     "email": "an e-mail address identifies a person", "phone": "a telephone number identifies a person",
     "name": "a name identifies a person", "address": "an address identifies a household",
+    "household": "it says who lives together",
     "url": "an address of the web may identify a person", "ip": "an IP address identifies a household or a person",
     "free_text": "free text may name persons, and nothing generalizes it",
 }  # fmt: skip
@@ -45,7 +50,9 @@ KNOWABLE = {
     "age": "others know or guess the age of a person", "year": "others may know the year",
     "date": "others may know when something happened", "moment": "others may know when something happened",
     "zip": "others know where a person lives", "postcode": "others know where a person lives",
-    "place": "others know where a person lives or was", "country": "others know where a person comes from",
+    "place": "others know where a person lives or was",
+    "provider": "others know where a person was treated, taught or insured",
+    "country": "others know where a person comes from",
     "latitude": "it says where a person lives or was", "longitude": "it says where a person lives or was",
     "coordinates": "they say where a person lives or was",
 }  # fmt: skip
@@ -76,6 +83,19 @@ class Suggestion:
     question: str | None = None
 
 
+def with_own_roles(columns: Sequence[ColumnProfile]) -> list[ColumnProfile]:
+    """Return the columns with what each is about and looks like, and the role that it would have by itself."""
+    found = []
+    for item in with_topics(columns):
+        if is_scalar(item.type):
+            look = look_of(item)
+            item = replace(item, looks_like=look.kind, because=look.because)
+            suggestion = suggest(item)
+            item = replace(item, role=suggestion.role, reason=suggestion.reason, question=suggestion.question)
+        found.append(item)
+    return found
+
+
 def suggest(found: ColumnProfile) -> Suggestion:
     """Return the role that is suggested for a column, by what it looks like, its topic and its counts."""
     look = found.looks_like
@@ -83,24 +103,40 @@ def suggest(found: ColumnProfile) -> Suggestion:
         return Suggestion("keep", "It distinguishes no records.")
     if look in DIRECT:
         return Suggestion("identifier", f"{_sentence(DIRECT[look])} ({found.because}).", _ask_dropped(look))
-    if found.topic in SENSITIVE or look in ("icd10", "atc"):
-        topic = SENSITIVE.get(found.topic or "", "health")
-        if beside(found).singles_out or (found.uniqueness >= MOSTLY_UNIQUE and found.alone >= 10):
-            return _by_values(found, f"it may reveal {topic}, and ")
-        return Suggestion("sensitive", f"It may reveal {topic} ({found.because}).", ASK_SENSITIVE)
     if look in KNOWABLE:
         asked = ASK_DATES if look in ("date", "moment") else None
         return Suggestion("quasi_identifier", f"{_sentence(KNOWABLE[look])} ({found.because}).", asked)
-    if "birth_date" in kinds_of(found.name) and found.reads_as == "whole" and found.distinct <= DAYS:
+    if found.topic in SENSITIVE or look in ("icd10", "atc"):
+        topic = SENSITIVE.get(found.topic or "", "health")
+        unique = found.uniqueness >= MOSTLY_UNIQUE and found.alone >= 10
+        if beside(found).singles_out or unique or _is_measured(found):
+            return _by_values(found, f"it may reveal {topic}, and ")
+        because = spoken(found, "it") if found.topic in SENSITIVE else found.because
+        return Suggestion("sensitive", f"It may reveal {topic} ({because}).", ASK_SENSITIVE)
+    kinds = kinds_of(found.name)
+    if "birth_date" in kinds and is_whole(found) and (found.distinct <= DAYS or is_a_part_of_birth(found.name)):
         return Suggestion("quasi_identifier", "Its name speaks of birth: a part of a date that is known to many.")
+    if "age" in kinds and found.reads_as != "text":
+        return Suggestion("quasi_identifier", "Its name speaks of age, which others know or guess.")
     if found.topic in KNOWN:
-        return Suggestion("quasi_identifier", f"Its name speaks of {KNOWN[found.topic or '']}, which others may know.")
+        asked = ASK_UNCLEAR if found.is_mixed else None
+        return Suggestion(
+            "quasi_identifier", f"{_sentence(spoken(found, KNOWN[found.topic or '']))}, which others may know.", asked
+        )
+    if look == "code" and found.distinct > FEW_NUMBERS:
+        reason = f"Others may know which of many kinds it names ({found.because})."
+        return Suggestion("quasi_identifier", reason, ASK_KEPT)
     if beside(found).singles_out or (found.uniqueness >= SINGLES_OUT and found.alone >= 10):
         return _by_values(found, "")
     if found.reads_as == "text" and (named := [kind for kind in kinds_of(found.name) if _may_be(found, kind)]):
         reason = f"{_sentence(KNOWABLE[named[0]])} (its name says so, but not all of its values)."
         return Suggestion("quasi_identifier", reason, ASK_UNCLEAR)
     return Suggestion("keep", f"There is no sign that others know it ({found.because}).", ASK_KEPT)
+
+
+def _is_measured(found: ColumnProfile) -> bool:
+    """Return whether it is a number whose value few others have in many records: a key, where it is published whole."""
+    return found.reads_as != "text" and beside(found).few >= SINGLES_OUT * found.filled and found.alone >= 10
 
 
 def _may_be(found: ColumnProfile, kind: str) -> bool:

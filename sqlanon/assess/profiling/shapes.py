@@ -7,6 +7,8 @@ the shares come back.
 from __future__ import annotations
 
 from sqlanon.assess.profiling.looks import FORMATS
+from sqlanon.assess.profiling.vocabulary import VOCABULARY
+from sqlanon.core.source.known import CLEAR
 
 SHAPES: dict[str, str] = {
     "blank": r"^[ \t]*$",
@@ -42,8 +44,11 @@ SHAPES: dict[str, str] = {
         r"^((Dr|Prof|Mr|Mrs|Ms|Herr|Frau)\.? )?[A-ZÀ-Þ][a-zà-ÿ'-]+( [A-ZÀ-Þ]\.)?( [A-ZÀ-Þ][a-zà-ÿ'-]+){1,2}$"
     ),
     "date_like": r"^[0-9]{1,4}[-/. ]([0-9]{1,2}|[A-Za-z]{3,9})[-/., ]+[0-9]{2,4}([ T].*)?$",
+    "round": "^ *[+-]?[0-9]+0 *$",
     "code": r"^[A-Za-z0-9][A-Za-z0-9_./-]*$",
     "moment": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}",
+    **{f"holds {shape}": pattern for shape, pattern in CLEAR.items()},
+    **{f"words of {topic}": pattern for topic, (_, pattern) in VOCABULARY.items()},
     **{f"date {written}": pattern for written, pattern in FORMATS.items()},
 }  # fmt: skip
 """Name of a shape -> pattern of the values that have it."""

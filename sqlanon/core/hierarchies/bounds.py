@@ -38,7 +38,7 @@ MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}
 RANGE = re.compile(r"\[(-?[0-9.]+), (-?[0-9.]+)\)")
 START = re.compile(r"-?[0-9.]+")
 OPEN = re.compile(r"(<|>=)(-?[0-9.]+)")
-PERIOD = re.compile(r"([0-9]{4})(?:-(?:W([0-9]{2})|Q([1-4])|([0-9]{2})(?:-([0-9]{2}))?)|(s))?")
+PERIOD = re.compile(r"([0-9]{4})(?:-(?:W([0-9]{2}|)|Q([1-4])|([0-9]{2})(?:-([0-9]{2}))?)|(s))?")
 MOMENTS = ("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS")
 
 
@@ -236,6 +236,9 @@ def _days(
     year: str, week: str | None, quarter: str | None, month: str | None, day: str | None, decade: str | None
 ) -> tuple[date, date | None]:
     """Return the first day of a period, and the first after it; None after the last year."""
+    if week == "":
+        last = int(year) == date.max.year
+        return date.fromisocalendar(int(year), 1, 1), None if last else date.fromisocalendar(int(year) + 1, 1, 1)
     if week is not None:
         first = date.fromisocalendar(int(year), int(week), 1)
         return first, first + timedelta(days=7) if date.max - first >= timedelta(days=7) else None

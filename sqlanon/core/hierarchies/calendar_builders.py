@@ -143,6 +143,8 @@ def _period(name: str, moment: exp.Expr) -> exp.Expr:
     """Return the text of the period that a date or a moment lies in."""
     if name in PATTERNS:
         return _text(moment, PATTERNS[name])
+    if name == "week_year":
+        return joined(_split(_text(moment, PATTERNS["week"]), "W", 1), literal("W"))
     if name in ("quarter", "quarter_of_year"):
         number = exp.cast(exp.Anonymous(this="QUARTER", expressions=[moment.copy()]), "VARCHAR")
         if name == "quarter_of_year":

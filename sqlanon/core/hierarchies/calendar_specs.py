@@ -23,15 +23,16 @@ from sqlanon.parameters import Parameter, option, or_nothing, shaped, text, whol
 
 Period = Literal[
     "day", "week", "month", "quarter", "year", "decade",
-    "weekday", "weekend", "month_of_year", "quarter_of_year", "season",
+    "weekday", "weekend", "month_of_year", "quarter_of_year", "season", "week_year",
 ]  # fmt: skip
 DATE_LEVELS: tuple[Period, ...] = get_args(Period)
 CALENDAR = DATE_LEVELS[:6]
-"""The periods that come once, finest first; the others come round again."""
+"""The periods that come once, finest first; the others come round again, but for the year of weeks (ISO 8601), which
+begins with its first week."""
 _OF_MONTHS = frozenset({"month_of_year", "quarter_of_year", "season"})
 LIES_IN: Mapping[str, frozenset[str]] = {
     "day": frozenset(DATE_LEVELS) - {"day"},
-    "week": frozenset(),
+    "week": frozenset({"week_year"}),
     "month": frozenset({"quarter", "year", "decade"}) | _OF_MONTHS,
     "quarter": frozenset({"year", "decade", "quarter_of_year"}),
     "year": frozenset({"decade"}),
@@ -41,6 +42,7 @@ LIES_IN: Mapping[str, frozenset[str]] = {
     "month_of_year": _OF_MONTHS - {"month_of_year"},
     "quarter_of_year": frozenset(),
     "season": frozenset(),
+    "week_year": frozenset(),
 }
 """The periods of which each lies in one."""
 FORMAT = re.compile(r"%([dmYb])([^%\w])%([dmYb])\2%([dmYb])( .*|T.*)?|%Y%m%d")
@@ -112,10 +114,11 @@ class Dates:
             return
         pairs = list(zip(self.levels, self.levels[1:], strict=False))
         if any(finer == "week" and coarser in CALENDAR[2:] for finer, coarser in pairs):
-            yield "", "Weeks cross the borders of months and years.", "leave out week, or end with it."
+            hint = "leave out week, or end with it or with week_year, its ISO year."
+            yield "", "Weeks cross the borders of months and years.", hint
         elif any(coarser not in LIES_IN[finer] for finer, coarser in pairs):
             order = ", ".join(CALENDAR)
-            others = "weekday before weekend; month_of_year before season or quarter_of_year"
+            others = "week before week_year; weekday before weekend; month_of_year before season or quarter_of_year"
             yield "", "The periods do not grow.", f"put them in the order {order}, each once ({others})."
 
 

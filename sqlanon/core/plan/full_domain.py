@@ -442,9 +442,9 @@ def _encoded_for(policy: Policy) -> tuple[object, ...]:
     source = policy.resolve(policy.source) if policy.source is not None else None
     joined = tuple(replace(j, source=policy.resolve(j.source)) if j.source is not None else j for j in policy.join)
     origin = (source, policy.files and policy.patterns, policy.table, dict(policy.csv), policy.formats, joined)
-    foreign = (dict(policy.extensions.hierarchies), dict(policy.extensions.formats))
+    foreign = (dict(policy.extensions.hierarchies), dict(policy.extensions.formats), dict(policy.extensions.redactors))
     published = tuple(sorted(policy.publish, key=lambda asked: asked.name))
-    travels = tuple((c.name, c.travels) for c in policy.columns if c.travels is not None)
+    travels = tuple((c.name, c.travels, c.redact, c.redact_finds) for c in policy.columns if c.travels or c.redact)
     drawn = None if policy.sample is None else (policy.sample, policy.key)
     people = (policy.entity, policy.nulls, policy.subset, policy.population, policy.ledger, drawn)
     return (*origin, columns, travels, *people, published, foreign)

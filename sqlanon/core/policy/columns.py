@@ -13,6 +13,7 @@ from sqlanon.core.policy.faults import Faults
 from sqlanon.core.policy.hierarchies import check_hierarchy
 from sqlanon.core.policy.models import Model, check_model
 from sqlanon.core.policy.parts import ALWAYS, PolicyPart, check, entry, keys_of, part_of
+from sqlanon.core.policy.search import find_named
 from sqlanon.parameters import choice, flag, is_number, names_of, number, parts, shaped, suggest, text, whole, words_of
 
 LARGEST = 1e9
@@ -144,6 +145,20 @@ class Column(PolicyPart):
         "is generalized beyond what the column says.",
         example="columns: {district: {role: keep, with: region}}",
         page="policy.md#columns-that-travel-with-another",
+    )
+    redact: str | None = entry(
+        text(),
+        about="The function, an extension, that rewrites each text of a column with the role keep before anything is "
+        "judged: by its name, or as package.module:function.",
+        example="columns: {note: {role: keep, redact: clean}}",
+        page="policy.md#texts-that-stay",
+    )
+    redact_finds: str = entry(
+        choice(refuse="the run ends", blank="these texts are not published"),
+        "refuse",
+        about="What happens where a redacted text holds a value of a column that is not published.",
+        example="columns: {note: {role: keep, redact: clean, redact_finds: blank}}",
+        page="policy.md#texts-that-stay",
     )
 
     def __post_init__(self) -> None:
@@ -278,6 +293,7 @@ def check_column(faults: Faults, column: Column, extensions: Extensions, *, patt
         if model.parameters.get("distance") == "hierarchical" and column.hierarchy is None:
             hint = "add one, or use distance: equal."
             faults.add(f"{key}.hierarchy", "A hierarchical distance needs a hierarchy.", hint)
+    _check_redacted(faults, key, column, extensions)
     check(faults, key, column, beside=("role", "days", "keep_weekday"))
     low, high = column.min_level, column.max_level
     if isinstance(low, int) and isinstance(high, int) and low > high:
@@ -286,6 +302,16 @@ def check_column(faults: Faults, column: Column, extensions: Extensions, *, patt
         _check_losses(faults, f"{key}.hierarchy.information_loss", column)
     if column.hierarchy is not None:
         check_hierarchy(faults, f"{key}.hierarchy", column.hierarchy, extensions)
+
+
+def _check_redacted(faults: Faults, key: str, column: Column, extensions: Extensions) -> None:
+    """Note the faults of a column of texts that a function rewrites."""
+    if isinstance(column.redact, str):
+        find_named(faults, f"{key}.redact", extensions.redactor, column.redact)
+        if column.role != "keep":
+            faults.add(f"{key}.redact", "Only texts that are kept are redacted.", "give the column the role keep.")
+    elif column.redact_finds != "refuse":
+        faults.add(f"{key}.redact_finds", "Nothing is redacted.", "add redact, or remove it.")
 
 
 def _check_losses(faults: Faults, key: str, column: Column) -> None:

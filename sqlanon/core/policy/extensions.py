@@ -47,6 +47,7 @@ BUILT_IN: Mapping[str, Mapping[str, Any]] = {
     "strategies": dict(STRATEGIES),
     "hierarchies": {},
     "formats": {each.name: each for each in FORMATS},
+    "redactors": {},
 }
 """What the package brings, by kind; the group of entry points of each kind is ``sqlanon.<kind>``."""
 NATIVE: Mapping[str, tuple[str, ...]] = {"hierarchies": HIERARCHIES, "formats": ("csv", "parquet", "duckdb")}
@@ -70,6 +71,7 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
     "strategies": (),
     "hierarchies": ("parameters",),
     "formats": ("name", "endings", "options", "writes", "read", "write"),
+    "redactors": (),
 }
 """The attributes that each kind must have."""
 OWN_NAME = {"models": "type", "measures": "name", "formats": "name"}
@@ -85,6 +87,7 @@ class Extensions:
         strategies: generator functions of search strategies (``search.base.Search``).
         hierarchies: classes of hierarchy builders (``hierarchy.builders.HierarchyBuilder``).
         formats: file formats (``formats.base.FileFormat``).
+        redactors: functions of a text that return a text, or None for a blank.
 
     Raises:
         InputError: a name is taken, or an object is none of its kind.
@@ -95,6 +98,7 @@ class Extensions:
     strategies: Mapping[str, Search] = field(default_factory=dict)
     hierarchies: Mapping[str, Callable[..., HierarchyBuilder]] = field(default_factory=dict)
     formats: Mapping[str, FileFormat] = field(default_factory=dict)
+    redactors: Mapping[str, Callable[[str], str | None]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for kind in (each.name for each in fields(self)):
@@ -148,6 +152,22 @@ class Extensions:
         """Return the class of the hierarchy builder called ``name``."""
         kind: Callable[..., HierarchyBuilder] = self._find("hierarchies", name)
         return kind
+
+    def redactor(self, name: str) -> Callable[[str], str | None]:
+        """Return the function called ``name``; what is installed may be named as ``package.module:function`` too.
+
+        Raises:
+            InputError: there is none, or as for ``model``.
+        """
+        by_place = [own for own, points in _installed("redactors").items() for each in points if each.value == name]
+        try:
+            function: Callable[[str], str | None] = self._find("redactors", by_place[0] if by_place else name)
+        except KeyError:
+            hint = (
+                "install the package that has it in the group 'sqlanon.redactors', or pass Extensions(redactors={…})."
+            )
+            raise InputError(f"No redactor is called {name!r}.", hint=hint) from None
+        return function
 
     def format(self, name: str) -> FileFormat:
         """Return the file format called ``name``."""

@@ -101,7 +101,8 @@ def _described(policy: Policy, given: Column, published: Mapping[str, dict[str, 
     by_key = {**window, "differs_by_release": not linked} if role in KEYED_ROLES else {}
     instead = {asked.name: asked.instead for asked in policy.publish if asked.instead}
     own = {"value": instead[name]} if name in instead else {}
-    travels = {} if given.travels is None else {"with": given.travels.column}
+    travels: dict[str, Any] = {} if given.travels is None else {"with": given.travels.column}
+    travels |= {"redacted": True} if given.redact else {}
     yield {"name": name, "role": role} | travels | published.get(name, {}) | own | by_key
     for asked in policy.publish:
         if asked.name == name and not asked.instead:

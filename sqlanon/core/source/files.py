@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -97,8 +97,11 @@ class Reading:
             )
         name, file_format = found
         rows = read_file(file_format, files[0], self.formats.get(name, {}))
-        engine.load_batches("read file", into, rows)
         notes, options = findings_of(rows.schema)
+        dates = {name: want for name, want in self.wanted.items() if want.kind == "date" and name in rows.schema.names}
+        engine.load_batches("read file", into + TEXTS if dates else into, rows)
+        if dates:
+            notes += (_read_dates(engine, files[0].name, rows.schema.names, dates, into),)
         return Records(table(into), notes=notes, options={name: options} if options else {})
 
     def _read_apart(self, engine: Engine, files: Sequence[Path], into: str) -> Records:
@@ -139,17 +142,10 @@ class Reading:
         found, changed, misfits = self._conversions(engine, table(texts), wanted, readings)
         if misfits:
             raise _misfits(engine, read, misfits, readings)
-        values = [named(found[name].of(name), name) if name in found else column(name) for name in columns]
-        engine.create("types", into, exp.select(*values).from_(table(texts)))
-        engine.drop(texts)
-        given = self.csv.get("types") or {}
-        notes = [
-            f"{name!r} {item.title}" + (f" ({changed[name]} texts are written otherwise)" if changed[name] else "")
-            for name, item in found.items()
-            if name not in given
-        ]
-        note = f"Types found in {files[0].name!r}: {', '.join(notes)}. Other columns stay text (csv: {{types: …}})."
-        return Records(table(into), count, (*read_notes, note) if notes else read_notes)
+        _convert(engine, columns, found, into)
+        untold = [name for name in found if name not in (self.csv.get("types") or {})]
+        note = f"{_types_note(files[0].name, found, changed, untold)}. Other columns stay text (csv: {{types: …}})."
+        return Records(table(into), count, (*read_notes, note) if untold else read_notes)
 
     def _reread(
         self, engine: DuckDBEngine, first: Read, readings: Mapping[str, ColumnReading], raw: str, into: str
@@ -206,6 +202,37 @@ class Reading:
         wanted = {name: want for name, want in self.wanted.items() if name in held.columns}
         named_types = {name: Wanted(kind.upper()) for name, kind in types.items()}
         return {name: want for name, want in (wanted | named_types).items() if want.kind != "VARCHAR"}
+
+
+def _convert(engine: DuckDBEngine, columns: Sequence[str], found: Mapping[str, Conversion], into: str) -> None:
+    """Make a table of the texts that are staged for it, with the types that were found."""
+    values = [named(found[name].of(name), name) if name in found else column(name) for name in columns]
+    engine.create("types", into, exp.select(*values).from_(table(into + TEXTS)))
+    engine.drop(into + TEXTS)
+
+
+def _types_note(file: str, found: Mapping[str, Conversion], changed: Mapping[str, int], names: Iterable[str]) -> str:
+    notes = [
+        f"{name!r} {found[name].title}" + (f" ({changed[name]} texts are written otherwise)" if changed[name] else "")
+        for name in names
+    ]
+    return f"Types found in {file!r}: {', '.join(notes)}"
+
+
+def _read_dates(
+    engine: DuckDBEngine, file: str, columns: Sequence[str], wanted: Mapping[str, Wanted], into: str
+) -> str:
+    """Read columns of a file of another format as dates, as those of a CSV file are; return what to report."""
+    hint = 'say how they are written, dates: {…, format: "%d.%m.%Y"}, or which texts are NULL.'
+    try:
+        found, changed, misfits = find_conversions(engine, table(into + TEXTS), wanted, None, None)
+    except SourceError as error:
+        raise SourceError(error.message, hint=hint) from None
+    if misfits:
+        counts = [f"{item.count} texts of column {item.name!r} are no dates" for item in misfits]
+        raise SourceError(f"{'; '.join(counts)} ({file!r}).", hint=hint)
+    _convert(engine, columns, found, into)
+    return _types_note(file, found, changed, found) + "."
 
 
 def _parquet(engine: DuckDBEngine, files: Sequence[Path]) -> exp.Expr:

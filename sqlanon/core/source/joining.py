@@ -14,6 +14,7 @@ from pathlib import Path
 
 from sqlglot import exp
 
+from sqlanon.core.doors import behind
 from sqlanon.core.hierarchies import specs
 from sqlanon.core.policy import Join, Policy
 from sqlanon.core.source.columns import refuse_prefix
@@ -83,7 +84,9 @@ def open_policy_source(source: object, policy: Policy, *, writable: bool = False
         opened = replace(opened, read=read, other_files=policy.read_files)
         opened = with_visible_rows(opened, accepted=policy.row_security == "accept")
         opened = with_readable_columns(opened)
-        return draw_sample(_joined(opened, policy) if policy.join else opened, policy)
+        opened = draw_sample(_joined(opened, policy) if policy.join else opened, policy)
+        redacts = any(item.redact for item in policy.columns)
+        return behind("redacted texts")(opened, policy) if redacts else opened
 
 
 def _tables_beside(opened: Source, policy: Policy) -> list[exp.Table]:

@@ -17,7 +17,8 @@ from sqlanon.core.audit.beside import judge_columns
 from sqlanon.core.audit.judged_columns import FEWEST, JudgedColumn, SourceColumn
 from sqlanon.core.audit.trees import rows_of_all
 from sqlanon.core.engines.base import Engine
-from sqlanon.core.source.words import PERSONAL, kinds_of, parts_of, speaks_of_persons
+from sqlanon.core.source.vocabulary import PERSONAL
+from sqlanon.core.source.words import kinds_of, parts_of, speaks_of_persons
 from sqlanon.core.sqltrees.binding import bind
 from sqlanon.core.sqltrees.trees import column, named, number, sum_if
 
@@ -106,7 +107,7 @@ def _joined(columns: Sequence[SourceColumn]) -> list[SourceColumn]:
     published = [item for item in columns if item.role != "drop" and item.travels is None]
     of_names = [item for item in published if item.kind == "text" and _names_persons(item.name)]
     places = [item for item in published if {"latitude", "longitude"} & set(kinds_of(_own_name(item.name)))]
-    births = [item for item in published if _is_a_part_of_birth(_own_name(item.name))]
+    births = [item for item in published if is_a_part_of_birth(_own_name(item.name))]
     joined = []
     for parts in (of_names, places, births):
         if len(parts) < 2:
@@ -214,7 +215,7 @@ def _names_persons(name: str) -> bool:
     return "name" in kinds_of(_own_name(name)) and (len(parts) == 1 or bool(set(parts) & set(PERSONAL)))
 
 
-def _is_a_part_of_birth(name: str) -> bool:
+def is_a_part_of_birth(name: str) -> bool:
     """Return whether a column is called the day, month or year of birth."""
     own = "".join(parts_of(name))
     return "birth_date" in kinds_of(name) and any(word in own for word in PERIODS)

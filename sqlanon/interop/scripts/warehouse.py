@@ -104,6 +104,11 @@ def refuse_script(policy: Policy) -> None:
             "A script reads records of later days, in which a column may say more than the one it travels with (with).",
             hint="give such columns the role drop, or let sqlanon write the release (output: {file: …}).",
         )
+    if any(column.redact for column in policy.columns):
+        raise UnsupportedError(
+            "A script calls no function of Python, and the policy redacts texts.",
+            hint="drop such columns, or let sqlanon write the release (output: {file: …}).",
+        )
     if policy.sample is not None:
         raise UnsupportedError(
             "A script reads its table whole, and the policy draws a sample with a key.",

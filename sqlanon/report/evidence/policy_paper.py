@@ -49,7 +49,7 @@ def policy_paper(policy: Policy, *, for_operator: bool) -> dict[str, Any]:
         "entity": policy.entity if for_operator or policy.entity is None else "records are counted by person",
         "accept": list(policy.accept),
         "privacy": [_model(model, policy) for model in policy.privacy],
-        **pick(policy, "undeclared uncovered nulls suppressed"),
+        **pick(policy, "sample undeclared uncovered nulls suppressed"),
         **_limit(policy),
         "quality": pick(policy.quality, "measure aggregate"),
         "search": {"strategy": policy.search.strategy, "gap": float(policy.search.gap)},
@@ -71,6 +71,7 @@ def _column(column: Column, policy: Policy) -> dict[str, Any]:
     found = pick(column, "role min_level max_level uncovered days")
     found["keep_weekday"] = column.keep_weekday or None
     found["with"] = None if column.travels is None else written_travels(column.travels)
+    found |= pick(column, "redact? redact_finds") if column.redact else {}
     found["weight"] = float(column.weight) if column.weight != 1 else None
     found["models"] = [_model(model, policy) for model in column.models]
     found["hierarchy"] = None if column.hierarchy is None else _hierarchy(column.hierarchy, policy)

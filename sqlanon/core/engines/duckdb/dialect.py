@@ -18,6 +18,8 @@ class _Own(DuckDBGenerator):
 
     def anonymous_sql(self, expression: exp.Anonymous) -> str:
         """Write keyed hashes and shifted dates."""
+        if expression.name not in (HMAC, HEX_NUMBER, SHIFTED, NORMAL, CASED):
+            return super().anonymous_sql(expression)  # which writes the arguments: twice each would be 2^n in a nest
         arguments = [self.sql(argument) for argument in expression.expressions]
         if expression.name == HMAC:
             inner, outer, text = arguments
@@ -26,12 +28,10 @@ class _Own(DuckDBGenerator):
             return f"CAST('0x' || SUBSTRING({arguments[0]}, 1, 15) AS BIGINT)"
         if expression.name == SHIFTED:
             return f"({arguments[0]} + TO_DAYS(CAST({arguments[1]} AS INTEGER)))"
-        if expression.name in (NORMAL, CASED):
-            text = f"TRIM({arguments[0]}, ' ' || CHR(9) || CHR(10) || CHR(11) || CHR(12) || CHR(13))"
-            plain = f"CASE WHEN REGEXP_MATCHES({text}, '{ODD}') THEN {translated(text, widths())} ELSE {text} END"
-            composed = f"NFC_NORMALIZE({plain})"
-            return f"TRIM(LOWER({composed}))" if expression.name == NORMAL else f"TRIM({composed})"
-        return super().anonymous_sql(expression)
+        text = f"TRIM({arguments[0]}, ' ' || CHR(9) || CHR(10) || CHR(11) || CHR(12) || CHR(13))"
+        plain = f"CASE WHEN REGEXP_MATCHES({text}, '{ODD}') THEN {translated(text, widths())} ELSE {text} END"
+        composed = f"NFC_NORMALIZE({plain})"
+        return f"TRIM(LOWER({composed}))" if expression.name == NORMAL else f"TRIM({composed})"
 
 
 class _Collated(_Own):

@@ -75,6 +75,7 @@ class Functions:
             (HMAC, 3, _hmac),
             (NORMAL, 1, lambda text: None if text is None else normal_text(text)),
             (CASED, 1, lambda text: None if text is None else normal_text(text, cased=True)),
+            ("SPLIT_PART", 3, _split_part),
             (HEX_NUMBER, 1, lambda digits: None if digits is None else int(digits[:15], 16)),
             (SHIFTED, 2, _shifted),
         ):
@@ -262,3 +263,9 @@ def arrow_column(values: Sequence[Any], kind: str) -> pa.Array:
         return pa.array(values, pa.binary())
     texts = Functions()
     return pa.array([texts._text(value) for value in values], pa.string())
+
+
+def _split_part(text: str | None, separator: str, place: int) -> str | None:
+    """Return a part of a text, the first at 1; the empty text beyond the last."""
+    parts = [] if text is None else text.split(separator)
+    return None if text is None else parts[place - 1] if place <= len(parts) else ""

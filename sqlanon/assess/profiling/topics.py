@@ -1,0 +1,113 @@
+"""What a column is about: by its name, by the words among its values, and by the columns beside it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+
+from sqlanon.assess.profiling.facts import ColumnProfile, percent
+from sqlanon.assess.profiling.vocabulary import FLAGS, STUDIED, TOPICS, VOCABULARY
+from sqlanon.core.source.words import parts_of, speaks_of
+
+FEW_CODES = 3
+"""Values of a column that may be called by one of them: ``black`` holds 0 and 1, ``smoker`` yes, no and unknown."""
+TIMES = ("time", "duration", "days", "months", "weeks")
+FEW_RESULTS = 10
+"""Values of what a study found, at most, if it is no number."""
+SEVERAL_WORDS = 3
+"""Values, at least, that must be words of a topic, but for those of sex."""
+HEAVIEST = 700
+"""Heights and weights, at most: those of surveys are larger, or have many places."""
+
+
+@cache
+def topic_of(name: str, *, coded: bool = False) -> str | None:
+    """Return what a name is about, if it says so.
+
+    Args:
+        coded: the column has two or three codes, so that it may be called by a value of its topic.
+
+    >>> topic_of("MARITAL_STATUS"), topic_of("Familienstand"), topic_of("x")
+    ('marital', 'marital', None)
+    >>> topic_of("black", coded=True), topic_of("hisp"), topic_of("sexe_h"), topic_of("fatheduc")
+    ('race', None, 'sex', 'education')
+    """
+    parts = parts_of(name)
+    if re.fullmatch(r"rs[0-9]{4,}.*", name.casefold()):  # a place of the genome
+        return "biometrics"
+    found = next((topic for topic, words in TOPICS.items() if speaks_of(parts, words)), None)
+    flags = (topic for topic, words in FLAGS.items() if not {*words.split()}.isdisjoint(parts))
+    return next(flags, None) if coded and found is None else found
+
+
+def with_topics(columns: Sequence[ColumnProfile]) -> list[ColumnProfile]:
+    """Return the columns of a table with what each is about."""
+    return _in_company([replace(item, topic=_own_topic(item)) for item in columns])
+
+
+def spoken(found: ColumnProfile, what: str) -> str:
+    """Return in words how it is known that a column is about something."""
+    topic = found.topic or ""
+    if _by_name(found) == topic:
+        return f"its name speaks of {what}"
+    if _by_words(found) == topic:
+        return f"{percent(found.shapes[f'words of {topic}'])} of its values are words of {what}"
+    return f"the columns beside it speak of {what}"
+
+
+def _own_topic(found: ColumnProfile) -> str | None:
+    return _by_name(found) or _by_words(found)
+
+
+def _by_name(found: ColumnProfile) -> str | None:
+    topic = topic_of(found.name, coded=_is_flag(found))
+    return None if topic == "body" and not _is_of_bodies(found) else topic
+
+
+def _is_of_bodies(found: ColumnProfile) -> bool:
+    return found.spread is None or (found.spread.low >= 0 and found.spread.high <= HEAVIEST)
+
+
+def _by_words(found: ColumnProfile) -> str | None:
+    """Return the topic whose words the values of a column are."""
+    for topic, (share, _) in VOCABULARY.items():
+        held = found.shapes.get(f"words of {topic}", 0.0)
+        enough = held * found.examined >= SEVERAL_WORDS or (topic == "sex" and found.distinct <= FEW_RESULTS)
+        if found.reads_as == "text" and held >= share and enough:
+            return topic
+    return None
+
+
+def _in_company(columns: Sequence[ColumnProfile]) -> list[ColumnProfile]:
+    """Return the columns, those without a topic with the one of the columns beside them.
+
+    What is called a status, an event or a time is what a study found, where several columns speak of health or of a
+    study, or of a time and an event; and so is the class or the label at the end of a table. Flags between two flags of
+    a topic share it.
+    """
+    columns = list(columns)
+    timed = any(not {*TIMES}.isdisjoint(parts_of(item.name)) and item.distinct > FEW_RESULTS for item in columns)
+    ended = any(_is_flag(item) and not {*STUDIED}.isdisjoint(parts_of(item.name)) for item in columns)
+    studies = sum(item.topic in ("health", "study") for item in columns) >= 2 or (timed and ended)
+    for place, item in enumerate(columns):
+        if item.topic is not None or not item.filled:
+            continue
+        named = not {*STUDIED}.isdisjoint(parts_of(item.name)) and len(parts_of(item.name)) <= 2
+        counted = item.distinct <= FEW_RESULTS or item.reads_as in ("whole", "number")
+        is_last = place == len(columns) - 1 and item.distinct <= FEW_RESULTS
+        if named and ((studies and counted) or is_last):
+            columns[place] = replace(item, topic="study")
+    before: str | None = None
+    for place, item in enumerate(columns):
+        if before is not None and item.topic is None and _is_flag(item):
+            after = next((other for other in columns[place:] if other.topic is not None or not _is_flag(other)), item)
+            if after.topic == before and _is_flag(after):
+                columns[place] = replace(item, topic=before)
+        before = columns[place].topic if _is_flag(item) else None
+    return columns
+
+
+def _is_flag(found: ColumnProfile) -> bool:
+    return 0 < found.distinct <= FEW_CODES

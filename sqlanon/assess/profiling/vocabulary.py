@@ -1,0 +1,124 @@
+"""The words of the names of columns, and of their values, that say what a column is about.
+
+In the languages of ``core/source/vocabulary.py``, and written as there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+TOPICS: Mapping[str, str] = {
+    "sex": "sex gender geschlecht sexe sexo genere genero geslacht sesso plec koen kon kjonn cinsiyet",
+    "race": "race raceth ethnicity ethnic ethn ethnie ethnicite etnia etnicidade hautfarbe herkunft herkomst raca "
+    "pochodzenie migration =origin",
+    "religion": "religion konfession faith =church denomination bekenntnis geloof wyznanie relig*",
+    "body": "height weight =ht =wt =wtkg groesse koerpergroesse gewicht koerpergewicht taille poids estatura peso "
+    "altura altezza lengte wzrost waga hoyde vekt laengd vikt =kilo *wght",
+    "health": "diagnosis diagnose diagnoses diagnostic diagnostico diagnosi diag dx pdx sdx drg icd icd10 hcpcs "
+    "cpt ndc disease =condition procedure krankheit rozpoznanie maladie enfermedad malattia ziekte doenca choroba "
+    "sykdom sjukdom sygdom hastalik =injury =ill =sick hiv aids therapy therapie terapia =treatment medication "
+    "medic* medikament drug drugs atc symptom allergy allergie disability disabled behinderung behandlung "
+    "handicap blood blutgruppe schwanger bmi =cigs cigarette tobacco raucher fumeur fumador alcohol alkohol drink "
+    "drinker heroin cocaine disorder cancer tumor tumour krebs contraceptive comorbidity comorb charlson lab "
+    "laborwert =bp sbp dbp sysbp diasbp blutdruck cholesterol =chol hdl ldl triglyc =trig glucose glukose hba "
+    "creatinine creatinin kreatinin =crea albumin bilirubin =bili platelet *globin =hb =hgb =hct wbc rbc crp =psa "
+    "egfr =bun urea harnstoff sodium potassium ferritin insulin =pulse heartrate asthma diabet hypertens stroke "
+    "infarct copd angina =chd =cvd =chf hepatitis infection depress anxiety psychiatr dementia metasta karnof "
+    "=ecog apgar gestation bweight birthweight birthwt health hlth gesundheit sante salud saude salute gezondheid "
+    "zdrowie helse haelsa surgery =operation =icu =los liegezeit verweildauer lengthofstay hospitalization "
+    "hospitalized disab pain cd4 cd8 tani pregnan birthcontrol *smk* smok* *smok prescri chronic hosp* doctor "
+    "arztbesuch oedema edema ascites rash lesion itch nausea fever cough dyspnea vomit fatigue fieber bloodpress "
+    "*illness",
+    "crime": "offence offens crime criminal conviction convict arrest arrested straftat vorstrafe delikt delit "
+    "delito reato sentence verdict felon felony prison jail incarcer inmate =priors parole probation gefaengnis",
+    "politics": "party political politics partei parti partito partido wahl vote voted voter voting "
+    "parteizugehoerigkeit ideology elections",
+    "sexuality": "orientation sexuality sexualitaet",
+    "biometrics": "fingerprint iris biometric biometrie dna genome genotype genetic fingerabdruck allele =apoe "
+    "=hla snp",
+    "union": "gewerkschaft tradeunion =union syndicat sindicato sindacato vakbond sendika fagforening",
+    "marital": "marital *married marriage maried =marr =marry =mar familienstand famst zivilstand civilstatus "
+    "marstat mstat marst matrimonial situationfamiliale estadocivil statocivile burgerlijkestaat stancywilny "
+    "sivilstand civilstand medenidurum spouse divorced =divorce widowed cohab",
+    "education": "education school schooling degree nodegree =edu diploma diplome bildung abschluss "
+    "schulabschluss ausbildung =formation escolaridad escolaridade scolarita istruzione titolodistudio opleiding "
+    "onderwijs etudes estudios qualification weducation heducation wyksztalcenie utdanning utbildning uddannelse "
+    "egitim ogrenim hsgrad dropout *educ educ* =ed",
+    "occupation": "occupation =occ *occup occup* job beruf profession workclass employer arbeitgeber =work "
+    "working branche industry =ind =naics =sic =isco ocupacion ocupacao metier taetigkeit =position emploi "
+    "travail empleo trabajo lavoro professione beroep zawod yrke erhverv meslek employed employment empstat unemp "
+    "unemployed arbeitslos erwerb labforce =labor =labour retired rentner selfempl tenure =exper experience "
+    "workstat hoursperweek department abteilung =team",
+    "money": "salary income gehalt einkommen =eink netto brutto lohn earnings earn balance debt schulden credit "
+    "kredit mortgage loan default score =rating schufa revenu salaire ingreso ingresos reddito stipendio wealth "
+    "insolvency poverty =poor welfare benefit assets networth miete sozialhilfe salario renda rendimento dochod "
+    "zarobki inntekt inkomst indkomst inkomen gelir maas wynagrodzenie foodstamp *wage *inc insur versicherung "
+    "seguro",
+    "household": "children child kinder =kid household haushalt dependents relationship enfants hijos figli "
+    "kinderen filhos dzieci cocuk fsize famsize hhsize familysize =parity =sibs siblings nsibs brthord birthorder "
+    "*kids kids*",
+    "study": "died death dead deceased decease mortality survived surviv survival alive vital vitalstatus readmit "
+    "readmission readmitted relapse recurrence =recur outcome verstorben gestorben exitus todesursache =tod deces "
+    "decede muerte fallecido decesso deceduto obito morte overleden zgon =censor censored =cens dodsfall avliden "
+    "oelum treat treated treatment trt randomized randomised placebo futime followup",
+}  # fmt: skip
+"""What the name of a column is about -> its words."""
+FLAGS: Mapping[str, str] = {
+    "sex": "male males female females man men woman women masc fem mann frau weiblich maennlich homme femme "
+    "hombre mujer uomo donna maschio femmina masculin feminin masculino feminino kvinna kvinde mand erkek kadin "
+    "kobieta mezczyzna",
+    "race": "black blacks white whites nonwhite nwhite hispan hispanic hisp latino latina asian african "
+    "afroamerican caucasian native foreign foreigner migrant immigrant minority indigenous aboriginal auslaender "
+    "etranger extranjero",
+    "religion": "catholic protestant muslim jewish christian hindu buddhist katholisch evangelisch",
+    "marital": "single div divorced widow widowed separated cohabiting partner ledig verheiratet geschieden "
+    "verwitwet marie celibataire casado soltero",
+    "politics": "democrat republican",
+    "residence": "urban rural south north east west northeast northcentral midwest southern northern smsa msa "
+    "metro farm",
+    "occupation": "selfemp selfempl selfemployed student pensioner",
+    "health": "drugs smoke alcohol disabled hosp hospital",
+}  # fmt: skip
+"""Topic -> the names that a column of two or three codes has if it is called by a value of the topic."""
+STUDIED = (
+    "status", "event", "y", "class", "target", "label", "response", "time", "duration", "days", "result",
+    "group", "arm", "rx", "tx", "stage", "grade", "stat",
+)  # fmt: skip
+"""Names of what a study found, where columns beside them speak of health or of a study."""
+SENSITIVE: Mapping[str, str] = {
+    "religion": "religion", "health": "health", "money": "income or credit", "politics": "political opinions",
+    "sexuality": "sexuality", "crime": "offences", "biometrics": "biometric or genetic data",
+    "union": "membership in a trade union", "study": "what a study did or found",
+}  # fmt: skip
+"""Topics that others must not learn of a person, in words. Articles 9 and 10 of the GDPR name all but money and what
+studies find."""
+KNOWN: Mapping[str, str] = {
+    "sex": "sex", "race": "race or ethnic origin", "marital": "marital status", "education": "education",
+    "occupation": "work", "household": "family", "residence": "where a person lives", "body": "height or weight",
+}  # fmt: skip
+"""Topics that others know or find out about a person, in words."""
+CODED = (
+    "code codes cd cod kod concept typ type kat kategorie kategori categorie categoria klasse nr id key schluessel "
+    "art kennziffer"
+)
+"""Parts of the names of columns whose numbers are codes, without an order."""
+_ENDS = "([^a-z]|$)"
+VOCABULARY: Mapping[str, tuple[float, str]] = {
+    "sex": (0.6, r"(?i)^ *(male|female|man|woman|m|f|w|männlich|weiblich|mann|frau|homme|femme|masculin|féminin|hombre|"
+            r"mujer|maschio|femmina|masculino|feminino|femenino|kobieta|mężczyzna|kvinna|kvinde|kvinne|vrouw|erkek|kadın)"
+            r" *$"),
+    "race": (0.6, r"(?i)^ *(white|black|asian|hispanic|latino|caucasian|african|native american|pacific islander|"
+             r"multiracial|mixed)( |[/,-]|$)"),
+    "marital": (0.6, r"(?i)^ *(never[ -]|un)?(married|single|divorced|widow|separated|ledig|verheiratet|geschieden|"
+                r"verwitwet|célibataire|marié|divorcé|veuf|casad[oa]|solteir[oa]|solter[oa]|divorciad[oa]|viud[oa]|"
+                r"sposat|coniugat|nubile|celibe|(on)?gehuwd|żonaty|panna|gift *$|ogift|evli|bekar)"),
+    "religion": (0.5, r"(?i)^ *(roman )?(ca?tholi|kath?oli|katoli|catoli|protest|evang|luther|orthodox|muslim|moslem|"
+                 r"islam|müslüman|hindu|buddh|jewish|jüd|juif|jud[ií]o|christ|atheis|konfessionslos)"),
+    "politics": (0.5, r"(?i)^ *(cdu|csu|spd|fdp|afd|die linke|grüne|psoe|vox|podemos|democrat|republican|labour|tory|"
+                 r"conservative|socialist|lib dem|lega|pvv|vvd|d66|venstre|høyre|chp|akp)( |[/,(-]|$)"),
+    "health": (0.3, r"(?i)(diabet|asthma|cancer|carcinom|karzinom|krebs|infarct|infarkt|pneumon|hypertens|fractur|"
+               r"fraktur|infection|infektion|syndrom|disease|krankheit|disorder|depress|schizo|epilep|dementia|demenz|"
+               r"sepsis|stroke|schlaganfall|bronchi|metformin|insulin|ibuprofen|aspirin|paracetamol|([a-z]{3}itis|"
+               rf"[a-z]{{3}}opathy|[a-z]{{4}}statin|[a-z]{{3}}cillin|[a-z]{{3}}mycin|[a-z]{{2}}prazole?|[a-z]{{2}}sartan){_ENDS})"),
+}  # fmt: skip
+"""Topic -> the share of the values that are its words where a column is about it, and the pattern of such values."""
