@@ -313,7 +313,7 @@ def test_damaged_copies_end_in_an_error_of_ours(tmp_path: Path, ending: str, mon
     else:
         book(tmp_path / "a.xlsx", people=[["a", CANARY], *([CANARY, number] for number in range(300))])
     data = (tmp_path / f"a.{ending}").read_bytes()
-    for number in range(scaled(200)):
+    for number in range(scaled(20)):
         draw, path = random.Random(number), tmp_path / f"b.{ending}"
         copy = bytearray(data)
         for _ in range(draw.choice([1, 2, 20])):

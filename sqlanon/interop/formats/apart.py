@@ -123,9 +123,8 @@ def _frames(name: str, reader: str, path: Path, options: Mapping[str, Any]) -> I
     )
     assert process.stdin is not None and process.stdout is not None
     try:
-        with suppress(BrokenPipeError):
+        with suppress(BrokenPipeError), process.stdin:
             process.stdin.write(json.dumps(given).encode() + b"\n")
-            process.stdin.close()
         while kind := process.stdout.read(1):
             size = process.stdout.read(8)
             data = process.stdout.read(int.from_bytes(size))
