@@ -52,9 +52,9 @@ NEVER = (
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
     "core": 45_500,
-    "assess": 14_800,
+    "assess": 14_000,
     "interop": 7_700,
-    "commands": 6_530,
+    "commands": 6_570,
     "report": 6_100,
     "recoding": 5_200,
     "live": 2_930,
