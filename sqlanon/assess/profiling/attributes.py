@@ -131,7 +131,7 @@ def _lead_finer(
     found: Mapping[tuple[str, str, str], int],
     leaders: dict[str, Follower],
 ) -> None:
-    """Let the finer of two categories follow the coarser one, where they contradict or the finer has rare values."""
+    """Let the finer of two categories follow the coarser one, where the finer has rare values."""
     for of in _open(free, leaders):
         if by_name[of].looks_like in NATURAL:
             continue
@@ -140,7 +140,7 @@ def _lead_finer(
             for start, to, how in found
             if start == of and how == VALUE and to in free and to not in leaders and (to, of, VALUE) not in found
         ]
-        if coarser and (not _is_common(by_name[of]) or any(found[of, to, VALUE] for to in coarser)):
+        if coarser and not _is_common(by_name[of]):
             common = [to for to in coarser if _is_common(by_name[to])]
             best = max(common, key=lambda to: by_name[to].distinct) if common else coarser[0]
             leaders[of] = Follower(of, best, FINER, found[of, best, VALUE])
