@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import subprocess
@@ -48,16 +49,16 @@ def test_a_notebook_prints_what_it_shows(path: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_notebooks_run_again_and_in_one_folder(tmp_path: Path) -> None:
-    """Twice the cells that make and write something, each one twice, one notebook after the other."""
+    """The cells that make and write something, each one twice, one notebook after the other; then all of them again."""
     for module in NEEDED:
         pytest.importorskip(module, reason=f"{module} is not installed: pip install 'sqlanon[docs]'")
     import nbformat
 
-    for path in (*notebooks.NOTEBOOKS, *notebooks.NOTEBOOKS):
+    for times, path in itertools.product((2, 1), notebooks.NOTEBOOKS):
         notebook = nbformat.read(path, as_version=4)
         making = [cell for cell in notebook.cells if re.search(r"^import sqlanon|connect\(|output", cell.source, re.M)]
         assert any("demo" in cell.source for cell in making)
-        notebook.cells = [nbformat.from_dict({**cell, "id": f"{cell.id}-{n}"}) for cell in making for n in range(2)]
+        notebook.cells = [nbformat.from_dict({**cell, "id": f"{cell.id}-{n}"}) for cell in making for n in range(times)]
         nbformat.write(notebook, tmp_path / path.name)
         notebooks.execute(tmp_path / path.name, tmp_path)
 

@@ -6,6 +6,7 @@ import datetime
 import random
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,7 @@ def test_an_attribute_has_one_leader_on_every_engine(kind: Kind, request: pytest
     try:
         data = _persons(3000) | {"birth_datetime": [f"{day}" for day in _persons(3000)["birth_datetime"]]}
         engine.load("source", SOURCE, pa.table(data), replayed=False)
-        found = profile_source(Source(engine, table(SOURCE), dict(engine.columns(table(SOURCE))), None, None))
+        found = profile_source(Source(engine, table(SOURCE), dict(engine.columns(table(SOURCE))), None, None), "none")
     finally:
         engine.close()
     groups = _groups(found)
@@ -91,7 +92,7 @@ def test_an_attribute_has_one_leader_on_every_engine(kind: Kind, request: pytest
 
 
 def test_a_draft_publishes_followers_as_far_as_their_leader(tmp_path: Path) -> None:
-    drafted = draft(profile(_stored(_persons(4000), tmp_path)), folder=tmp_path)
+    drafted = draft(profile(_stored(_persons(4000), tmp_path), preset="none"), folder=tmp_path)
     columns = drafted.policy.to_dict()["columns"]
     assert columns["year_of_birth"] == {"role": "keep", "with": {"column": "birth_datetime", "level": 3}}
     assert columns["gender_concept_id"]["with"] == {"column": "gender_source_value", "level": 0}
@@ -108,7 +109,7 @@ def test_a_draft_publishes_followers_as_far_as_their_leader(tmp_path: Path) -> N
 @pytest.mark.slow
 @pytest.mark.parametrize("file", ["omop-gibleed.duckdb", "omop-synthea-1130.duckdb"])
 def test_persons_of_omop_stay_in_classes_of_k_by_all_published_columns(file: str, shared: Path, tmp_path: Path) -> None:
-    found = profile(shared / "data" / "omop" / file, "person")
+    found = profile(shared / "data" / "omop" / file, "person", preset="none")
     lower = {item.leader.lower(): {name.lower() for name in item.columns} for item in found.attributes}
     assert lower["birth_datetime"] == {"birth_datetime", "year_of_birth", "month_of_birth", "day_of_birth"}
     assert lower["gender_source_value"] == {"gender_source_value", "gender_concept_id"}
@@ -126,7 +127,7 @@ def test_persons_of_omop_stay_in_classes_of_k_by_all_published_columns(file: str
 
 def test_parts_of_a_date_without_the_date_are_led_by_the_year(tmp_path: Path) -> None:
     data = {name: _persons(2000)[name] for name in ("year_of_birth", "month_of_birth", "day_of_birth", "ward")}
-    found = profile(_stored(data, tmp_path))
+    found = profile(_stored(data, tmp_path), preset="none")
     assert _groups(found) == {"year_of_birth": {"month_of_birth": ("part", 0), "day_of_birth": ("part", 0)}}
     assert [item.name for item in found.with_role("quasi_identifier")] == ["year_of_birth"]
     assert found.column("month_of_birth").role == "drop" and found.column("month_of_birth").question
@@ -138,7 +139,7 @@ def test_a_key_of_persons_leads_nothing_but_its_twin(tmp_path: Path) -> None:
     visits = [chance.randrange(300) for _ in range(6000)]
     rows = {name: [values[i] for i in visits] for name, values in data.items() if name != "Bundesland"}
     rows |= {"insurance_no": [f"V{100_000 + 7 * i}" for i in visits], "stay": [chance.randrange(9) for _ in visits]}
-    found = profile(_stored(rows, tmp_path))
+    found = profile(_stored(rows, tmp_path), preset="none")
     groups = _groups(found)
     assert all(len({"person_id", "insurance_no"} & {*item.columns}) in (0, 2) for item in found.attributes)
     assert set(groups.get("birth_datetime", {})) <= {"year_of_birth", "month_of_birth", "day_of_birth", "born_on"}
@@ -152,7 +153,7 @@ def test_dates_that_are_written_as_texts_have_parts(tmp_path: Path) -> None:
         rows = {"geburtsdatum": texts, "jahr": data["year_of_birth"], "monat": data["month_of_birth"]}
         (tmp_path / written[1]).mkdir(exist_ok=True)
         Path(tmp_path / written[1] / "t.duckdb").unlink(missing_ok=True)
-        found = profile(_stored(rows | {"ward": data["ward"]}, tmp_path / written[1]))
+        found = profile(_stored(rows | {"ward": data["ward"]}, tmp_path / written[1]), preset="none")
         assert _groups(found) == {"geburtsdatum": {"jahr": ("year", 0), "monat": ("month", 0)}}, written
 
 
@@ -165,13 +166,38 @@ def test_ages_lead_births_and_totals_lead_their_parts(tmp_path: Path) -> None:
         parts = [round(chance.expovariate(rate), 2) for rate in (0.01, 0.005, 0.02)]
         rows.append((born, age, born.year, came, round(sum(parts), 2), *parts))
     names = ("birth_date", "age", "birth_year", "admitted", "total_cost", "drugs_cost", "bed_cost", "lab_cost")
-    found = profile(_stored(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)), tmp_path))
+    found = profile(_stored(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)), tmp_path), preset="none")
     assert _groups(found) == {
         "age": {"birth_date": ("age", 0), "birth_year": ("age", 0)},
         "total_cost": dict.fromkeys(names[-3:], ("sum", 0)),
     }
     assert {item.name for item in found.with_role("quasi_identifier")} == {"age", "admitted", "total_cost"}
     assert found.column("birth_date").otherwise == "quasi_identifier"
+
+
+def test_ages_on_one_day_lead_births(tmp_path: Path) -> None:
+    data = _persons(3000)
+    ages = [(datetime.date(2020, 6, 1) - day).days * 400 // 146_097 for day in data["birth_datetime"]]
+    rows = {name: data[name] for name in ("birth_datetime", "year_of_birth", "month_of_birth", "ward")}
+    found = profile(_stored(rows | {"age": ages}, tmp_path), preset="none")
+    assert {item.leader: item.columns[1:] for item in found.attributes} == {
+        "age": ("birth_datetime", "year_of_birth", "month_of_birth")
+    }
+    assert [item.name for item in found.with_role("quasi_identifier")] == ["age"]
+
+
+def test_of_two_categories_the_one_with_common_values_leads(tmp_path: Path) -> None:
+    chance = random.Random(8)
+    towns = [f"town {int(chance.paretovariate(0.7)) % 211}" for _ in range(4000)]
+    rows = {"town": towns, "county": [f"county {hash_of(town)}" for town in towns], "ward": _persons(4000)["ward"]}
+    found = profile(_stored(rows, tmp_path), preset="none")
+    assert _groups(found) == {"county": {"town": ("finer", 0)}}
+    assert found.column("town").role == "drop" and found.column("town").question
+
+
+def hash_of(text: str) -> int:
+    """A number of four, by the text."""
+    return sum(map(ord, text)) % 4
 
 
 def _found(name: str, values: Sequence[Any], role: str = "quasi_identifier") -> ColumnProfile:
@@ -230,10 +256,8 @@ def _brute(rows: dict[str, list[Any]]) -> dict[tuple[str, str], int]:
 
 
 def test_what_follows_from_a_follower_follows_from_its_leader() -> None:
-    columns = [
-        _found(name, values, "keep")
-        for name, values in {"a": [*"abcdefgh"], "b": [*"aabbccdd"], "c": [*"aaaabbbb"]}.items()
-    ]
+    values = {"a": "abcdefgh", "b": "aabbccdd", "c": "aaaabbbb"}
+    columns = [replace(_found(name, [*texts], "keep"), looks_like="number") for name, texts in values.items()]
     given = [Dependency("a", "b", "value", 0), Dependency("b", "c", "value", 0)]
     [attribute] = find_attributes(columns, given)
     assert (attribute.leader, attribute.columns) == ("a", ("a", "b", "c"))

@@ -30,7 +30,9 @@ def test_the_text_shows_columns_roles_and_sets(source: Path) -> None:
 def test_json_is_one_document(source: Path) -> None:
     done = sqlanon("profile", source, "--json", "--delimiter", ";")
     found = json.loads(done.stdout)
-    assert found["records"] == 120 and len(found["columns"]) == 24 and found["csv"] == {"delimiter": ";"}
+    assert found["records"] == 120 and len(found["columns"]) == 24
+    assert found["csv"] == {"delimiter": ";", "null": ["n/a"]}
+    assert "'n/a' for NULL" in [item["form"] for item in found["reading"]]
     assert {"name", "looks_like", "role", "reason", "question", "spread", "uniqueness"} <= set(found["columns"][0])
     assert found["sets"]["sets_looked_at"] == len(found["sets"]["sets"])
 

@@ -52,7 +52,7 @@ NEVER = (
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
     "core": 45_500,
-    "assess": 13_700,
+    "assess": 14_800,
     "interop": 7_700,
     "commands": 6_530,
     "report": 6_100,

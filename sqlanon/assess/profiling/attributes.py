@@ -19,6 +19,7 @@ from sqlanon.core.source.words import parts_of
 DATES = ("birth_date", "date", "moment")
 NATURAL = (*DATES, "zip", "postcode", "icd10", "atc", "country", "age", "year", "number", "amount")
 """Looks of columns that lead those which follow from them, the best first: their hierarchies are known."""
+COMMON = 0.75
 KEY = 4
 """A column from which more than half of the others follow, and so many at least, is a key."""
 PERIODS: Mapping[str, tuple[str, ...]] = {
@@ -99,6 +100,11 @@ def _keys(free: set[str], found: Mapping[tuple[str, str, str], int]) -> set[str]
     return {name for name, count in given.items() if count >= KEY and 2 * count > len(free) - 1}
 
 
+def _open(free: set[str], leaders: Mapping[str, Follower]) -> list[str]:
+    """Return the columns that may follow another: they follow none, and are no age or total that leads."""
+    return sorted(free - {*leaders} - {item.leader for item in leaders.values() if item.how in (AGE, SUM)})
+
+
 def _lead_parts(
     by_name: Mapping[str, ColumnProfile],
     free: set[str],
@@ -108,7 +114,7 @@ def _lead_parts(
     """Let dates lead their years, quarters, months and days; a birth before others."""
     dates = sorted((name for name in free if by_name[name].looks_like in DATES), key=lambda name: _rank(by_name[name]))
     for of in dates:
-        for name in sorted(free - {of, *leaders, *(item.leader for item in leaders.values() if item.how == AGE)}):
+        for name in _open(free - {of}, leaders):
             parts = [(found[of, name, how], PARTS.index(how), how) for how in PARTS if (of, name, how) in found]
             if parts and by_name[name].looks_like not in DATES:
                 breaks, _, how = min(parts)
@@ -123,7 +129,7 @@ def _lead_values(
     leaders: dict[str, Follower],
 ) -> None:
     """Let columns lead those that follow from their values; of several, the one with the fewest values."""
-    for name in sorted(free - {*leaders}):
+    for name in _open(free, leaders):
         givers = [
             of
             for of, follows, how in found
@@ -141,15 +147,25 @@ def _lead_finer(
     found: Mapping[tuple[str, str, str], int],
     leaders: dict[str, Follower],
 ) -> None:
-    """Let a category follow the one that nearly follows from it: the finer of two that contradict each other."""
-    for of in sorted(free - {*leaders}):
+    """Let the finer of two categories follow the coarser one, where they contradict or the finer has rare values."""
+    for of in _open(free, leaders):
         if by_name[of].looks_like in NATURAL:
             continue
-        coarser = [to for start, to, how in found if start == of and how == VALUE and to in free and to not in leaders]
-        broken = [to for to in coarser if found[of, to, VALUE] and (to, of, VALUE) not in found]
-        if broken:
-            best = max(broken, key=lambda to: by_name[to].distinct)
+        coarser = [
+            to
+            for start, to, how in found
+            if start == of and how == VALUE and to in free and to not in leaders and (to, of, VALUE) not in found
+        ]
+        if coarser and (not _is_common(by_name[of]) or any(found[of, to, VALUE] for to in coarser)):
+            common = [to for to in coarser if _is_common(by_name[to])]
+            best = max(common, key=lambda to: by_name[to].distinct) if common else coarser[0]
             leaders[of] = Follower(of, best, FINER, found[of, best, VALUE])
+
+
+def _is_common(item: ColumnProfile) -> bool:
+    """Return whether values that a twentieth of the records have hold most of the records."""
+    held = max((each.records for each in item.frequent if 20 * each.at_least >= item.records), default=0)
+    return held >= COMMON * item.filled
 
 
 def _lead_parts_of_none(columns: Sequence[ColumnProfile], leaders: dict[str, Follower]) -> None:
@@ -185,7 +201,9 @@ def _grouped(columns: Sequence[ColumnProfile], leaders: Mapping[str, Follower]) 
         if (follower := leaders.get(item.name)) is None:
             continue
         leader, how, breaks = follower.leader, follower.how, follower.breaks
-        while (above := leaders.get(leader)) is not None:
+        seen = {item.name}
+        while (above := leaders.get(leader)) is not None and leader not in seen:
+            seen.add(leader)
             leader, breaks = above.leader, max(breaks, above.breaks)
             rough = next((one for one in (FINER, AGE, SUM) if one in (how, above.how)), None)
             how = rough or (above.how if above.how in PARTS or how == SAME else how)
@@ -226,7 +244,9 @@ def _following(item: ColumnProfile, follower: Follower, leader: ColumnProfile) -
     if follower.breaks or follower.how == FINER:
         records = f"{follower.breaks:,} record{'s' * (follower.breaks != 1)}"
         if follower.how == FINER:
-            reason = f"{leader.name!r} nearly follows from it: it says more, and {records} contradict."
+            reason = f"{leader.name!r} follows from it: it says more" + (
+                f", but {records} contradict." if follower.breaks else ", in values that few records have."
+            )
             question = (
                 f"Is it needed more than {leader.name!r}? Then give it the role quasi_identifier, and drop that one."
             )

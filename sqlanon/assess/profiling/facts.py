@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from sqlanon.assess.reading.findings import ReadingFinding
 from sqlanon.assess.risk.column_sets import ColumnSets
 from sqlanon.core.cards import WithCard
 from sqlanon.core.facts import Facts
@@ -296,7 +297,8 @@ class Profile(WithCard, Facts):
 
     Attributes:
         source, table: as they were given; None where a file has no tables.
-        csv: the options of CSV that were given, as a policy has them under ``csv``.
+        csv: how a text file is read, as a policy has it under ``csv``: the options that were given, and those that
+            were recognised; ``reading`` says of these what was found, with counts.
         formats: the options by which a file of another format was read, under its name.
         engine: the database that counted.
         is_text: the source is a text file, whose columns are texts until a policy says otherwise.
@@ -308,8 +310,8 @@ class Profile(WithCard, Facts):
     """
 
     KEYS = (
-        "source table csv formats engine records columns attributes candidates ranking kept_together sets preset "
-        "warnings"
+        "source table csv reading formats engine records columns attributes candidates ranking kept_together sets "
+        "preset warnings"
     )
     source: str
     table: str | None
@@ -324,6 +326,7 @@ class Profile(WithCard, Facts):
     kept_together: RankedSet | None = None
     warnings: tuple[str, ...] = ()
     is_frame: bool = False
+    reading: tuple[ReadingFinding, ...] = ()
     preset: PresetFit | None = None
     attributes: tuple[SameColumns, ...] = ()
     not_compared: int = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from sqlanon.assess.profiling.measuring import Examined, Measures
 from sqlanon.assess.profiling.publishable import publishable
 from sqlanon.assess.profiling.roles import settle_roles, with_own_roles
 from sqlanon.assess.profiling.vocabulary import KNOWN
+from sqlanon.assess.reading.recognition import recognise
 from sqlanon.assess.risk.column_sets import (
     MOST_COLUMNS,
     ColumnSets,
@@ -37,10 +38,9 @@ from sqlanon.assess.risk.column_sets import (
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.hierarchies.code_specs import Codes, Zip3
 from sqlanon.core.policy.paths import TEXT_ENDINGS, flat_ending
-from sqlanon.core.policy.sources import csv_options, format_options
+from sqlanon.core.policy.sources import format_options
 from sqlanon.core.source.beside import kind_of
 from sqlanon.core.source.columns import is_scalar, refuse_prefix
-from sqlanon.core.source.csv_records import csv_form, find_delimiter
 from sqlanon.core.source.files import Reading
 from sqlanon.core.source.opening import ONLY_TABLE, Source, closed_on_error, open_source
 from sqlanon.core.source.rights import with_readable_columns, with_visible_rows
@@ -80,8 +80,8 @@ def profile(
     Args:
         source: a file (.duckdb, .db, .parquet, .csv, …), the URL of a server, an open connection of DuckDB, or a frame.
         table: the relation of a database; it may be left out where there is one only.
-        csv: how a text file is read, as in a policy (``{"delimiter": ";"}``). Without a delimiter the one is taken by
-            which all lines have the same number of fields.
+        csv: how a text file is read, as in a policy (``{"delimiter": ";"}``). What it does not state is recognised
+            from the file, where the evidence is clear: ``Profile.csv``, and ``Profile.reading`` with counts.
         formats: how files of other formats are read, by the keys of a policy: ``{"excel": {"sheet": "Patients"}}``.
         preset: the schema that its columns are of (``omop_person``), or a family of them (``omop``); None: whichever
             fits; ``none``: each column is judged by itself.
@@ -93,8 +93,8 @@ def profile(
             delimiters fit.
         UnsupportedError: the engine lacks something, or a column has our prefix.
     """
-    options = _csv_options(source, csv_options(csv or {}))
-    reading = Reading(options, format_options(formats or {}))
+    recognised = recognise(source, csv or {})
+    reading = Reading(recognised.csv, format_options(formats or {}), reports=False)
     with open_source(source, table or ONLY_TABLE, reading=reading) as opened:
         with closed_on_error(opened.engine):
             opened = with_readable_columns(with_visible_rows(opened, accepted=True))
@@ -107,7 +107,9 @@ def profile(
         source=framed or str(source),
         is_frame=framed is not None,
         table=named,
-        csv=options,
+        csv=recognised.csv,
+        columns=tuple(_asked(item, recognised.questions(item.name)) for item in found.columns),
+        reading=recognised.findings,
         formats=opened.formats,
         is_text=is_text,
     )
@@ -123,13 +125,11 @@ def _only_table(opened: Source) -> str | None:
     return listed[0] if len(listed) == 1 else None
 
 
-def _csv_options(source: object, given: dict[str, Any]) -> dict[str, Any]:
-    """Return how a text file is read, with the delimiter that was found, if it is no comma."""
-    path = Path(source) if isinstance(source, str | Path) else None
-    if path is None or "delimiter" in given or flat_ending(path.name) not in TEXT_ENDINGS or not path.is_file():
-        return given
-    found = find_delimiter(path, csv_form(path, given))
-    return given if found is None else {**given, "delimiter": found}
+def _asked(item: ColumnProfile, questions: Sequence[str]) -> ColumnProfile:
+    """Return a column with what a person must decide of how it is written; what its dates ask already is left out."""
+    if not questions or (item.ambiguous and item.date_format is not None):
+        return item
+    return replace(item, question=" ".join([*questions, *([item.question] if item.question else [])]))
 
 
 def profile_source(opened: Source, preset: str | None = None) -> Profile:

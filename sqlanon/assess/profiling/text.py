@@ -29,7 +29,7 @@ def profile_lines(found: Profile, asked: Sequence[Decision] | None = None) -> li
     Args:
         asked: the questions of its draft; None: there is none, and those about its roles are asked.
     """
-    lines = [_head(found)]
+    lines = [_head(found), *_written(found)]
     if found.preset is not None:
         lines += _wrapped(found.preset.sentence)
     if found.columns:
@@ -64,6 +64,17 @@ def _head(found: Profile) -> str:
     if delimiter := found.csv.get("delimiter"):
         text += f" It is read with the delimiter {delimiter!r}."
     return text
+
+
+def _written(found: Profile) -> Iterator[str]:
+    """Yield how the file and its columns are written."""
+    told = [item for item in found.reading if item.what != "delimiter" or "sep=" in item.form]
+    if told:
+        yield from ("", "How it is written (the draft says so in csv:):")
+    for item in told:
+        name = "" if item.column is None else f"{_shown(item.column)}: "
+        asked = f" {item.question}" if item.column is None and item.question else ""
+        yield from _wrapped(f"{name}{item.sentence}.{asked}")
 
 
 def _table(found: Profile) -> Iterator[str]:

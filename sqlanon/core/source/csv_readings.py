@@ -85,7 +85,7 @@ class ColumnReading:
     def missing(self, text: exp.Expr) -> exp.Expr:
         """Return the condition that a text is a word for NULL; blanks around it do not count."""
         words = [exp.Literal.string(word.strip(BLANKS)) for word in self.null]
-        return exp.In(this=_trimmed(text), expressions=words) if words else exp.false()
+        return exp.In(this=trimmed(text), expressions=words) if words else exp.false()
 
     def fitting(self, text: exp.Expr) -> exp.Expr:
         """Return what a text becomes; NULL where it does not fit."""
@@ -101,7 +101,7 @@ class ColumnReading:
                 exp.If(this=exp.Literal.string(word.strip(BLANKS)), true=exp.Literal.string(read))
                 for word, read in self.words.items()
             ]
-            return exp.Case(this=_trimmed(text), ifs=pairs)
+            return exp.Case(this=trimmed(text), ifs=pairs)
         return text
 
     def rewritten(self, name: str) -> exp.Expr:
@@ -154,13 +154,13 @@ class ColumnReading:
         )
         ifs = [exp.If(this=exp.Literal.string(sign), true=exp.Literal.string(value)) for sign, value in known.items()]
         signed = exp.Concat(expressions=[exp.Case(this=signs, ifs=ifs), digits])
-        fits = _full_match(text, pattern)
+        fits = full_match(text, pattern)
         one = exp.In(this=signs.copy(), expressions=[exp.Literal.string(sign) for sign in known])
         return when(both([fits, one]), signed, exp.null())
 
     def _moment(self, text: exp.Expr, written: str) -> exp.Expr:
         """Return the moment that a text is by a format; NULL where it is none."""
-        found = _trimmed(text)
+        found = trimmed(text)
         if re.search("%[bB]", written):
             written = written.replace("%B", "%b")
             for month, names in MONTHS.items():
@@ -168,7 +168,7 @@ class ColumnReading:
         moment: exp.Expr = exp.Anonymous(this="TRY_STRPTIME", expressions=[found, exp.Literal.string(written)])
         if "%y" in written and self.pivot is not None:
             moment = _in_century(moment, self.pivot)
-        return when(_full_match(found, format_pattern(written)), moment, exp.null())
+        return when(full_match(found, format_pattern(written)), moment, exp.null())
 
 
 def format_pattern(written: str) -> str:
@@ -179,6 +179,13 @@ def format_pattern(written: str) -> str:
         (WIDTHS[part].replace("{1,2}", "{2}") if packed else WIDTHS[part]) if place % 2 else re.escape(part)
         for place, part in enumerate(parts)
     )
+
+
+def english_months(text: str) -> str:
+    """Return a text with the names of months as they are read: three letters of English."""
+    for month, names in MONTHS.items():
+        text = re.sub(rf"(?i)\b(?:{names})\b\.?", month, text)
+    return text
 
 
 def _in_century(moment: exp.Expr, pivot: int) -> exp.Expr:
@@ -288,16 +295,18 @@ def blank_columns(engine: Engine, relation: exp.Expr, unnamed: Sequence[str]) ->
     if not unnamed:
         return []
     empty = exp.Literal.string("")
-    held = [count_if(exp.NEQ(this=_trimmed(column(name)), expression=empty)) for name in unnamed]
+    held = [count_if(exp.NEQ(this=trimmed(column(name)), expression=empty)) for name in unnamed]
     row = engine.run("blank columns", exp.select(*held).from_(relation.copy()))[0]
     return [name for name, count in zip(unnamed, row, strict=True) if not count]
 
 
-def _trimmed(text: exp.Expr) -> exp.Expr:
+def trimmed(text: exp.Expr) -> exp.Expr:
+    """Return a text without blanks around it."""
     return exp.Anonymous(this="TRIM", expressions=[text.copy(), exp.Literal.string(BLANKS)])
 
 
-def _full_match(text: exp.Expr, pattern: str) -> exp.Expr:
+def full_match(text: exp.Expr, pattern: str) -> exp.Expr:
+    """Return the condition that a whole text has a pattern."""
     return exp.Anonymous(this="REGEXP_FULL_MATCH", expressions=[text.copy(), exp.Literal.string(pattern)])
 
 

@@ -186,7 +186,7 @@ def count_records(path: Path, form: CsvForm) -> CsvRecords:
     lines_above = form.skip
     first: tuple[bytes, ...] = ()
     records = blanks = above = 0
-    with closing(_blocks(path, form)) as blocks:
+    with closing(record_blocks(path, form)) as blocks:
         for block in blocks:
             blank = block.blank()
             if not first and not blank.all():
@@ -218,7 +218,7 @@ def count_records(path: Path, form: CsvForm) -> CsvRecords:
 def kept_bytes(path: Path, form: CsvForm, held: CsvRecords) -> Iterator[bytes]:
     """Yield the header and the records of a file as UTF-8, without what ``skip`` and ``skip_last`` leave out."""
     remaining = held.records + form.header
-    with closing(_blocks(path, replace(form, skip=held.skip))) as blocks:
+    with closing(record_blocks(path, replace(form, skip=held.skip))) as blocks:
         for block in blocks:
             ends = block.ends if len(held.columns) == 1 else block.ends[~block.blank()]
             if len(ends) >= remaining:
@@ -231,7 +231,7 @@ def kept_bytes(path: Path, form: CsvForm, held: CsvRecords) -> Iterator[bytes]:
 def line_of(path: Path, form: CsvForm, held: CsvRecords, record: int) -> int:
     """Return the line, from 1, that a record begins in; records count from 1, without the header."""
     remaining = record + (1 if form.header else 0)
-    with closing(_blocks(path, replace(form, skip=held.skip))) as blocks:
+    with closing(record_blocks(path, replace(form, skip=held.skip))) as blocks:
         for block in blocks:
             lines = block.lines if len(held.columns) == 1 else block.lines[~block.blank()]
             if remaining <= len(lines):
@@ -244,7 +244,7 @@ def find_fault(path: Path, form: CsvForm, held: CsvRecords) -> tuple[str, str] |
     """Return what is wrong with the first record that cannot be read, and the cure; None if nothing is."""
     width = len(held.columns)
     remaining = held.records + form.header
-    with closing(_blocks(path, replace(form, skip=held.skip))) as blocks:
+    with closing(record_blocks(path, replace(form, skip=held.skip))) as blocks:
         for block in blocks:
             undecodable = _undecodable_line(block)
             numbers = np.flatnonzero(~block.blank())
@@ -394,7 +394,7 @@ def _undecodable_line(block: _Block) -> int | None:
     return None
 
 
-def _blocks(path: Path, form: CsvForm) -> Generator[_Block, None, None]:
+def record_blocks(path: Path, form: CsvForm) -> Generator[_Block, None, None]:
     """Yield the records of a file below the lines that ``skip`` leaves out, block by block."""
     carried, line, last = b"", form.skip + 1, False
     chunks = _chunks(path, form)
@@ -438,7 +438,7 @@ def _without_lines(chunks: Iterator[bytes], line_end: bytes, count: int) -> Iter
             yield chunk[start:]
 
 
-def _stream(path: Path, form: CsvForm) -> Any:
+def stream_of(path: Path, form: CsvForm) -> Any:
     """Return the bytes of a file as a stream, decompressed."""
     if form.compression == "zip":
         return open_member(path)
@@ -455,7 +455,7 @@ def _chunks(path: Path, form: CsvForm, size: int = CHUNK) -> Generator[bytes, No
     try:
         codec = codecs.lookup(form.encoding)
         decoder = None if codec.name == "utf-8" else codec.incrementaldecoder("strict")
-        with closing(_stream(path, form)) as stream:
+        with closing(stream_of(path, form)) as stream:
             mark = codecs.BOM_UTF8
             while chunk := stream.read(size):
                 text = chunk if decoder is None else decoder.decode(chunk).encode()

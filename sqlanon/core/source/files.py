@@ -58,6 +58,7 @@ class Reading:
     Attributes:
         wanted: columns of texts that have to be read as numbers or dates; what is not there is not looked for.
         needs_records: a text without records is refused as a source.
+        reports: what ``csv`` rewrites is noted; otherwise the caller says so.
         finds_delimiter: where the options name no delimiter, the one is taken by which all lines are alike.
     """
 
@@ -67,6 +68,7 @@ class Reading:
     wanted: Mapping[str, Wanted] = field(default_factory=dict)
     needs_records: bool = False
     finds_delimiter: bool = False
+    reports: bool = True
 
     def records(self, engine: Engine, *files: Path, into: str) -> Records:
         """Return the records of files with the same columns; what the engine does not read itself, and texts, are
@@ -159,6 +161,8 @@ class Reading:
         engine.drop(raw)
         note = found.note(file.name)
         notes = [note] if note else []
+        if not self.reports:
+            return columns, found.readings, ()
         if blank:
             notes += [f"{len(blank)} columns of {file.name!r} without a name and without a text are left out."]
         return columns, found.readings, tuple(notes)

@@ -1,0 +1,1 @@
+"""How text files are written, told from the files."""

@@ -1,0 +1,373 @@
+"""How the columns of a text file are written: words for NULL, numbers, units, dates, yes and no.
+
+A look at a few hundred of a column's texts proposes; counts of all records decide, in the database. Where they leave
+two readings, the texts stay as they are and a person is asked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+from sqlglot import exp
+
+from sqlanon.assess.reading.findings import ReadingFinding
+from sqlanon.core.engines.base import Engine
+from sqlanon.core.source.csv_readings import (
+    BLANKS,
+    MINUS,
+    SPACES,
+    ColumnReading,
+    Readings,
+    count_readings,
+    english_months,
+    format_pattern,
+    full_match,
+    trimmed,
+)
+from sqlanon.core.source.csv_types import DAYS
+from sqlanon.core.sqltrees.trees import both, column, count_if, count_rows, named, not_null
+
+LOOKED_AT = 400
+"""Distinct texts of a column that are looked at."""
+NEARLY_ALL = 0.95
+MISSING = (
+    "NA", "N/A", "n/a", "n.a.", "N.A.", "NaN", "nan", "NULL", "null", "#N/A", "#NV", "#NULL!", "<NA>", "(null)",
+    "[NULL]", "\\N", "-", "--", "---", "–", "—", ".", "?", "??", "k.A.", "k. A.", "k.A", "K.A.", "n.v.", "s/d", "n.d.",
+)  # fmt: skip
+"""Words that stand for no answer. A word that means "unknown" or "none" is an answer, and 999 may be a number."""
+UNITS = (
+    ("kg", "Kg", "KG"), ("g",), ("mg",), ("µg", "μg", "ug"), ("t",), ("cm", "CM"), ("mm",), ("m",), ("km",), ("l", "L"),
+    ("ml", "mL"), ("dl", "dL"), ("%",), ("‰",), ("°C", "° C"), ("°F",), ("€", "EUR", "Euro", "euro"),
+    ("$", "USD", "US$"), ("£", "GBP"), ("CHF", "Fr.", "SFr."), ("h", "Std.", "Std"), ("min", "Min.", "min."),
+    ("s", "sec", "Sek."), ("d",), ("J.", "Jahre", "Jahr", "years", "year", "yrs", "ans", "años", "anni"),
+    ("mmHg", "mm Hg"), ("mmol/l", "mmol/L"), ("mg/dl", "mg/dL"), ("g/dl", "g/dL"), ("kg/m²", "kg/m2"),
+    ("m²", "m2", "qm"), ("bpm",), ("/min",), ("kcal",), ("kJ",), ("kWh",), ("km/h",), ("lb", "lbs"), ("ft",), ("oz",),
+)  # fmt: skip
+"""Units and currencies, each with its spellings."""
+FAMILIES = (
+    ("%Y-%m-%d",), ("%Y/%m/%d",), ("%Y.%m.%d",), ("%Y%m%d",), ("%d.%m.%Y", "%m.%d.%Y"), ("%d/%m/%Y", "%m/%d/%Y"),
+    ("%d-%m-%Y", "%m-%d-%Y"), ("%d.%m.%y", "%m.%d.%y"), ("%d/%m/%y", "%m/%d/%y"), ("%d-%m-%y", "%m-%d-%y", "%y-%m-%d"),
+    ("%d. %B %Y",), ("%d %B %Y",), ("%d-%b-%Y",), ("%d-%b-%y",), ("%B %d, %Y",), ("%d.%m.%Y %H:%M",),
+    ("%d.%m.%Y %H:%M:%S",), ("%d/%m/%Y %H:%M", "%m/%d/%Y %H:%M"), ("%d/%m/%Y %H:%M:%S", "%m/%d/%Y %H:%M:%S"),
+    ("%Y-%m-%d %H:%M",), ("%Y-%m-%d %H:%M:%S",), ("%Y-%m-%dT%H:%M:%S",), ("%d.%m.%y %H:%M",),
+)  # fmt: skip
+"""Formats of dates; those of a family have the same signs. With points, the day stands first where both fit."""
+PLAIN = ("%Y-%m-%d", "%Y/%m/%d", *DAYS, "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S")
+"""Formats that are read without an option where a column has no other."""
+YES_NO: Mapping[str, tuple[str, ...]] = {
+    "German": ("ja", "nein", "j", "n"), "English": ("yes", "no", "y", "n"), "French": ("oui", "non", "o", "n"),
+    "Spanish": ("sí", "si", "no", "s", "n"), "Italian": ("sì", "si", "no", "s", "n"),
+}  # fmt: skip
+_INT, _GROUP = "(?:0|[1-9][0-9]*)", "[1-9][0-9]{0,2}"
+SHAPES: Mapping[str, str] = {
+    "whole": _INT,
+    "point 3": rf"{_GROUP}\.[0-9]{{3}}",
+    "comma 3": rf"{_GROUP},[0-9]{{3}}",
+    "points": rf"{_GROUP}(?:\.[0-9]{{3}}){{2,}}",
+    "commas": rf"{_GROUP}(?:,[0-9]{{3}}){{2,}}",
+    "point": rf"{_INT}?\.[0-9]+",
+    "comma": rf"{_INT}?,[0-9]+",
+    "points, comma": rf"{_GROUP}(?:\.[0-9]{{3}})+,[0-9]+",
+    "commas, point": rf"{_GROUP}(?:,[0-9]{{3}})+\.[0-9]+",
+    **{
+        f"{name}{rest}": f"{_GROUP}(?:{sign}[0-9]{{3}})+{decimals}"
+        for name, sign in (("spaces", f"[{SPACES}]"), ("quotes", "['’]"))
+        for rest, decimals in (("", ""), (", point", r"\.[0-9]+"), (", comma", ",[0-9]+"))
+    },
+    "list": "[0-9]+(?:,[0-9]+){2,}",
+    "zeros": "0[0-9]+",
+}
+"""What numbers can look like; the first that fits is that of a text. ``point 3`` and ``comma 3`` can be read twice."""
+SPELLINGS = tuple(sorted((name for names in UNITS for name in names), key=len, reverse=True))
+_UNIT = "|".join(map(re.escape, SPELLINGS))
+_BEFORE = f"[(+{MINUS}]?[{BLANKS}]*(?:(?:{_UNIT})[{BLANKS}]*)?[+{MINUS}]?[{BLANKS}]*"
+_AFTER = rf"(?:[{BLANKS}]*(?:{_UNIT}))?[)-]?(?:[{BLANKS}]*(?:{_UNIT}))?"
+PLAIN_NUMBER = r"-?[0-9]*\.?[0-9]+"
+LOOSE = re.compile(rf"{_BEFORE}[0-9.,][0-9.,'’{SPACES}]*{_AFTER}")
+
+
+@dataclass(slots=True)
+class _Found:
+    """What is recognised of a column: the keys below ``csv.columns``, and findings to be counted."""
+
+    keys: dict[str, Any] = field(default_factory=dict)
+    findings: list[ReadingFinding] = field(default_factory=list)
+
+
+def recognise_columns(
+    engine: Engine, relation: exp.Expr, columns: Sequence[str], given: Mapping[str, Any]
+) -> tuple[dict[str, Any], list[ReadingFinding]]:
+    """Return the options of columns, stated ones included, and what was found.
+
+    Args:
+        columns: of the relation, all of them texts as they stand in the file.
+        given: the options ``csv`` that are stated or known.
+    """
+    stated: Mapping[str, Any] = given.get("columns") or {}
+    looks = {name: _look(engine, relation, name) for name in columns}
+    csv = dict(given)
+    findings: list[ReadingFinding] = []
+    own: dict[str, dict[str, Any]] = {name: dict(stated.get(name, {})) for name in columns}
+    if "null" not in given:
+        words, disputed, findings = _missing(engine, relation, looks)
+        csv |= {"null": list(words)} if words else {}
+        for name, kept in disputed.items():
+            if {*words} & {*kept}:
+                own[name].setdefault("null", [word for word in words if word not in kept] or [""])
+    nulls = tuple(csv.get("null") or ()) if not isinstance(csv.get("null"), str) else ()
+    for name in columns:
+        if {*own[name]} - {"null"} or given.get("decimal") or given.get("thousands"):
+            continue
+        missing = ColumnReading.of(own[name], nulls)
+        texts = [text for text in looks[name] if text not in missing.null]
+        held = both([not_null(column(name)), exp.not_(missing.missing(column(name)))])
+        found = _recognise(engine, exp.select(column(name)).from_(relation.copy()).where(held), name, texts)
+        own[name] |= found.keys
+        findings += found.findings
+    told_of = {name: keys for name, keys in own.items() if keys}
+    csv |= {"columns": told_of} if told_of else {}
+    readings = {name: ColumnReading.of(keys, nulls) for name, keys in own.items()}
+    told = count_readings(engine, relation, {name: item for name, item in readings.items() if item.kind})
+    return csv, [_counted(item, told) for item in findings]
+
+
+def _counted(finding: ReadingFinding, told: Readings) -> ReadingFinding:
+    name = finding.column
+    if name is None or name not in told.changed or finding.what not in ("numbers", "dates") or not finding.applied:
+        return finding
+    return replace(finding, records=told.changed[name], misfits=told.misfits[name])
+
+
+def _look(engine: Engine, relation: exp.Expr, name: str) -> list[str]:
+    """Return some of the distinct texts of a column, the same ones whatever the order of records."""
+    text = trimmed(column(name))
+    texts = exp.select(named(text, "text")).distinct().from_(relation.copy()).where(not_null(column(name)))
+    order = exp.Anonymous(this="HASH", expressions=[column("text")])
+    query = exp.select(column("text")).from_(texts.subquery("texts")).order_by(order, column("text")).limit(LOOKED_AT)
+    return [str(row[0]) for row in engine.run("look at texts", query)]
+
+
+def _missing(
+    engine: Engine, relation: exp.Expr, looks: Mapping[str, Sequence[str]]
+) -> tuple[list[str], dict[str, list[str]], list[ReadingFinding]]:
+    """Return the words for NULL, by column those that are none there, and what was found."""
+    words: dict[str, None] = {}
+    disputed: dict[str, list[str]] = {}
+    findings = []
+    for name, texts in looks.items():
+        text = trimmed(column(name))
+        listed = exp.In(this=text, expressions=[exp.Literal.string(word) for word in MISSING])
+        query = exp.select(named(text.copy(), "word"), named(count_rows(), "n")).from_(relation.copy())
+        counts = {str(word): int(n) for word, n in engine.run("words for NULL", query.where(listed).group_by("word"))}
+        others = [text for text in texts if text and text not in MISSING]
+        codes = [text for text in others if re.fullmatch("[A-Z]{2,3}", text)]
+        signs = [text for text in others if not re.search(r"\w", text)]
+        kept = [word for word in counts if signs and not re.search(r"\w", word)]
+        asked = [word for word in counts if word == "NA" and len(codes) >= 5 and len(codes) >= 0.9 * len(others)]
+        if kept or asked:
+            disputed[name] = [*kept, *asked]
+        for word in asked:
+            question = (
+                "Is NA a code here, as those beside it are? It stays a text; if it is NULL, say so in csv: {null: …}."
+            )
+            findings.append(ReadingFinding(name, "missing", f"{word!r} among codes", counts[word], 0, question, False))
+        found = [word for word in MISSING if word in counts and word not in (*kept, *asked)]
+        words |= dict.fromkeys(found)
+        if found:
+            shown = ", ".join(map(repr, found))
+            findings.append(ReadingFinding(name, "missing", f"{shown} for NULL", sum(counts[word] for word in found)))
+    return [word for word in MISSING if word in words], disputed, findings
+
+
+def _recognise(engine: Engine, held: exp.Select, name: str, texts: Sequence[str]) -> _Found:
+    """Return how a column is written.
+
+    Args:
+        held: its texts but words for NULL.
+        texts: some of them.
+    """
+    texts = [text for text in texts if text]
+    folded = {text.casefold() for text in texts}
+    for language, words in YES_NO.items():
+        if len(folded) == 2 and folded <= {*words}:
+            records = int(
+                engine.run("records with a text", exp.select(count_rows()).from_(held.subquery("held")))[0][0]
+            )
+            return _Found(findings=[ReadingFinding(name, "yes_no", f"yes and no in {language}", records)])
+    families = [family for family in FAMILIES if any(_is_dated(family[0], text) for text in texts)]
+    dated = sum(any(_is_dated(family[0], text) for family in families) for text in texts)
+    if families and dated >= 0.9 * len(texts):
+        return _dates(engine, held, name, families)
+    numbers = [text for text in texts if LOOSE.fullmatch(text)]
+    odd = (text for text in numbers if not re.fullmatch(PLAIN_NUMBER, text) or re.fullmatch(SHAPES["point 3"], text))
+    if texts and len(numbers) >= 0.9 * len(texts) and any(odd):
+        return _numbers(engine, held, name)
+    return _Found()
+
+
+def _is_dated(written: str, text: str) -> bool:
+    found = english_months(text) if "%B" in written or "%b" in written else text
+    return re.fullmatch(format_pattern(written), found) is not None
+
+
+def _dates(engine: Engine, held: exp.Select, name: str, families: Sequence[tuple[str, ...]]) -> _Found:
+    """Return the formats of a column of dates, one of each family, by counts of all its texts."""
+    pivot = datetime.now(UTC).year
+    formats = [written for family in families for written in family]
+    one = {written: partial(ColumnReading(dates=(written,), pivot=pivot).fitting, column(name)) for written in formats}
+    counts = [named(count_if(not_null(one[written]())), f"f{place}") for place, written in enumerate(formats)]
+    either = [exp.or_(*(not_null(one[written]()) for written in family)) for family in families]
+    counts += [named(count_if(condition), f"e{place}") for place, condition in enumerate(either)]
+    differ = [exp.or_(exp.false(), *(exp.NEQ(this=one[family[0]](), expression=one[other]()) for other in family[1:]))
+              for family in families]  # fmt: skip
+    counts += [named(count_if(condition), f"d{place}") for place, condition in enumerate(differ)]
+    row = engine.run("formats of dates", exp.select(named(count_rows(), "n"), *counts).from_(held.subquery("held")))[0]
+    total, fits = int(row[0]), dict(zip(formats, map(int, row[1:]), strict=False))
+    of_family = [int(n) for n in row[1 + len(formats) : 1 + len(formats) + len(families)]]
+    twofold = [int(n) for n in row[1 + len(formats) + len(families) :]]
+    if not total or sum(of_family) < NEARLY_ALL * total:
+        return _Found()
+    chosen, asked = [], []
+    for family, records, both_ways in zip(families, of_family, twofold, strict=True):
+        fitting = [written for written in family if fits[written] == records]
+        if records and (len(fitting) == 1 or (fitting and (not both_ways or "." in fitting[0]))):
+            chosen.append(fitting[0])
+        elif records:
+            asked.append((family, records, both_ways))
+    shown = " and ".join(map(repr, chosen))
+    misfits = total - sum(of_family)
+    if asked:
+        orders = ", ".join(" or ".join(map(repr, family)) for family, *_ in asked)
+        several = sum(both_ways for *_, both_ways in asked)
+        asks = f"Which format do the dates have: {orders}? {several:,} of them can be read in several ways."
+        records = sum(records for _, records, _ in asked)
+        return _Found(findings=[ReadingFinding(name, "dates", f"dates, as {orders}", records, misfits, asks, False)])
+    if len(chosen) == 1 and chosen[0] in PLAIN:
+        return _Found(findings=[ReadingFinding(name, "dates", f"dates written {shown}", total - misfits, misfits)])
+    keys: dict[str, Any] = {"dates": chosen if len(chosen) > 1 else chosen[0]}
+    question: str | None = None
+    if any("%y" in written for written in chosen):
+        keys["pivot"] = pivot
+        question = f"Do years of two digits end with {pivot} ({pivot % 100:02d}), so that {(pivot + 1) % 100:02d} is " \
+                   f"{pivot - 99}? (pivot)"  # fmt: skip
+    return _Found(keys, [ReadingFinding(name, "dates", f"dates written {shown}", total, misfits, question)])
+
+
+def _numbers(engine: Engine, held: exp.Select, name: str) -> _Found:
+    """Return the signs and the unit of a column of numbers, by the shapes of all its texts."""
+    text = trimmed(column(name))
+    ifs = [exp.If(this=full_match(text, f"{_BEFORE}{shape}{_AFTER}"), true=exp.Literal.string(title))
+           for title, shape in SHAPES.items()]  # fmt: skip
+    before, after = (side.replace(f"(?:{_UNIT})", f"({_UNIT})") for side in (_BEFORE, _AFTER))
+    within = exp.Literal.string(f"^{before}[0-9.,](?:.*[0-9])?{after}$")
+    groups = [[text.copy(), within.copy(), exp.convert(place)] for place in (1, 2, 3)]
+    unit = exp.Concat(expressions=[exp.Anonymous(this="REGEXP_EXTRACT", expressions=group) for group in groups])
+    shaped = exp.select(
+        named(exp.Case(ifs=ifs, default=exp.Literal.string("other")), "shape"),
+        named(unit, "unit"),
+        named(full_match(text, r".*\(.*\).*"), "closed"),
+        named(full_match(text, ".*[0-9].*-"), "trailing"),
+        named(exp.Length(this=text.copy()), "length"),
+    ).from_(held.subquery("held"))
+    listed = ("shape", "unit", "closed", "trailing")
+    query = exp.select(
+        *map(column, listed), count_rows(), exp.Min(this=column("length")), exp.Max(this=column("length"))
+    )
+    rows = engine.run("shapes of numbers", query.from_(shaped.subquery("shaped")).group_by(*map(column, listed)))
+    return _decide(
+        name, [_Shaped(row[0], row[1] or "", bool(row[2]), bool(row[3]), *map(int, row[4:])) for row in rows]
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Shaped:
+    """How many texts have a shape and a unit, and how long they are."""
+
+    shape: str
+    unit: str
+    closed: bool
+    trailing: bool
+    records: int
+    shortest: int
+    longest: int
+
+
+def _decide(name: str, rows: Sequence[_Shaped]) -> _Found:
+    """Return how the numbers of a column are written, from the shapes of its texts."""
+    count = dict.fromkeys((*SHAPES, "other"), 0)
+    for row in rows:
+        count[row.shape] += row.records
+    total = sum(count.values())
+    if not total or count["zeros"] or count["list"] or count["other"] > (1 - NEARLY_ALL) * total:
+        return _Found()
+    fits = [row for row in rows if row.shape != "other"]
+    form, question, keys = _signs(count, fits)
+    units = {_canonical(row.unit) for row in fits if row.unit}
+    spelled = sorted({row.unit for row in fits if row.unit})
+    bare = sum(row.records for row in fits if not row.unit)
+    questions = [question] if question else []
+    applied = question is None
+    if len(units) > 1:
+        questions.append(
+            f"The numbers have several units ({', '.join(spelled)}): which one is meant? None is left out."
+        )
+        applied = False
+    elif units and bare > total / 2:
+        return _Found()
+    elif units:
+        keys["unit"] = spelled if len(spelled) > 1 else spelled[0]
+        form = ", ".join(filter(None, [form, f"with the unit {' or '.join(spelled)}"]))
+        questions += [f"{bare:,} numbers have no unit: are they in {spelled[0]} too?"] if bare else []
+    closed = sum(row.records for row in fits if row.closed)
+    trailing = sum(row.records for row in fits if row.trailing)
+    if closed or trailing:
+        keys["negative"] = "parentheses" if closed else "trailing"
+        way = "in parentheses" if closed else "with a sign behind it"
+        questions.append(f"Is a number {way} one below 0 ({closed or trailing:,} records)?")
+        applied = applied and not (closed and trailing)
+    if not keys and not questions:
+        return _Found()
+    asked = " ".join(questions) or None
+    finding = ReadingFinding(name, "numbers", f"numbers {form}".strip(), total, count["other"], asked, applied)
+    return _Found(keys if applied else {}, [finding])
+
+
+def _signs(count: Mapping[str, int], rows: Sequence[_Shaped]) -> tuple[str, str | None, dict[str, Any]]:
+    """Return the signs of numbers in words, a question where two readings are left, and the keys."""
+
+    def held(*shapes: str) -> int:
+        return sum(count[shape] for shape in shapes)
+
+    comma = held("comma", "points, comma", "spaces, comma", "quotes, comma")
+    point = held("point", "commas, point", "spaces, point", "quotes, point")
+    grouped = {".": held("points", "points, comma"), ",": held("commas", "commas, point"),
+               " ": sum(n for shape, n in count.items() if shape.startswith("spaces")),
+               "'": sum(n for shape, n in count.items() if shape.startswith("quotes"))}  # fmt: skip
+    decimal = "," if comma else "." if point else "," if grouped["."] else "." if grouped[","] else None
+    if decimal == "," and not point:
+        grouped["."] += count["point 3"]
+    elif decimal == ".":
+        grouped[","] += count["comma 3"]
+    signs = [sign for sign, n in grouped.items() if n]
+    clash = (comma and point and (signs or held("point 3", "comma 3"))) or len(signs) > 1 or decimal in signs
+    twofold = decimal is None and held("point 3", "comma 3")
+    if not clash and not comma and not point and signs and signs[0] != "'" and not twofold:
+        lengths = {length for row in rows for length in (row.shortest, row.longest)}
+        clash = len(lengths) == 1  # all alike: codes are written so
+    if clash or twofold:
+        way = "a comma" if count["comma 3"] and not count["point 3"] else "a point"
+        sign = f"{way} before three digits" if twofold else "signs that do not go together, or are those of codes"
+        return f"with {sign}", "Are these decimals, thousands or codes (csv: {columns: …}: decimal, thousands)?", {}
+    keys: dict[str, Any] = {"decimal": ","} if decimal == "," else {}
+    keys |= {"thousands": signs[0]} if signs else {}
+    words = [f"with the decimal sign {decimal!r}"] if decimal == "," else []
+    return " and ".join([*words, *(f"with {sign!r} between thousands" for sign in signs)]), None, keys
+
+
+def _canonical(unit: str) -> tuple[str, ...]:
+    return next(names for names in UNITS if unit in names)

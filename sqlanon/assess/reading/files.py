@@ -1,0 +1,257 @@
+"""How a text file is written: its encoding, delimiter, lines above the header and below the records.
+
+The encoding is judged from all bytes, the lines from the first records and the last ones. Nothing is taken that is
+stated.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+from string import ascii_letters
+from typing import Any
+
+import numpy as np
+
+from sqlanon.assess.reading.findings import ReadingFinding, Recognised
+from sqlanon.core.engines.duckdb.files import CsvForm
+from sqlanon.core.source.csv_records import DELIMITERS, LOOKED_AT, csv_form, find_delimiter, record_blocks, stream_of
+from sqlanon.errors import SourceError
+
+MARKS = ((codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+"""Byte order marks; one of UTF-8 needs no option."""
+LETTERS = frozenset("äöüÄÖÜßéèêëàâáåæçîïìíñôóòøœûùúÉÈÀÁÅÆÇÑÓØŒÚŠšŽžãÃ")
+SIGNS = frozenset("€–—„“”‚‘’…§°²³µ«»´·©®½¼¾¿¡ºª\u00a0")
+"""Letters of western Europe beyond ASCII, and signs that stand beside words and numbers."""
+ASCII_LETTERS = np.frombuffer(ascii_letters.encode(), np.uint8)
+SINGLE_BYTE = ("cp1252", "cp850", "mac_roman")
+SURE = 0.98
+"""Share of the bytes beyond ASCII that must be such letters."""
+FOREIGN = 0.4
+"""Share of all letters that are beyond ASCII in no text of western Europe."""
+SUMS = (
+    "summe gesamtsumme gesamt insgesamt zwischensumme durchschnitt mittelwert total totals subtotal sum average mean "
+    "grand total somme moyenne totale somma media suma promedio totaal gemiddelde σ ∑ Ø"
+).casefold()
+"""Words that a line of sums or means begins with."""
+LOOKED_BACK = 30
+"""Records at the end that may be none."""
+Row = tuple[int, tuple[str, ...]]
+"""The line that a record begins in, and its fields without blanks around them."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """The first records by a delimiter: where the header stands, and the usual number of fields."""
+
+    delimiter: str
+    rows: list[Row]
+    header: int
+    width: int
+    share: float
+
+
+def recognise_file(path: Path, given: Mapping[str, Any]) -> Recognised:
+    """Return how a text file is written, as far as that is not stated.
+
+    Raises:
+        SourceError: it is in no encoding that can be told, or several delimiters fit.
+    """
+    csv, findings = dict(given), []
+    if "encoding" not in csv and (found := _find_encoding(path, csv_form(path, csv))) is not None:
+        encoding, finding = found
+        csv |= {} if encoding is None else {"encoding": encoding}
+        findings.append(finding)
+    form = csv_form(path, csv)
+    first = _first_lines(path, form)
+    marked = re.fullmatch(r"(?i)sep=(.|\\t)\s*", first[0]) if first and "skip" not in csv else None
+    if marked is not None:
+        csv |= {"skip": 1, "delimiter": csv.get("delimiter", marked[1].replace("\\t", "\t"))}
+        findings.append(ReadingFinding(None, "delimiter", f"the line sep= names the delimiter {csv['delimiter']!r}"))
+        form = csv_form(path, csv)
+    table = _find_table(path, form, None if "delimiter" not in csv else form.delimiter)
+    if table is None:
+        if "delimiter" not in csv and (delimiter := find_delimiter(path, form)) is not None:
+            csv["delimiter"] = delimiter
+        return Recognised(csv, tuple(findings))
+    if "delimiter" not in csv and table.delimiter != form.delimiter:
+        csv["delimiter"] = table.delimiter
+        findings.append(ReadingFinding(None, "delimiter", f"the delimiter {table.delimiter!r}"))
+    if table.header and ("skip" not in given) and form.header:
+        csv["skip"] = table.rows[table.header][0] - 1
+        lines = csv["skip"] - form.skip
+        findings.append(ReadingFinding(None, "title", "no header and no records: skip", lines))
+    if "skip_last" not in csv and form.header and table.width > 1:
+        findings += _find_end(path, csv_form(path, csv), table, csv)
+    return Recognised(csv, tuple(findings))
+
+
+def _find_encoding(path: Path, form: CsvForm) -> tuple[str | None, ReadingFinding] | None:
+    """Return the encoding of a file that is no UTF-8, or has a mark; None if it is plain UTF-8.
+
+    Raises:
+        SourceError: its letters are none of western Europe.
+    """
+    decoder, is_utf8, first = codecs.getincrementaldecoder("utf-8")("strict"), True, b""
+    inside, outside = np.zeros(256, np.int64), np.zeros(256, np.int64)
+    with closing(stream_of(path, form)) as stream:
+        while chunk := stream.read(2**23):
+            first = first or chunk[:4096]
+            try:
+                is_utf8 = is_utf8 and decoder.decode(chunk) is not None
+            except UnicodeDecodeError:
+                is_utf8 = False
+            data = np.frombuffer(chunk, np.uint8)
+            is_letter = np.isin(data, ASCII_LETTERS) | (data >= 128)
+            amid = np.zeros(len(data), np.bool_)
+            amid[1:-1] = is_letter[:-2] & is_letter[2:]
+            inside += np.bincount(data[amid], minlength=256)
+            outside += np.bincount(data[~amid], minlength=256)
+    for mark, encoding in MARKS:
+        if first.startswith(mark):
+            return encoding, ReadingFinding(None, "encoding", f"{encoding.upper()} with a byte order mark")
+    zeros = [first[place::2].count(0) for place in (0, 1)]
+    if max(zeros) > len(first) / 8:
+        encoding = "utf-16-le" if zeros[1] > zeros[0] else "utf-16-be"
+        return encoding, ReadingFinding(None, "encoding", f"{encoding.upper()} without a byte order mark")
+    if is_utf8:
+        marked = first.startswith(codecs.BOM_UTF8)
+        return (None, ReadingFinding(None, "encoding", "UTF-8 with a byte order mark")) if marked else None
+    return _single_byte(path, inside, outside)
+
+
+def _single_byte(path: Path, inside: Any, outside: Any) -> tuple[str, ReadingFinding]:
+    """Return the encoding, a byte a letter, in which the bytes beyond ASCII are letters and signs of western Europe.
+
+    Args:
+        inside: how often each byte stands between two letters, where no sign does; ``outside``: elsewhere.
+    """
+    counts = inside + outside
+    high = [byte for byte in range(128, 256) if counts[byte]]
+    total, plain_letters = int(counts[128:].sum()), int(counts[ASCII_LETTERS].sum())
+    shares = {}
+    for name in SINGLE_BYTE:
+        letters = [byte for byte in high if bytes([byte]).decode(name, "replace") in LETTERS]
+        known = [byte for byte in high if bytes([byte]).decode(name, "replace") in LETTERS | SIGNS]
+        among = inside[letters].sum() / max(inside[128:].sum(), 1) if inside[128:].any() else 1.0
+        shares[name] = min(among, (inside[letters].sum() + outside[known].sum()) / total)
+    best = max(SINGLE_BYTE, key=shares.__getitem__)
+    if shares[best] < SURE or total > FOREIGN * (total + plain_letters):
+        raise SourceError(
+            f"The encoding of the file {path.name!r} cannot be told: it is no UTF-8, and its letters are none of "
+            "western Europe.",
+            hint="say which one it is, such as csv: {encoding: cp1251}.",
+        )
+    eastern = {byte: bytes([byte]).decode("cp1250", "replace") for byte in high}
+    other = [byte for byte, read in eastern.items() if read.isalpha() and read != bytes([byte]).decode(best, "replace")]
+    rivals = [name for name in SINGLE_BYTE if name != best and shares[name] >= SURE]
+    rivals += ["cp1250"] if other and best == "cp1252" else []
+    plain = best == "cp1252" and min(high) >= 0xA0
+    question = f"Are all accents right? The bytes could also be {' or '.join(rivals)} (csv: {{encoding: …}})."
+    form = "Latin-1" if plain else best
+    return "latin-1" if plain else best, ReadingFinding(None, "encoding", form, question=question if rivals else None)
+
+
+def _rows(path: Path, form: CsvForm, *, last: bool = False) -> Iterator[list[Row]]:
+    """Yield the records of each block of a file, but blank ones: the first of a block, or the ``last``."""
+    with closing(record_blocks(path, form)) as blocks:
+        for block in blocks:
+            numbers = np.flatnonzero(~block.blank())
+            numbers = numbers[-LOOKED_BACK - 1 :] if last else numbers[:LOOKED_AT]
+            yield [
+                (int(block.lines[number]),
+                 tuple(text.decode("utf-8", "replace").strip() for text, _ in block.marks.fields(block.record(number))))
+                for number in map(int, numbers)
+            ]  # fmt: skip
+
+
+def _first_lines(path: Path, form: CsvForm) -> list[str]:
+    """Return the first record of a file as one text."""
+    rows: list[Row] = next(_rows(path, replace(form, delimiter="\x00")), [])
+    return [rows[0][1][0]] if rows else []
+
+
+def _find_table(path: Path, form: CsvForm, delimiter: str | None) -> _Start | None:
+    """Return the first records by the delimiter that leaves the fewest of them above the header; None without one.
+
+    Raises:
+        SourceError: several delimiters do.
+    """
+    tables = []
+    for each in [delimiter] if delimiter else dict.fromkeys((form.delimiter, *DELIMITERS)):
+        rows: list[Row] = next(_rows(path, replace(form, delimiter=each)), [])
+        found = _header_in(each, rows)
+        if found is not None:
+            tables.append(found)
+    least = min((table.header for table in tables), default=0)
+    fitting = [table for table in tables if table.header == least]
+    if len(fitting) > 1:
+        names = [table.delimiter for table in fitting]
+        raise SourceError(
+            f"All first lines of the file {path.name!r} have the same number of fields by {len(names)} delimiters: "
+            f"{', '.join(map(repr, names))}.",
+            hint=f"say which one it is: csv: {{delimiter: {names[0]!r}}}.",
+        )
+    return fitting[0] if fitting else None
+
+
+def _header_in(delimiter: str, rows: list[Row]) -> _Start | None:
+    """Return where the header stands among the first records; None if they have no usual number of fields."""
+    widths = Counter(len(fields) for _, fields in rows)
+    width = max(widths, key=lambda each: (widths[each], each), default=0)
+    if width < 2 or widths[width] < 2:
+        return None
+    header = next(place for place, (_, fields) in enumerate(rows) if len(fields) == width)
+    body = [fields for _, fields in rows[header:] if len(fields) == width]
+    if header and len(rows[header - 1][1]) == width - 1 > 1 and not any(fields[-1] for fields in body):
+        header, width = header - 1, width - 1  # each record ends with a delimiter, but the header does not
+    filled = [sum(map(bool, fields)) for fields in body[1:]]
+    usual = median(filled) if filled else 0
+    while header < len(rows) - 1 and sum(map(bool, rows[header][1])) < max(min(2, usual), usual / 2):
+        header += 1
+    inner = [len(fields) for _, fields in rows[header:]]
+    while inner and inner[-1] not in (width, width + 1):
+        inner.pop()
+    share = sum(length in (width, width + 1) for length in inner) / len(inner) if inner else 0.0
+    return _Start(delimiter, rows, header, width, share) if share == 1 else None
+
+
+def _find_end(path: Path, form: CsvForm, table: _Start, csv: dict[str, Any]) -> list[ReadingFinding]:
+    """Find the records at the end of a file that are none, and let the options leave them out."""
+    tail: list[Row] = []
+    for rows in _rows(path, form, last=True):
+        tail = (tail + rows)[-LOOKED_BACK - 1 :]
+    kinds: Counter[str] = Counter()
+    first = [fields[0] for _, fields in table.rows if fields]
+    for _, fields in tail[:0:-1]:
+        kind = _kind_of_end(fields, table.width, first)
+        if kind is None:
+            break
+        kinds[kind] += 1
+    left = sum(kinds.values())
+    if not left or left == len(tail) - 1:
+        return []
+    csv["skip_last"] = left
+    question = f"Is the text below the table no record? The last {left} are left out (skip_last: {left})."
+    shown = " and ".join(kinds)
+    return [ReadingFinding(None, "end", f"{shown} at the end: left out", left,
+                           question=question if kinds["lines of text"] else None)]  # fmt: skip
+
+
+def _kind_of_end(fields: tuple[str, ...], width: int, first: list[str]) -> str | None:
+    """Return what a record at the end is, if it is none."""
+    held = [text for text in fields if text]
+    if not held:
+        return "empty records"
+    word = re.split(r"[:\s(]", held[0].casefold(), maxsplit=1)[0]
+    others = [text for text in held[1:] if not re.search("[0-9]", text)]
+    if word in SUMS.split() and not others and first.count(held[0]) <= 1:
+        return "sums"
+    is_line = len(held) == 1 and re.search(r"[^\W\d_].*[\s:]|^\(", held[0]) is not None
+    return "lines of text" if len(fields) != width and is_line else None
