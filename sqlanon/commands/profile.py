@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 from typing import TypedDict, Unpack
 
+from sqlanon.assess.presets.linking import draft_linked, has_linked
 from sqlanon.assess.profiling.drafting import PolicyDraft, draft
 from sqlanon.assess.profiling.profile import profile
 from sqlanon.assess.profiling.proposals import proposal_lines
@@ -44,6 +45,8 @@ def execute(
     target = None if write is None else Path(write)
     if target is not None:
         _check_target(target, drafting["replace_it"])
+    if preset is not None and has_linked(source, table, preset):
+        return _linked(source, preset, target, as_json)
     found = profile(source, table, csv=read_csv_options(csv), formats=read_format_options(csv), preset=preset)
     for warning in found.warnings:
         warn(warning)
@@ -67,6 +70,28 @@ def execute(
         return 0
     _print_proposals(drafted)
     print(f"\nThe draft of a policy is in {target}. Run it as it is: sqlanon run {target}")
+    return 0
+
+
+def _linked(source: str, preset: str, target: Path | None, as_json: bool) -> int:
+    """Draft a policy of several tables, and print what it publishes."""
+    folder = Path.cwd() if target is None else target.absolute().parent
+    output = "released.duckdb" if target is None else _release_beside(target, ".duckdb")
+    drafted = draft_linked(source, preset, output=output, folder=folder)
+    if target is not None:
+        write_text(target, drafted.yaml)
+    if as_json:
+        print(json.dumps({"written": None if target is None else str(target), **drafted.to_dict()}))
+        return 0
+    for item in drafted.tables:
+        fit = item.profile.preset
+        print(f"{item.profile.table}: {item.profile.records:,} records. {'' if fit is None else fit.sentence}")
+        print(f"  Published: {', '.join(item.published)}; all else is left out, and keys become pseudonyms.")
+    print("\n".join(drafted.notes))
+    end = "A draft of a policy from this: add --write policy.yaml"
+    if target is not None:
+        end = f"The draft of a policy is in {target}. Run it as it is: sqlanon run {target}"
+    print(f"\n{end}")
     return 0
 
 
@@ -101,7 +126,7 @@ def _check_target(target: Path, replace_it: bool) -> None:
     require_directory(target)
 
 
-def _release_beside(target: Path) -> str:
+def _release_beside(target: Path, ending: str = ".parquet") -> str:
     """Return the name of the release that the draft asks for; it is free, so that the draft runs as it stands."""
-    names = ("released.parquet", f"{target.stem}_released.parquet")
+    names = (f"released{ending}", f"{target.stem}_released{ending}")
     return next((name for name in names if not (target.absolute().parent / name).exists()), names[-1])

@@ -515,3 +515,26 @@ def test_few_nodes_lose_much_less(shared: Path, dataset: str, columns: int, boun
         losses = [found.start, *[loss for _, loss in found.gains]]
         for nodes, bound in bounds.items():
             assert losses[nodes - 1] <= bound
+
+
+def test_geohashes_of_one_column_are_refined_where_records_are_dense(tmp_path: Path) -> None:
+    draw = random.Random(3)
+    letters = "0123456789bcdefghjkmnpqrstuvwxyz"
+    town = ["u281" + draw.choice("yz") + draw.choice("0123") for _ in range(700)]
+    land = ["u2" + "".join(draw.choices(letters, k=4)) for _ in range(300)]
+    parquet.write_table(pa.table({"cell": town + land}), tmp_path / "trips.parquet")
+    asked: dict[str, Any] = {
+        "columns": {"cell": {"role": "quasi_identifier", "hierarchy": {"codes": "geohash"}}},
+        "privacy": [{"type": "k_anonymity", "k": 8}],
+        "suppression_limit": 0.05,
+    }
+    trips = str(tmp_path / "trips.parquet")
+    with sqlanon.plan(trips, asked) as single:
+        whole = single.certificate.loss
+    with sqlanon.recode(trips, asked | {"transformation": {"type": "local_recoding", "nodes": 4}}) as refined:
+        release = refined.publish(str(tmp_path / "out.parquet"))
+        assert release.certificate.loss < whole / 2
+    cells = Counter(parquet.read_table(tmp_path / "out.parquet").column("cell").to_pylist())
+    assert min(cells.values()) >= 8
+    assert sum(n for cell, n in cells.items() if len(cell) == 6) > 500 and any(len(cell) < 4 for cell in cells)
+    assert all(sum(each.startswith(cell) for each in town + land) >= n for cell, n in cells.items() if cell != "*")

@@ -333,7 +333,7 @@ def test_the_table_has_the_roles_of_the_draft_on_real_tables(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name, most", [("adult", 0.42), ("cmc", 0.6), ("creditcard_int", 0.35), ("cup", 0.37)])
+@pytest.mark.parametrize("name, most", [("adult", 0.42), ("cmc", 0.6), ("creditcard_int", 0.39), ("cup", 0.37)])
 def test_data_without_their_hierarchies(shared: Path, tmp_path: Path, name: str, most: float) -> None:
     source = shared / "data" / name.removesuffix("_int") / f"{name}.csv"
     drafted = draft(profile(source), folder=tmp_path)
@@ -349,7 +349,7 @@ def test_a_draft_takes_no_codes_that_less_than_half_of_the_records_hold(tmp_path
     drafted = {}
     for name, codes in {"known": ["DE", "FR", "AT", "ZZ"], "other": ["QA1", "QB", "XC", "DE"]}.items():
         path = tmp_path / f"{name}.csv"
-        path.write_text("country,age\n" + "".join(f"{codes[i % 4]},{20 + i % 60}\n" for i in range(400)))
+        path.write_text("country,age\n" + "".join(f"{codes[(i + i // 60) % 4]},{20 + i % 60}\n" for i in range(400)))
         found = draft(sqlanon.profile(path), folder=tmp_path).policy.quasi_identifiers[0].hierarchy
         drafted[name] = found.kind
     assert drafted["known"] == "codes" and drafted["other"] != "codes"

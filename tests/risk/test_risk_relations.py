@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -93,6 +94,10 @@ def test_random_relations(kind: Kind, engine: Engine) -> None:
         assert risk["journalist_average"].value == pytest.approx(average)
         assert risk.excluded == (sum(None in row for row in rows) if basic else 0)
         if weighted:
+            taking_part = [w for row, w in zip(rows, weights, strict=True) if row in sizes]
+            alone = sum(count == 1 for count in Counter(taking_part).values())
+            said = f"{alone} record{' has a weight' if alone == 1 else 's have weights'} that no other record has"
+            assert [said in note for note in risk.notes if "no other record has" in note] == [True] * bool(alone)
             sums: dict[tuple[object, ...], float] = dict.fromkeys(sizes, 0.0)
             for row, weight in zip(rows, weights, strict=True):
                 if row in sums:

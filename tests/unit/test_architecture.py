@@ -54,7 +54,7 @@ LINES = {
     "core": 45_500,
     "assess": 14_800,
     "interop": 7_700,
-    "commands": 6_530,
+    "commands": 6_570,
     "report": 6_100,
     "recoding": 5_200,
     "live": 2_930,

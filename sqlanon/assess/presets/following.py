@@ -12,7 +12,8 @@ from dataclasses import replace
 from sqlglot import exp
 
 from sqlanon.assess.presets.facts import NONE, Preset, PresetEntry, named_presets, plain_name
-from sqlanon.assess.profiling.attributes import as_attributes
+from sqlanon.assess.profiling.attributes import find_attributes, with_attributes
+from sqlanon.assess.profiling.dependencies import find_dependencies
 from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile, Follower, PresetFit, SameColumns
 from sqlanon.assess.profiling.roles import MOSTLY_UNIQUE
 from sqlanon.core.engines.base import Engine
@@ -30,7 +31,7 @@ def as_schema(
 ) -> tuple[list[ColumnProfile], PresetFit | None, tuple[SameColumns, ...], int]:
     """Return the columns as preset and attributes have them, the evidence, the latter, and how many were not compared.
 
-    Columns that the preset drops are not compared with others.
+    Which of its columns say the same is known to the preset; what it drops is not compared with others.
 
     Raises:
         InputError: the wanted preset is not known, or does not fit.
@@ -38,7 +39,10 @@ def as_schema(
     columns, fit = follow(columns, wanted)
     known = () if fit is None else fit.matched
     left = [item for item in columns if item.name not in known or item.role not in DROPPED]
-    left, found, not_compared = as_attributes(engine, relation, types, left)
+    dependencies, not_compared = find_dependencies(engine, relation, types, left)
+    unknown = [item for item in dependencies if item.of not in known or item.follows not in known]
+    found = find_attributes(left, unknown)
+    left = with_attributes(left, found)
     by_name = {item.name: item for item in left}
     groups: dict[str, list[Follower]] = {}
     for item in columns:

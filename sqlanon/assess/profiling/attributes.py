@@ -9,11 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from sqlglot import exp
-
-from sqlanon.assess.profiling.dependencies import AGE, PARTS, SUM, VALUE, Dependency, find_dependencies
+from sqlanon.assess.profiling.dependencies import AGE, PARTS, SUM, VALUE, Dependency
 from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile, Follower, SameColumns
-from sqlanon.core.engines.base import Engine
 from sqlanon.core.source.words import parts_of
 
 DATES = ("birth_date", "date", "moment")
@@ -30,19 +27,6 @@ PERIODS: Mapping[str, tuple[str, ...]] = {
 MOST_VALUES = {"month": 12, "day": 31}
 SAME, FINER, PART = "same", "finer", "part"
 """How a column follows besides ``VALUE`` and ``PARTS``: it says the same, says more, or is a part of one date."""
-
-
-def as_attributes(
-    engine: Engine, relation: exp.Expr, types: Mapping[str, str], columns: list[ColumnProfile]
-) -> tuple[list[ColumnProfile], tuple[SameColumns, ...], int]:
-    """Return the columns with what they are as parts of attributes, these, and how many were not compared.
-
-    Args:
-        columns: with the role that each would have by itself.
-    """
-    dependencies, left = find_dependencies(engine, relation, types, columns)
-    attributes = find_attributes(columns, dependencies)
-    return with_attributes(columns, attributes), attributes, left
 
 
 def find_attributes(columns: Sequence[ColumnProfile], dependencies: Iterable[Dependency]) -> tuple[SameColumns, ...]:
@@ -147,7 +131,7 @@ def _lead_finer(
     found: Mapping[tuple[str, str, str], int],
     leaders: dict[str, Follower],
 ) -> None:
-    """Let the finer of two categories follow the coarser one, where they contradict or the finer has rare values."""
+    """Let the finer of two categories follow the coarser one, where the finer has rare values."""
     for of in _open(free, leaders):
         if by_name[of].looks_like in NATURAL:
             continue
@@ -156,7 +140,7 @@ def _lead_finer(
             for start, to, how in found
             if start == of and how == VALUE and to in free and to not in leaders and (to, of, VALUE) not in found
         ]
-        if coarser and (not _is_common(by_name[of]) or any(found[of, to, VALUE] for to in coarser)):
+        if coarser and not _is_common(by_name[of]):
             common = [to for to in coarser if _is_common(by_name[to])]
             best = max(common, key=lambda to: by_name[to].distinct) if common else coarser[0]
             leaders[of] = Follower(of, best, FINER, found[of, best, VALUE])

@@ -47,31 +47,31 @@ def policy_text(
     lines = [
         schema_line(base),
         "# Drafted by `sqlanon profile`: a starting point that runs as it is. No value of the table is in it.",
-        *([] if profile.preset is None else _comment(profile.preset.sentence, 0)),
-        *_comment(f"A person must decide {len(asked.decisions)} things, each marked {DECIDE}", 0),
-        *(line for number, item in enumerate(asked.decisions, 1) for line in _comment(f"{number}. {item.line}", 0)),
+        *([] if profile.preset is None else comment(profile.preset.sentence, 0)),
+        *comment(f"A person must decide {len(asked.decisions)} things, each marked {DECIDE}", 0),
+        *(line for number, item in enumerate(asked.decisions, 1) for line in comment(f"{number}. {item.line}", 0)),
         *_proposed(proposals, chosen),
         "version: 1",
-        *_source_lines(profile, base),
+        *source_lines(profile, base),
         "",
-        *(line for item in of_policy if item.key == "columns" for line in _comment(f"{DECIDE} {item.sentence}", 0)),
+        *(line for item in of_policy if item.key == "columns" for line in comment(f"{DECIDE} {item.sentence}", 0)),
         "columns:",
     ]
     role = None
     for item in columns:
         if item.keys["role"] != role:
             role = item.keys["role"]
-            lines += ["", *_comment(TITLES[role], 2)]
-        lines += _comment(" ".join(filter(None, [item.reason, f"Levels: {item.remark}." if item.remark else ""])), 2)
+            lines += ["", *comment(TITLES[role], 2)]
+        lines += comment(" ".join(filter(None, [item.reason, f"Levels: {item.remark}." if item.remark else ""])), 2)
         for mark in marks.get(item.name, ()):
-            lines += _comment(mark, 2)
+            lines += comment(mark, 2)
         if (line := other_line(item)) is not None:
             lines.append("  #   " + "".join(sign if sign.isprintable() else " " for sign in line))
-        lines.append(f"  {scalar(item.name)}: {_flow(item.keys)}")
+        lines.append(f"  {scalar(item.name)}: {flow(item.keys)}")
     lines += ["undeclared: error   # a column that appears later ends the run instead of being published", ""]
     for asked_of in of_policy:
         if asked_of.key != "columns":
-            lines += _comment(f"{DECIDE} {asked_of.sentence}", 0)
+            lines += comment(f"{DECIDE} {asked_of.sentence}", 0)
     return "\n".join([*lines, *settings]) + "\n"
 
 
@@ -92,40 +92,41 @@ def _proposed(proposals: Sequence[Proposal], chosen: Proposal | None) -> list[st
     if chosen is None:
         return []
     plain = ["".join(sign if sign.isprintable() else " " for sign in line) for line in proposal_lines(proposals)]
-    said = [line for item in chosen.unmet for line in _comment(item.sentence, 0)]
+    said = [line for item in chosen.unmet for line in comment(item.sentence, 0)]
     head = f"Releases that were searched; this draft makes the one that is {chosen.name!r}:"
-    return ["#", *_comment(head, 0), *(f"#   {line}" for line in plain), *said, "#"]
+    return ["#", *comment(head, 0), *(f"#   {line}" for line in plain), *said, "#"]
 
 
 def other_line(item: DraftedColumn) -> str | None:
     """Return the line that would take the place of a drafted column, if it is decided otherwise."""
-    return None if item.instead is None else f"{scalar(item.name)}: {_flow(item.instead)}"
+    return None if item.instead is None else f"{scalar(item.name)}: {flow(item.instead)}"
 
 
-def _source_lines(profile: Profile, base: Path) -> list[str]:
+def source_lines(profile: Profile, base: Path) -> list[str]:
+    """Return the lines that say what is read, and how."""
     source = profile.source
     table = [] if profile.table is None else [f"table: {scalar(profile.table)}"]
     if profile.is_frame:
-        return [*_comment(f"The source is the {source} that is passed to sqlanon.anonymize.", 0), *table]
+        return [*comment(f"The source is the {source} that is passed to sqlanon.anonymize.", 0), *table]
     if not is_url(source) and not is_connection_text(source):
         path = Path(os.path.abspath(source))
         near = path.is_relative_to(base) or base.is_relative_to(path.parent) or path.parent.parent in base.parents
         source = Path(os.path.relpath(path, base)).as_posix() if near else str(path)
     lines = [f"source: {scalar(source)}", *table]
     if profile.csv:
-        lines.append(f"csv: {_flow(profile.csv)}")
-    lines += [f"{name}: {_flow(options)}" for name, options in profile.formats.items()]
+        lines.append(f"csv: {flow(profile.csv)}")
+    lines += [f"{name}: {flow(options)}" for name, options in profile.formats.items()]
     return lines
 
 
-def _comment(text: str, indent: int) -> list[str]:
+def comment(text: str, indent: int) -> list[str]:
     """Return a text as lines of a comment; signs that would end a line are shown as spaces."""
     plain = "".join(sign if sign.isprintable() else " " for sign in text)
     prefix = " " * indent + "# "
     return textwrap.wrap(plain, 118, initial_indent=prefix, subsequent_indent=prefix, break_long_words=False)
 
 
-def _flow(value: Any) -> str:
+def flow(value: Any) -> str:
     """Return keys on one line, as YAML."""
     plain = {key: dict(item) if isinstance(item, Mapping) else item for key, item in dict(value).items()}
     return yaml.safe_dump(plain, default_flow_style=True, sort_keys=False, width=10**9, allow_unicode=True).strip()

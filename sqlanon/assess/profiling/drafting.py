@@ -146,16 +146,18 @@ def _as_proposed(columns: Sequence[DraftedColumn], proposal: Proposal) -> list[D
     """Return the columns as a proposal publishes them: what is gone is dropped, and what travels with it."""
     left = [item for item in proposal.columns if not item.fully_suppressed]
     gone = {item.name for item in proposal.columns if item.fully_suppressed} if left else set()
-    least = {item.name: item.least_level for item in proposal.columns}
+    highest = {item.name: item.highest_level for item in proposal.columns}
     result = []
     for column in columns:
         leader, level = column.keys.get("with"), math.inf
         if isinstance(leader, Mapping):
             leader, level = leader["column"], leader["level"]
-        if column.name in gone or leader in gone or least.get(str(leader), 0) > level:
+        if column.name in gone or leader in gone or highest.get(str(leader), 0) > level:
             reason = f"{column.reason} Nothing of it is left in the release that is {proposal.name!r}."
             if leader in gone:
                 reason = f"{column.reason} {leader!r}, with which it travels, is left out."
+            elif column.name not in gone:
+                reason = f"{column.reason} It would be blank where {leader!r} is generalized further."
             column = replace(column, keys={"role": "drop"}, reason=reason, remark="", questions=(), nodes=1,
                              instead=column.keys)  # fmt: skip
         elif column.keys["role"] == "quasi_identifier":

@@ -67,7 +67,7 @@ class ColumnLeft(Facts):
     Attributes:
         publishes: its level in words; several where rules differ in it.
         values, values_left: distinct values in the source and the release, NULL among them; None with several levels.
-        least_level: the lowest level at which records have it.
+        highest_level: that at which records have it, where rules differ in it.
         left: 1 - its own loss, suppressed records counted: 1 is every value of every record; None with several rules.
     """
 
@@ -77,7 +77,7 @@ class ColumnLeft(Facts):
     values_left: int | None
     left: float | None
     fully_suppressed: bool
-    least_level: int
+    highest_level: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,7 +388,7 @@ def _proposal(
             item.widths[levels[0]] if len(levels) == 1 else None,
             None if losses is None else 1.0 - losses[item.name],
             item.name in gone,
-            min(levels),
+            max(levels),
         )
         for item, levels in zip(plan.catalog.attributes, plan.published_levels, strict=True)
     )

@@ -82,14 +82,12 @@ def _table(found: Profile) -> Iterator[str]:
     shown = {item.name: _shown(item.name) for item in found.columns}
     width = max(6, *map(len, shown.values()))
     yield f"  {'column':<{width}}  {'type':<9}  {'looks like':<12}  {'values':>10}  {'unique':>7}  {'empty':>7}  role"
-    leaders = {item.name for item in found.columns if item.role == "quasi_identifier"}
     for item in found.columns:
         values = f"{item.distinct:,}" if item.exact else f"about {item.distinct:,}"
         missing = (item.nulls + item.empty) / item.records if item.records else 0.0
         cells = f"{reading(item):<9}  {item.looks_like.replace('_', ' '):<12}  {values:>10}"
         shares = f"{percent(item.uniqueness):>7}  {percent(missing):>7}"
-        led = f", with {shown[item.leader]}" if item.policy_role == "keep" and item.leader in leaders else ""
-        yield f"  {shown[item.name]:<{width}}  {cells}  {shares}  {item.policy_role}{led}"
+        yield f"  {shown[item.name]:<{width}}  {cells}  {shares}  {item.policy_role}"
 
 
 def reading(item: ColumnProfile) -> str:

@@ -38,6 +38,7 @@ def assess(
     question = replace(question, partial=bool(sizes.excluded) and not released)
     left_out = _left_out(sizes.excluded) if question.partial else ""
     light = _light(weighted.light) if weighted is not None and weighted.light else ""
+    alone = _alone(weighted.alone) if weighted is not None and weighted.alone else ""
     figures = [] if not sizes.records else [
         *_prosecutor(sizes, question),
         *_at_risk(sizes, question),
@@ -61,7 +62,7 @@ def assess(
         figures=tuple(figures),
         sizes=in_buckets(sizes),
         thresholds=thresholds(sizes, question.unit, partial=question.partial),
-        notes=tuple(note for note in (left_out, light) if note),
+        notes=tuple(note for note in (left_out, light, alone) if note),
         left_out=left_out,
         histogram=sizes,
     )
@@ -101,6 +102,14 @@ def _light(classes: int) -> str:
     return (
         f"The weights of {counted(classes, 'class')} add up to less than {'its' if one else 'their'} records: "
         f"{'it was' if one else 'they were'} taken to be all of {'its' if one else 'their'} population."
+    )
+
+
+def _alone(records: int) -> str:
+    """Return what a column of weights gives away where it is published."""
+    return (
+        f"{counted(records, 'record')} {'has a weight' if records == 1 else 'have weights'} that no other record has: "
+        "where the column of weights is published, it singles them out, however coarse the quasi-identifiers are."
     )
 
 

@@ -40,12 +40,14 @@ class WeightedRisk:
         expected: the sum of the risks of all records.
         population: the sum of all weights.
         light: classes whose weights add up to less than their records, which were taken to be the whole population.
+        alone: records whose weight no other record has.
     """
 
     highest: float
     expected: float
     population: float
     light: int = 0
+    alone: int = 0
 
 
 def weighted_risk(size: Floats, total: Floats, classes: Floats) -> WeightedRisk:

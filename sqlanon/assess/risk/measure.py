@@ -6,7 +6,7 @@ No record and no value of a quasi-identifier leaves the database.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sqlglot import exp
@@ -18,7 +18,7 @@ from sqlanon.core.engines.base import Engine
 from sqlanon.core.sizes.histogram import PopulationClasses, SizeHistogram
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.binding import bind
-from sqlanon.core.sqltrees.trees import both, canonical, column, count_rows, is_null, named, not_null
+from sqlanon.core.sqltrees.trees import both, canonical, column, count_if, count_rows, equal, is_null, named, not_null
 from sqlanon.core.words import counted
 from sqlanon.errors import EngineError, InputError
 
@@ -132,7 +132,15 @@ class Sample:
                 hint="leave such records out in a view, or repair their weights: each is the number of people that a "
                 "record stands for.",
             )
-        return weighted_risk(size, total, classes)
+        held = (
+            exp.select(named(count_rows(), names.COUNT))
+            .from_(relation.copy())
+            .group_by(column(WEIGHT))
+            .subquery("weights")
+        )
+        one = equal(column(names.COUNT), exp.Literal.number(1))
+        [(alone,)] = self.engine.run("weights alone", exp.select(count_if(one)).from_(held))
+        return replace(weighted_risk(size, total, classes), alone=int(alone))
 
     def _as_read(self) -> exp.Expr:
         """Return the records that take part, whose values differ wherever a reader sees a difference."""
