@@ -124,7 +124,7 @@ def recognise_columns(
         if {*own[name]} - {"null"} or given.get("decimal") or given.get("thousands"):
             continue
         missing = ColumnReading.of(own[name], nulls)
-        texts = [text for text in looks[name] if text not in missing.null]
+        texts = {text: n for text, n in looks[name].items() if text and text not in missing.null}
         held = both([not_null(column(name)), exp.not_(missing.missing(column(name)))])
         found = _recognise(engine, exp.select(column(name)).from_(relation.copy()).where(held), name, texts)
         own[name] |= found.keys
@@ -143,17 +143,18 @@ def _counted(finding: ReadingFinding, told: Readings) -> ReadingFinding:
     return replace(finding, records=told.changed[name], misfits=told.misfits[name])
 
 
-def _look(engine: Engine, relation: exp.Expr, name: str) -> list[str]:
-    """Return some of the distinct texts of a column, the same ones whatever the order of records."""
-    text = trimmed(column(name))
-    texts = exp.select(named(text, "text")).distinct().from_(relation.copy()).where(not_null(column(name)))
+def _look(engine: Engine, relation: exp.Expr, name: str) -> dict[str, int]:
+    """Return some of the texts of a column, the same ones whatever the order of records, and how many have each."""
+    texts = exp.select(named(trimmed(column(name)), "text"), named(count_rows(), "n")).from_(relation.copy())
+    texts = texts.where(not_null(column(name))).group_by(exp.convert(1))
     order = exp.Anonymous(this="HASH", expressions=[column("text")])
-    query = exp.select(column("text")).from_(texts.subquery("texts")).order_by(order, column("text")).limit(LOOKED_AT)
-    return [str(row[0]) for row in engine.run("look at texts", query)]
+    query = exp.select(column("text"), column("n")).from_(texts.subquery("texts"))
+    rows = engine.run("look at texts", query.order_by(order, column("text")).limit(LOOKED_AT))
+    return {str(text): int(n) for text, n in rows}
 
 
 def _missing(
-    engine: Engine, relation: exp.Expr, looks: Mapping[str, Sequence[str]]
+    engine: Engine, relation: exp.Expr, looks: Mapping[str, Mapping[str, int]]
 ) -> tuple[list[str], dict[str, list[str]], list[ReadingFinding]]:
     """Return the words for NULL, by column those that are none there, and what was found."""
     words: dict[str, None] = {}
@@ -184,14 +185,13 @@ def _missing(
     return [word for word in MISSING if word in words], disputed, findings
 
 
-def _recognise(engine: Engine, held: exp.Select, name: str, texts: Sequence[str]) -> _Found:
+def _recognise(engine: Engine, held: exp.Select, name: str, texts: Mapping[str, int]) -> _Found:
     """Return how a column is written.
 
     Args:
         held: its texts but words for NULL.
-        texts: some of them.
+        texts: some of them, and how many records have each.
     """
-    texts = [text for text in texts if text]
     folded = {text.casefold() for text in texts}
     for language, words in YES_NO.items():
         if len(folded) == 2 and folded <= {*words}:
@@ -200,12 +200,13 @@ def _recognise(engine: Engine, held: exp.Select, name: str, texts: Sequence[str]
             )
             return _Found(findings=[ReadingFinding(name, "yes_no", f"yes and no in {language}", records)])
     families = [family for family in FAMILIES if any(_is_dated(family[0], text) for text in texts)]
-    dated = sum(any(_is_dated(family[0], text) for family in families) for text in texts)
-    if families and dated >= 0.9 * len(texts):
+    most = 0.9 * sum(texts.values())
+    dated = sum(n for text, n in texts.items() if any(_is_dated(family[0], text) for family in families))
+    if families and dated >= most:
         return _dates(engine, held, name, families)
-    numbers = [text for text in texts if LOOSE.fullmatch(text)]
+    numbers = {text: n for text, n in texts.items() if LOOSE.fullmatch(text)}
     odd = (text for text in numbers if not re.fullmatch(PLAIN_NUMBER, text) or re.fullmatch(SHAPES["point 3"], text))
-    if texts and len(numbers) >= 0.9 * len(texts) and any(odd):
+    if texts and sum(numbers.values()) >= most and any(odd):
         return _numbers(engine, held, name)
     return _Found()
 
@@ -235,7 +236,7 @@ def _dates(engine: Engine, held: exp.Select, name: str, families: Sequence[tuple
     chosen, asked = [], []
     for family, records, both_ways in zip(families, of_family, twofold, strict=True):
         fitting = [written for written in family if fits[written] == records]
-        if records and (len(fitting) == 1 or (fitting and (not both_ways or "." in fitting[0]))):
+        if records and (len(fitting) == 1 or (fitting and (not both_ways or re.match("%d[.]%m[.]%Y", fitting[0])))):
             chosen.append(fitting[0])
         elif records:
             asked.append((family, records, both_ways))

@@ -22,6 +22,7 @@ import numpy as np
 from sqlanon.assess.reading.findings import ReadingFinding, Recognised
 from sqlanon.core.engines.duckdb.files import CsvForm
 from sqlanon.core.source.csv_records import DELIMITERS, LOOKED_AT, csv_form, find_delimiter, record_blocks, stream_of
+from sqlanon.core.source.zipped import DAMAGED
 from sqlanon.errors import SourceError
 
 MARKS = ((codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
@@ -40,6 +41,8 @@ SUMS = (
     "grand total somme moyenne totale somma media suma promedio totaal gemiddelde σ ∑ Ø"
 ).casefold()
 """Words that a line of sums or means begins with."""
+MOSTLY = 0.8
+"""Share of the records that have the usual number of fields; others have a fault."""
 LOOKED_BACK = 30
 """Records at the end that may be none."""
 Row = tuple[int, tuple[str, ...]]
@@ -100,19 +103,22 @@ def _find_encoding(path: Path, form: CsvForm) -> tuple[str | None, ReadingFindin
     """
     decoder, is_utf8, first = codecs.getincrementaldecoder("utf-8")("strict"), True, b""
     inside, outside = np.zeros(256, np.int64), np.zeros(256, np.int64)
-    with closing(stream_of(path, form)) as stream:
-        while chunk := stream.read(2**23):
-            first = first or chunk[:4096]
-            try:
-                is_utf8 = is_utf8 and decoder.decode(chunk) is not None
-            except UnicodeDecodeError:
-                is_utf8 = False
-            data = np.frombuffer(chunk, np.uint8)
-            is_letter = np.isin(data, ASCII_LETTERS) | (data >= 128)
-            amid = np.zeros(len(data), np.bool_)
-            amid[1:-1] = is_letter[:-2] & is_letter[2:]
-            inside += np.bincount(data[amid], minlength=256)
-            outside += np.bincount(data[~amid], minlength=256)
+    try:
+        with closing(stream_of(path, form)) as stream:
+            while chunk := stream.read(2**23):
+                first = first or chunk[:4096]
+                try:
+                    is_utf8 = is_utf8 and decoder.decode(chunk) is not None
+                except UnicodeDecodeError:
+                    is_utf8 = False
+                data = np.frombuffer(chunk, np.uint8)
+                is_letter = ((data >= ord("a")) & (data <= ord("z"))) | (data >= 128)
+                amid = np.zeros(len(data), np.bool_)
+                amid[1:-1] = is_letter[:-2] & is_letter[2:]
+                inside += np.bincount(data[amid], minlength=256)
+                outside += np.bincount(data[~amid], minlength=256)
+    except (OSError, *DAMAGED):  # the reader says so
+        return None
     for mark, encoding in MARKS:
         if first.startswith(mark):
             return encoding, ReadingFinding(None, "encoding", f"{encoding.upper()} with a byte order mark")
@@ -130,7 +136,7 @@ def _single_byte(path: Path, inside: Any, outside: Any) -> tuple[str, ReadingFin
     """Return the encoding, a byte a letter, in which the bytes beyond ASCII are letters and signs of western Europe.
 
     Args:
-        inside: how often each byte stands between two letters, where no sign does; ``outside``: elsewhere.
+        inside: how often each byte stands between small letters, as small letters alone do; ``outside``: elsewhere.
     """
     counts = inside + outside
     high = [byte for byte in range(128, 256) if counts[byte]]
@@ -139,10 +145,12 @@ def _single_byte(path: Path, inside: Any, outside: Any) -> tuple[str, ReadingFin
     for name in SINGLE_BYTE:
         letters = [byte for byte in high if bytes([byte]).decode(name, "replace") in LETTERS]
         known = [byte for byte in high if bytes([byte]).decode(name, "replace") in LETTERS | SIGNS]
-        among = inside[letters].sum() / max(inside[128:].sum(), 1) if inside[128:].any() else 1.0
-        shares[name] = min(among, (inside[letters].sum() + outside[known].sum()) / total)
+        small = [byte for byte in letters if bytes([byte]).decode(name, "replace").islower()]
+        among = inside[small].sum() / max(inside[128:].sum(), 1) if inside[128:].any() else 1.0
+        shares[name] = min(among, (inside[small].sum() + outside[known].sum()) / total)
     best = max(SINGLE_BYTE, key=shares.__getitem__)
-    if shares[best] < SURE or total > FOREIGN * (total + plain_letters):
+    accented = int(sum(counts[byte] for byte in high if bytes([byte]).decode(best, "replace") in LETTERS))
+    if shares[best] < SURE or accented > FOREIGN * (accented + plain_letters):
         raise SourceError(
             f"The encoding of the file {path.name!r} cannot be told: it is no UTF-8, and its letters are none of "
             "western Europe.",
@@ -189,6 +197,8 @@ def _find_table(path: Path, form: CsvForm, delimiter: str | None) -> _Start | No
         found = _header_in(each, rows)
         if found is not None:
             tables.append(found)
+    best = max((table.share for table in tables), default=0.0)  # below 1, the reader names the line with a fault
+    tables = [table for table in tables if table.share == best]
     least = min((table.header for table in tables), default=0)
     fitting = [table for table in tables if table.header == least]
     if len(fitting) > 1:
@@ -219,7 +229,7 @@ def _header_in(delimiter: str, rows: list[Row]) -> _Start | None:
     while inner and inner[-1] not in (width, width + 1):
         inner.pop()
     share = sum(length in (width, width + 1) for length in inner) / len(inner) if inner else 0.0
-    return _Start(delimiter, rows, header, width, share) if share == 1 else None
+    return _Start(delimiter, rows, header, width, share) if share >= MOSTLY else None
 
 
 def _find_end(path: Path, form: CsvForm, table: _Start, csv: dict[str, Any]) -> list[ReadingFinding]:
