@@ -10,8 +10,7 @@ from typing import TypedDict, Unpack
 from sqlanon.assess.presets.linking import draft_linked, has_linked
 from sqlanon.assess.profiling.drafting import PolicyDraft, draft
 from sqlanon.assess.profiling.profile import profile
-from sqlanon.assess.profiling.proposals import proposal_lines
-from sqlanon.assess.profiling.text import profile_lines
+from sqlanon.assess.profiling.text import profile_lines, proposal_lines
 from sqlanon.commands.common import warn
 from sqlanon.commands.csv_options import read_csv_options, read_format_options
 from sqlanon.core.disk.writing import require_directory, write_text

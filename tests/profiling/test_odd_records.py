@@ -49,7 +49,7 @@ def columns_of(rows: list[tuple[Any, ...]]) -> dict[str, list[Any]]:
 def test_copies_are_counted_as_a_brute_force_counts_them(kind: Kind, request: pytest.FixtureRequest) -> None:
     chance = random.Random(7)
     rows = hospital(chance, 300)
-    rows += [chance.choice(rows) for _ in range(40)]
+    rows += [chance.choice(rows) for _ in range(20)]
     held = [count for count in Counter(rows).values() if count > 1]
     found = warnings(kind, request, columns_of(rows))
     expected = f"{sum(held)} records are exact copies of each other in all 4 columns: {sum(held) - len(held)} more"

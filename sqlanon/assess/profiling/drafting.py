@@ -31,6 +31,10 @@ from sqlanon.errors import InputError, SqlanonError
 LIMIT = 0.05
 NAMING = ("identifier", "uuid", "email", "phone")
 """Looks of columns whose values name one person each."""
+ASK_LEFT_OUT = (
+    "May others learn it of a person? Then keep it. Is it what the table is about? Then publish it with its model, and "
+    "drop others."
+)
 LARGE = 200_000
 """Nodes of a lattice from which on the draft limits the search."""
 
@@ -146,7 +150,7 @@ def _as_proposed(columns: Sequence[DraftedColumn], proposal: Proposal) -> list[D
     """Return the columns as a proposal publishes them: what is gone is dropped, and what travels with it."""
     left = [item for item in proposal.columns if not item.fully_suppressed]
     gone = {item.name for item in proposal.columns if item.fully_suppressed} if left else set()
-    highest = {item.name: item.highest_level for item in proposal.columns}
+    highest = {item.name: max(item.levels) for item in proposal.columns}
     result = []
     for column in columns:
         leader, level = column.keys.get("with"), math.inf
@@ -160,6 +164,11 @@ def _as_proposed(columns: Sequence[DraftedColumn], proposal: Proposal) -> list[D
                 reason = f"{column.reason} It would be blank where {leader!r} is generalized further."
             column = replace(column, keys={"role": "drop"}, reason=reason, remark="", questions=(), nodes=1,
                              instead=column.keys)  # fmt: skip
+        elif column.name in proposal.left_out:
+            reason = f"{column.reason} Protected by its model, it would cost too much of the other columns."
+            column = replace(
+                column, keys={"role": "drop"}, reason=reason, questions=(ASK_LEFT_OUT,), instead=column.keys
+            )
         elif column.keys["role"] == "quasi_identifier":
             limit, weight = proposal.max_levels.get(column.name), proposal.weights.get(column.name)
             more = {"max_level": limit} if limit is not None else {}

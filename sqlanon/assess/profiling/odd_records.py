@@ -35,7 +35,7 @@ TOTAL = (
 """Of a text in lower case: a word for a total, of a year perhaps."""
 AGREES = 1e-6
 """By which share a total may differ from the sum: numbers are rounded."""
-SURPRISING = 0.2
+SURPRISING = 0.1
 """Copies beyond the different records, as a share of all, up to which they are said, and if all records are copies:
 in a table of few values, where more agree, they are different persons."""
 FEW = 0.02

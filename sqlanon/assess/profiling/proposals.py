@@ -11,19 +11,20 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from types import MappingProxyType
+from typing import Any
 
 from sqlanon.assess.profiling.facts import ColumnProfile, percent
-from sqlanon.assess.relations.nulls import printable
 from sqlanon.core import anonymizer
 from sqlanon.core.facts import Facts
 from sqlanon.core.hierarchies import specs
 from sqlanon.core.hierarchies.wording import describe_levels
 from sqlanon.core.plan.full_domain import Plan
 from sqlanon.core.plan.planned import Planned
-from sqlanon.core.policy import Column, LocalRecoding, Policy, SearchOptions
+from sqlanon.core.policy import Column, LocalRecoding, Model, Policy, SearchOptions
 from sqlanon.errors import NoSolutionError, SqlanonError
 
 THEMES: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
@@ -37,9 +38,8 @@ THEMES: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     ),
 }  # fmt: skip
 """The names of proposals -> looks and topics of the columns that they put first."""
-BALANCED = "balanced"
+BALANCED, SEVERAL_RULES, ONE_RULE = "balanced", "several rules", "one rule for all records"
 PROPOSALS = 3
-LONGEST_NAME = 28
 WEIGHT = 4.0
 """Of the columns that a proposal puts first; the others weigh 1."""
 BAND = 10
@@ -48,12 +48,19 @@ SECONDS, ALL_SECONDS, GAP = 3.0, 60.0, 0.02
 """Of one search, and of all; and the proven gap that is near enough."""
 SEVERAL_SAVE = 0.25
 """The share of the loss that several rules must save before they are proposed in place of one."""
-LARGEST_GAIN = 0.1
+LARGEST_GAIN = 0.25
 """What the other columns must gain together, one column as it is being 1, before it is said which one to drop."""
 WISHES_COST = 0.1
 """What is left of all columns may fall by so much, at most, for all wishes of readers together."""
 SOMETHING_COSTS = 0.04
 """What is left of all columns may fall by so much, at most, for something of one more column to be left."""
+FEW_SENSITIVE = 2
+"""Sensitive columns that are always published, with their models."""
+LEFT_WITH_SENSITIVE = 0.7
+"""The share of what would be left of the quasi-identifiers without sensitive columns that must be left with them."""
+UNPROTECTED = (Model("distinct_l_diversity", {"l": 1}),)
+"""The models of a sensitive column that is left out of the release: any class will do."""
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 MOST_RECORDS = 300_000
 """Records up to which several rules are tried."""
 RULES_SECONDS = 10.0
@@ -65,19 +72,18 @@ class ColumnLeft(Facts):
     """What a proposal leaves of a quasi-identifier.
 
     Attributes:
-        publishes: its level in words; several where rules differ in it.
+        publishes: its level in words; several (``levels``) where rules differ in it.
         values, values_left: distinct values in the source and the release, NULL among them; None with several levels.
-        highest_level: that at which records have it, where rules differ in it.
         left: 1 - its own loss, suppressed records counted: 1 is every value of every record; None with several rules.
     """
 
     name: str
     publishes: str
+    levels: tuple[int, ...]
     values: int
     values_left: int | None
     left: float | None
     fully_suppressed: bool
-    highest_level: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,13 +143,14 @@ class Proposal(Facts):
             count in each.
         records, published, suppressed: records; with an entity, persons instead (``unit``).
         highest_risk, average_risk: of prosecutors: 1 / the smallest class, classes / published records.
+        left_out: sensitive columns that are not published, because their models would cost too much of the others.
         optimal: whether it is proven that no node does better by the weights and wishes of the proposal.
         weights, max_levels: the keys of columns that make a run find the same.
     """
 
     KEYS = (
         "name rules loss unit records published suppressed smallest_class highest_risk average_risk? optimal columns "
-        "unmet drop?"
+        "left_out unmet drop?"
     )
     name: str
     rules: str
@@ -156,6 +163,7 @@ class Proposal(Facts):
     average_risk: float | None
     optimal: bool
     columns: tuple[ColumnLeft, ...]
+    left_out: tuple[str, ...] = ()
     unmet: tuple[UnmetWish, ...] = ()
     drop: Gain | None = None
     weights: Mapping[str, float] = field(default_factory=dict)
@@ -189,15 +197,16 @@ def propose(source: object, policy: Policy, found: Mapping[str, ColumnProfile]) 
         SqlanonError: see ``sqlanon.plan``.
     """
     wide = replace(policy, output=None, search=SearchOptions(time_limit=SECONDS, gap=GAP))
-    with anonymizer.plan(source, wide) as whole:
-        search = _Searches(whole, found)
+    with anonymizer.plan(source, replace(wide, columns=_columns(wide))) as whole:
+        search = _Searches(whole, wide, found)
         balanced = search.balanced()
+        balanced = replace(balanced, drop=search.largest_gain(balanced))
+        proposals = [balanced]
         several = _by_several_rules(source, wide, balanced)
-        if several is None:
-            balanced = replace(balanced, drop=search.largest_gain(balanced))
-        proposals = [balanced if several is None else several]
-        if several is not None:
-            proposals.append(replace(balanced, name="one rule for all records", drop=search.largest_gain(balanced)))
+        if several is not None and len(balanced.gone) > len(balanced.columns) / 2:
+            proposals = [replace(several, name=BALANCED), replace(balanced, name=ONE_RULE)]
+        elif several is not None:
+            proposals.append(several)
         for name, weights in search.emphases(balanced):
             if len(proposals) == PROPOSALS or search.late:
                 break
@@ -211,19 +220,74 @@ def _shown(proposal: Proposal) -> list[str]:
     return [item.publishes for item in proposal.columns]
 
 
-class _Searches:
-    """Searches of one encoded source."""
+def _columns(
+    policy: Policy,
+    protected: Container[str] = (),
+    weights: Mapping[str, float] = NOTHING,
+    max_levels: Mapping[str, int] = NOTHING,
+    gone: Mapping[str, int] = NOTHING,
+) -> tuple[Column, ...]:
+    """Return the columns of a policy under other settings, in their order, so that one encoding serves them all.
 
-    def __init__(self, whole: Plan, found: Mapping[str, ColumnProfile]) -> None:
-        self._whole, self._found = whole, found
+    Args:
+        protected: the sensitive columns whose models count; the others are left out of the release.
+        gone: columns that are fully suppressed, with their highest level, and weigh nothing.
+    """
+    return tuple(
+        replace(item, models=item.models if item.name in protected else UNPROTECTED)
+        if item.role == "sensitive"
+        else replace(item, weight=0.0, min_level=gone[item.name])
+        if item.name in gone
+        else replace(item, weight=weights.get(item.name, 1.0), max_level=max_levels.get(item.name))
+        if item.role == "quasi_identifier"
+        else item
+        for item in policy.columns
+    )
+
+
+class _Searches:
+    """Searches of one encoded source.
+
+    Attributes:
+        protected: the sensitive columns that are published.
+    """
+
+    def __init__(self, whole: Plan, policy: Policy, found: Mapping[str, ColumnProfile]) -> None:
+        self._whole, self._policy, self._found = whole, policy, found
         self._deadline = time.monotonic() + ALL_SECONDS
         heights = {attribute.name: attribute.height for attribute in whole.catalog.attributes}
         wishes = [
             (item.name, *wish)
-            for item in whole.policy.quasi_identifiers
+            for item in policy.quasi_identifiers
             if (wish := wish_of(found[item.name], item.hierarchy, heights[item.name])) is not None
         ]
         self._wishes = sorted(wishes, key=lambda wish: wish[3])
+        self.protected = self._affordable([item.name for item in policy.columns if item.role == "sensitive"])
+
+    def _affordable(self, sensitive: Sequence[str]) -> tuple[str, ...]:
+        """Return the sensitive columns that are published: all, if they are few, or those whose models cost least.
+
+        Each model keeps classes together that others would part, those of rare values most: with dozens of columns
+        nothing of the quasi-identifiers would be left.
+        """
+        if len(sensitive) <= FEW_SENSITIVE:
+            return tuple(sensitive)
+        costs = {name: self._loss_with([name]) for name in sensitive if not self.late}
+        enough = 1 - LEFT_WITH_SENSITIVE * (1 - _mean_loss(self._whole))
+        chosen: list[str] = []
+        for name in sorted(costs, key=costs.__getitem__):
+            if self.late or (len(chosen) >= FEW_SENSITIVE and self._loss_with([*chosen, name]) > enough):
+                break
+            chosen.append(name)
+        return tuple(name for name in sensitive if name in chosen)
+
+    def _loss_with(self, protected: Sequence[str]) -> float:
+        """Return the loss of the best release that publishes these sensitive columns; 1 where there is none."""
+        try:
+            plan = self._whole.with_policy(replace(self._policy, columns=_columns(self._policy, protected)))
+        except NoSolutionError:
+            return 1.0
+        return _mean_loss(plan)
 
     @property
     def late(self) -> bool:
@@ -232,7 +296,7 @@ class _Searches:
 
     def balanced(self) -> Proposal:
         """Return the best release by equal weights that meets the wishes it can, the most important first."""
-        plan, met, unmet = self._whole, dict[str, int](), list[UnmetWish]()
+        plan, met, unmet = self._searched({}, {}) or self._whole, dict[str, int](), list[UnmetWish]()
         most = _mean_loss(plan) + WISHES_COST
         for column, level, wish, _ in self._wishes:
             tried = self._searched({}, {**met, column: level})
@@ -263,14 +327,17 @@ class _Searches:
         plan = self._searched(weights, {}) or self._whole
         return _proposal(name, plan, weights=weights)
 
-    def _searched(self, weights: Mapping[str, float], max_levels: Mapping[str, int], **keys: object) -> Plan | None:
-        """Return the best plan by weights within limits of levels; None where there is none."""
-        columns = [
-            replace(item, weight=weights.get(item.name, 1.0), max_level=max_levels.get(item.name))
-            for item in self._whole.policy.columns
-        ]
+    def _searched(
+        self,
+        weights: Mapping[str, float],
+        max_levels: Mapping[str, int],
+        gone: Mapping[str, int] = NOTHING,
+        **keys: object,
+    ) -> Plan | None:
+        """Return the best plan under settings of columns (``_columns``) and other keys; None where there is none."""
+        columns = _columns(self._policy, self.protected, weights, max_levels, gone)
         try:
-            return self._whole.with_policy(replace(self._whole.policy, columns=tuple(columns), **keys))  # type: ignore[arg-type]
+            return self._whole.with_policy(replace(self._policy, columns=columns, **keys))  # type: ignore[arg-type]
         except NoSolutionError:
             return None
 
@@ -290,17 +357,9 @@ class _Searches:
             if self.late:
                 break
             limits = {name: level for name, level in of.max_levels.items() if name != dropped.name}
-            columns = [
-                replace(item, weight=0.0, min_level=self._whole.catalog.attributes[place].height - 1)
-                if item.name == dropped.name
-                else replace(item, max_level=limits.get(item.name))
-                for place, item in enumerate(self._whole.policy.quasi_identifiers)
-            ]
-            policy = self._whole.policy
-            others = tuple(item for item in policy.columns if item.role != "quasi_identifier")
-            try:
-                plan = self._whole.with_policy(replace(policy, columns=(*columns, *others)))
-            except NoSolutionError:
+            [height] = [item.height for item in self._whole.catalog.attributes if item.name == dropped.name]
+            plan = self._searched({}, limits, {dropped.name: height - 1})
+            if plan is None:
                 continue
             losses = plan.attribute_losses or {}
             left = [1.0 - loss for name, loss in losses.items() if name != dropped.name]
@@ -349,7 +408,7 @@ def _by_several_rules(source: object, policy: Policy, single: Proposal) -> Propo
     try:
         rules = replace(policy, columns=columns, search=limits, transformation=LocalRecoding())
         with anonymizer.recode(source, rules) as plan:
-            several = _proposal(BALANCED, plan, unmet=single.unmet, max_levels=single.max_levels)
+            several = _proposal(SEVERAL_RULES, plan, unmet=single.unmet, max_levels=single.max_levels)
     except SqlanonError:
         return None
     return several if several.loss <= (1 - SEVERAL_SAVE) * single.loss else None
@@ -384,11 +443,11 @@ def _proposal(
         ColumnLeft(
             item.name,
             describe_levels(hierarchies[item.name].hierarchy, levels, item.height),
+            levels,
             item.widths[0],
             item.widths[levels[0]] if len(levels) == 1 else None,
             None if losses is None else 1.0 - losses[item.name],
             item.name in gone,
-            max(levels),
         )
         for item, levels in zip(plan.catalog.attributes, plan.published_levels, strict=True)
     )
@@ -405,41 +464,9 @@ def _proposal(
         ledger.classes / ledger.published if ledger.entities is None and ledger.published else None,
         plan.certificate.optimal,
         columns,
+        tuple(item.name for item in plan.policy.columns if item.models == UNPROTECTED),
         unmet,
         None,
         dict(weights or {}),
         dict(max_levels or {}),
     )
-
-
-def proposal_lines(proposals: Sequence[Proposal]) -> list[str]:
-    """Return the proposals as a table: a row a column, a column a proposal."""
-    rows = [["", *(item.name for item in proposals)]]
-    for place, column in enumerate(proposals[0].columns):
-        rows.append([printable(column.name)[:LONGEST_NAME], *(_cell(item.columns[place]) for item in proposals)])
-    unit = proposals[0].unit
-    rows += [
-        ["left of all columns", *(percent(item.left) if item.rules == "one" else "-" for item in proposals)],
-        ["loss", *(f"{item.loss:.3f}" for item in proposals)],
-        [
-            f"{unit} left out",
-            *(f"{item.suppressed:,} ({percent(item.suppressed / max(item.records, 1))})" for item in proposals),
-        ],
-        [
-            "records of the smallest class" if unit == "records" else "persons of the smallest class",
-            *(f"{item.smallest_class:,}" if item.smallest_class else "-" for item in proposals),
-        ],
-    ]
-    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
-    return ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-
-
-def _cell(column: ColumnLeft) -> str:
-    if column.fully_suppressed:
-        return "- (left out)"
-    if column.values_left is None:
-        return column.publishes
-    if column.values_left == column.values:
-        return f"as it is ({column.values:,} values)"
-    counted = f"{column.values_left:,} of {column.values:,} values"
-    return counted if column.publishes.startswith("values ") else f"{column.publishes} ({counted})"

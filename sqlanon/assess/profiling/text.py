@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from sqlanon.assess.profiling.facts import ColumnProfile, Profile, percent
+from sqlanon.assess.profiling.proposals import ColumnLeft, Proposal
 from sqlanon.assess.profiling.questions import Decision, questions_of
 from sqlanon.assess.relations.nulls import printable
 
@@ -142,3 +143,38 @@ def _wrapped(text: str) -> list[str]:
 def _shown(name: str) -> str:
     text = printable(name)
     return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1]}…"
+
+
+def proposal_lines(proposals: Sequence[Proposal]) -> list[str]:
+    """Return the proposals as a table: a row a column, a column a proposal."""
+    rows = [["", *(item.name for item in proposals)]]
+    for place, column in enumerate(proposals[0].columns):
+        rows.append([_shown(column.name), *(_cell(item.columns[place]) for item in proposals)])
+    unit = proposals[0].unit
+    if any(item.left_out for item in proposals):
+        rows.append(["sensitive columns left out", *(f"{len(item.left_out)}" for item in proposals)])
+    rows += [
+        ["left of the columns above", *(percent(item.left) for item in proposals)],
+        ["loss", *(f"{item.loss:.3f}" for item in proposals)],
+        [
+            f"{unit} left out",
+            *(f"{item.suppressed:,} ({percent(item.suppressed / max(item.records, 1))})" for item in proposals),
+        ],
+        [
+            "records of the smallest class" if unit == "records" else "persons of the smallest class",
+            *(f"{item.smallest_class:,}" if item.smallest_class else "-" for item in proposals),
+        ],
+    ]
+    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    return ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def _cell(column: ColumnLeft) -> str:
+    if column.fully_suppressed:
+        return "- (left out)"
+    if column.values_left is None:
+        return f"{len(column.levels)} levels"
+    if column.values_left == column.values:
+        return f"as it is ({column.values:,} values)"
+    counted = f"{column.values_left:,} of {column.values:,} values"
+    return counted if column.publishes.startswith("values ") else f"{column.publishes} ({counted})"
