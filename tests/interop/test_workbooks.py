@@ -245,6 +245,13 @@ def test_a_sheet_that_would_take_all_memory_is_refused(tmp_path: Path) -> None:
     assert "crashed, or took more than 4 GiB of memory" in refusal(path, apart=True)
 
 
+def test_a_column_without_any_name_gets_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[bytes] = []
+    monkeypatch.setattr(apart, "_send", lambda out, kind, data: sent.append(bytes(data)))
+    apart._send_all(sys.stdout.buffer, apart.Found([None, "a"], [], {}))  # type: ignore[list-item]
+    assert b'"columns": ["", "a"]' in sent[0]
+
+
 def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(apart, "find_spec", lambda name: None)
     with pytest.raises(UnsupportedError, match=r'install "sqlanon\[excel\]"'):

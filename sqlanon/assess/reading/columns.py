@@ -31,6 +31,7 @@ from sqlanon.core.source.csv_readings import (
 )
 from sqlanon.core.source.csv_types import DAYS
 from sqlanon.core.sqltrees.trees import both, column, count_if, count_rows, named, not_null
+from sqlanon.core.sqltrees.trees import total as summed
 
 LOOKED_AT = 400
 """Distinct texts of a column that are looked at."""
@@ -259,6 +260,16 @@ def _dates(engine: Engine, held: exp.Select, name: str, families: Sequence[tuple
     return _Found(keys, [ReadingFinding(name, "dates", f"dates written {shown}", total, misfits, question)])
 
 
+def _texts(held: exp.Select, name: str) -> exp.Subquery:
+    """Return the distinct texts of a column, and how many records have each."""
+    return (
+        exp.select(column(name), named(count_rows(), "n"))
+        .from_(held.subquery("held"))
+        .group_by(column(name))
+        .subquery("texts")
+    )
+
+
 def _numbers(engine: Engine, held: exp.Select, name: str) -> _Found:
     """Return the signs and the unit of a column of numbers, by the shapes of all its texts."""
     text = trimmed(column(name))
@@ -274,11 +285,11 @@ def _numbers(engine: Engine, held: exp.Select, name: str) -> _Found:
         named(full_match(text, r".*\(.*\).*"), "closed"),
         named(full_match(text, ".*[0-9].*-"), "trailing"),
         named(exp.Length(this=text.copy()), "length"),
-    ).from_(held.subquery("held"))
+        column("n"),
+    ).from_(_texts(held, name))
     listed = ("shape", "unit", "closed", "trailing")
-    query = exp.select(
-        *map(column, listed), count_rows(), exp.Min(this=column("length")), exp.Max(this=column("length"))
-    )
+    lengths = (exp.Min(this=column("length")), exp.Max(this=column("length")))
+    query = exp.select(*map(column, listed), summed(column("n")), *lengths)
     rows = engine.run("shapes of numbers", query.from_(shaped.subquery("shaped")).group_by(*map(column, listed)))
     return _decide(
         name, [_Shaped(row[0], row[1] or "", bool(row[2]), bool(row[3]), *map(int, row[4:])) for row in rows]

@@ -169,7 +169,8 @@ def serve(reader: str, file: str, options: Mapping[str, Any]) -> None:
 
 
 def _send_all(out: IO[bytes], found: Found) -> None:
-    head = {"columns": list(found.columns), "options": dict(found.options), "notes": list(found.notes)}
+    names = [name or "" for name in found.columns]  # of a damaged file one may be None
+    head = {"columns": names, "options": dict(found.options), "notes": list(found.notes)}
     _send(out, b"J", json.dumps(head).encode())
     nulls = found.options.get("null", ())
     words = {nulls} if isinstance(nulls, str) else {*nulls}
