@@ -113,6 +113,10 @@ def test_a_record_is_not_taken_for_a_header(tmp_path: Path) -> None:
     assert "Row 1 of the sheet 'people'" in refusal(path) and "header: false" in refusal(path)
     assert look(path, header=False)[0] == [("", ""), ("Anna", "30"), ("Bert", "31")]
     assert look(path, skip=0)[0][0] == ("Anna", "30")
+    rows = [["name", "sex"], *(["Meier", "m", "Bonn", "x"] for _ in range(3))]
+    path = book(tmp_path / "b.xlsx", people=rows)
+    assert "it may be the header" in refusal(path) and "Meier" not in refusal(path) and "skip: " in refusal(path)
+    assert look(path, skip=0)[0][1] == ("Meier", "m", "Bonn", "x")
 
 
 def test_errors_and_formulas_without_a_value_are_counted(tmp_path: Path) -> None:

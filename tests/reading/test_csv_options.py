@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -173,7 +174,10 @@ class TestFiles:
         csv = {"delimiter": ";", "encoding": encoding, "skip": 2, "skip_last": 2, "blank_columns": "drop"}
         rows, notes = read(path, **csv)
         assert rows == [("1", "„2“", "Öd"), ("3", "4 €", "Ä")]
-        assert notes == (f"1 columns of {path.name!r} without a name and without a text are left out.",)
+        assert notes == (
+            f"1 columns of {path.name!r} without a name and without a text are left out.",
+            f"2 records at the end of {path.name!r} are left out (skip_last).",
+        )
 
     def test_records_left_out_at_the_end_are_those_of_each_file(self, tmp_path: Path) -> None:
         for number in range(3):
@@ -216,6 +220,30 @@ class TestFiles:
             read(path)
         assert "t.csv.zip" in raised.value.message and "secret" not in str(raised.value) and raised.value.hint
 
+    @pytest.mark.parametrize("fault", ["lzma", "version"])
+    def test_archives_of_other_ways_are_refused(self, tmp_path: Path, fault: str) -> None:
+        path = tmp_path / "t.csv.zip"
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
+            archive.writestr("secret_a", "a,b\n" + "1,2\n" * 100_000)
+        data = bytearray(path.read_bytes())
+        if fault == "lzma":
+            data[42:60] = b"\xff" * 18
+        else:
+            data[data.index(b"PK\1\2") + 6] = 99
+        path.write_bytes(data)
+        with pytest.raises(SourceError, match="is damaged"):
+            read(path)
+
+    @pytest.mark.parametrize("encoding", ["base64", "rot13", "hex", "idna", "punycode", "unicode_escape", "undefined"])
+    def test_codecs_of_no_text_files_are_refused(self, tmp_path: Path, encoding: str) -> None:
+        (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+        with pytest.raises(SourceError, match=f"{encoding} is no encoding of text files"):
+            read(tmp_path / "t.csv", encoding=encoding)
+
+    def test_utf_16_has_letters_beyond_the_first_65536(self, tmp_path: Path) -> None:
+        (tmp_path / "t.csv").write_bytes(codecs.BOM_UTF16_BE + "a,b\n\U00020bb7,2\n".encode("utf-16-be"))
+        assert read(tmp_path / "t.csv", encoding="utf-16")[0] == [("\U00020bb7", "2")]
+
     def test_no_copy_is_left(self, tmp_path: Path) -> None:
         place = tmp_path / "temporary"
         (tmp_path / "t.csv").write_bytes("a,b\n€,1\n€,2\n".encode("cp1252"))
@@ -241,6 +269,10 @@ class TestWrongOptions:
             ({"columns": {"a": {"decimal": ",", "dates": "%d.%m.%Y"}}}, "numbers and dates"),
             ({"columns": {"a": {"words": {"ja": True}}}}, "in quotes"),
             ({"columns": {"a": {"unit": "2 kg"}}}, "a unit"),
+            *(({"columns": {"a": {"unit": unit}}}, "a unit") for unit in ("-", ".", "0", ",", "'", "(", "k5", " ")),
+            ({"columns": {"a": {"dates": "%d.%m.%y", "pivot": 26}}}, "a year from 1900"),
+            ({"decimal": ",", "thousands": ","}, "same sign"),
+            ({"thousands": "."}, "same sign"),
             ({"columns": {"a": {}}}, "write {column"),
             ({"columns": ["a"]}, "write {column"),
             ({"null": [1]}, "in quotes"),

@@ -70,10 +70,12 @@ def of_files() -> Iterator[Case]:
     padded = ["Ward 3, May;;", ";;", head, *PEOPLE]
     yield case("title_padded.csv", padded, options={"delimiter": ";", "skip": 2}, **PLAIN)
     comma = ["Values, in part; of 2024", "", "id;age;city", *(f"{line}, Nord" for line in PEOPLE)]
-    yield case("title_with_comma.csv", comma, options={"delimiter": ";", "skip": 2}, columns=["id", "age", "city"])
-    yield case("sums.csv", [head, *PEOPLE, "Summe;139;"], options={"delimiter": ";", "skip_last": 1}, **PLAIN)
+    yield case("title_with_comma.csv", comma, options={"delimiter": ";", "skip": 2}, columns=["id", "age", "city"],
+               questions=[[None, "the header or a record"]])  # fmt: skip
+    yield case("sums.csv", [head, *PEOPLE, "Summe;139;"], options={"delimiter": ";", "skip_last": 1},
+               questions=[[None, "no record"]], **PLAIN)  # fmt: skip
     yield case("mean_and_total.csv", [head, *PEOPLE, "Mean:;34.8;", "Total;139;"],
-               options={"delimiter": ";", "skip_last": 2}, **PLAIN)  # fmt: skip
+               options={"delimiter": ";", "skip_last": 2}, questions=[[None, "no record"]], **PLAIN)  # fmt: skip
     foot = [head, *PEOPLE, "Gesamt;139", "", "Quelle: Amt für Statistik"]
     yield case("foot.csv", foot, options={"delimiter": ";", "skip_last": 2}, questions=[[None, "no record"]], **PLAIN)
     rows = [head, *PEOPLE, "(4 rows affected)"]
@@ -82,6 +84,10 @@ def of_files() -> Iterator[Case]:
     yield case("empty_records.csv", [head, *PEOPLE, ";;", ";;"], options={"delimiter": ";", "skip_last": 2}, **PLAIN)
     yield case("total_is_a_name.csv", [head, "1;34;Bonn", "2;35;Kiel", "3;36;Total", "4;29;Jena"],
                options={"delimiter": ";"}, columns=["id", "age", "city"])  # fmt: skip
+    yield case("sum_is_a_name.csv", ["name;age", "Berg;34", "Ott;35", "Jahn;29", "Grand;41"],
+               options={"delimiter": ";"}, cells={"name": ["Berg", "Ott", "Jahn", "Grand"]})  # fmt: skip
+    yield case("sum_is_a_group.csv", ["group;n", "f;34", "m;35", "m;29", "total;41", "total;42"],
+               options={"delimiter": ";"}, cells={"n": ["34", "35", "29", "41", "42"]})  # fmt: skip
     blank = [f"{line};;" for line in (head, *PEOPLE)]
     yield case("blank_columns.csv", blank, options={"delimiter": ";", "blank_columns": "drop"}, **PLAIN)
     framed = [";" + line.replace(";", ";;", 1) for line in (head, *PEOPLE)]
@@ -134,6 +140,8 @@ def of_missing() -> Iterator[Case]:
     yield one("rhesus.csv", ["+", "-", "+", "+"])
     yield one("answers.csv", ["unbekannt", "none", "999", "keine Angabe", "Nein danke"])
     yield one("countries.csv", ["DE", "FR", "NA", "GB", "IT", "PL", "ES", "AT"], asks="NA a code")
+    yield one("ions.csv", ["NA", "K", "CL", "NA"], asks="NA a code")
+    yield one("surnames.csv", ["MEIER", "NULL", "VON BERG", "OTT"], asks="NULL a code")
     mixed = columns_of(IDS, ("land", ["DE", "FR", "NA", "GB", "IT", "PL", "ES", "AT"]), ("n", ["1", "NA", "2"]))
     yield case("countries_and_missing.csv", mixed, questions=[["land", "NA a code"]],
                options={"delimiter": ";", "null": ["NA"], "columns": {"land": {"null": [""]}}},
@@ -163,6 +171,10 @@ def of_numbers() -> Iterator[Case]:
     yield one("kilograms.csv", ["72 kg", "80,5 kg", "71kg"], cells=["72", "80.5", "71"], decimal=",", unit="kg")
     yield one("unit_of_some.csv", ["72 kg", "80 kg", "71", "69 kg"], cells=["72", "80", "71", "69"], unit="kg",
               asks="no unit")  # fmt: skip
+    yield one("visits.csv", ["t0", "t1", "t2"])
+    yield one("lumbar.csv", ["L1", "L5", "L3"])
+    yield one("hours.csv", ["1h", "4h", "2h"], asks="a unit")
+    yield one("grams.csv", ["5 g", "7g", "12 g"], cells=["5", "7", "12"], unit="g")
     yield one("two_units.csv", ["72 kg", "160 lb", "71 kg", "150 lb"], asks="several units")
     yield one("euros.csv", ["€ 1.200,50", "€ 3,00", "-5,00 €"], cells=["1200.50", "3.00", "-5.00"], decimal=",",
               thousands=".", unit="€")  # fmt: skip
@@ -183,6 +195,8 @@ def of_dates() -> Iterator[Case]:
               cells=["2024-04-25", "2024-05-01", "2024-04-03"])  # fmt: skip
     yield one("day_first.csv", ["25/04/2024", "2024-05-01", "04/03/2024"], dates=["%Y-%m-%d", "%d/%m/%Y"],
               cells=["2024-04-25", "2024-05-01", "2024-03-04"])  # fmt: skip
+    yield one("mistyped_point.csv", [*["3.4.2010", "12.11.2011", "4.5.2010"] * 13, "01.13.2010"])
+    yield one("mistyped_slash.csv", [*["3/4/2010", "12/11/2011", "4/5/2010"] * 13, "01/13/2010"], asks="several ways")
     yield one("day_or_month.csv", ["04/05/2024", "2024-05-01", "11/03/2024"], asks="several ways")
     yield one("day_and_month.csv", ["25/04/2024", "04/25/2024", "04/03/2024"], asks="several ways")
     yield one("two_digits.csv", ["25.04.24", "03.04.99", "01.12.03"], dates="%d.%m.%y", pivot=YEAR, asks="two digits",
@@ -218,6 +232,9 @@ def untouched() -> Iterator[Case]:
 def refused() -> Iterator[Case]:
     yield case("two_delimiters.csv", ["name,x;age", *["1,5;2"] * 5], refused=["by 2 delimiters", "delimiter"])
     yield case("empty.csv", [], refused=["is empty"])
+    rows = [f"{number};{name};m;Bonn" for number, name in enumerate(["Meier", "Berg", "Ott", "Jahn"], 1)]
+    yield case("names_of_rows.csv", ["name;sex;town", *rows], refused=["Line 2", "has 4 fields"])
+    yield case("title_without_header.csv", ["List of patients", *rows], refused=["Line 2", "has 4 fields"])
     yield case("broken_line.csv", ["id;age;city", *PEOPLE[:2], "3;41", *PEOPLE], refused=["Line 4", "has 2 fields"])
     russian = columns_of(("имя", ["Анна", "Борис", "Вера"]), ("город", ["Москва", "Тверь"]))
     yield case("cyrillic.csv", russian, encoding="cp1251", refused=["cannot be told", "cp1251"])

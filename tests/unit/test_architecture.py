@@ -51,7 +51,7 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 45_500,
+    "core": 45_560,
     "assess": 14_950,
     "interop": 7_700,
     "commands": 6_570,

@@ -52,8 +52,9 @@ def test_a_name_that_is_nearly_one_suggests_it(key: str, given: dict[str, Any], 
     assert faults_of(**given)[key] == f"did you mean {meant!r}?"
 
 
-def test_a_list_of_texts_for_null_says_that_one_is_taken() -> None:
-    assert "one text only" in faults_of(source="a.csv", csv={"null": ["NA", "-"]})["csv.null"]
+def test_a_list_of_texts_says_where_one_is_taken_and_null_takes_several() -> None:
+    faults = faults_of(source="a.csv", csv={"null": ["NA", 1], "quote": ["'", "-"]})
+    assert "one text only" in faults["csv.quote"] and "a list such as [NA, '-']" in faults["csv.null"]
 
 
 def test_the_files_of_all_hierarchies_are_judged(tmp_path: Path) -> None:

@@ -36,6 +36,8 @@ from sqlanon.core.sqltrees.trees import total as summed
 LOOKED_AT = 400
 """Distinct texts of a column that are looked at."""
 NEARLY_ALL = 0.95
+FEW = 3
+"""Dates that only one format reads: fewer may be mistyped."""
 MISSING = (
     "NA", "N/A", "n/a", "n.a.", "N.A.", "NaN", "nan", "NULL", "null", "#N/A", "#NV", "#NULL!", "<NA>", "(null)",
     "[NULL]", "\\N", "-", "--", "---", "–", "—", ".", "?", "??", "k.A.", "k. A.", "k.A", "K.A.", "n.v.", "s/d", "n.d.",
@@ -86,7 +88,9 @@ SHAPES: Mapping[str, str] = {
 """What numbers can look like; the first that fits is that of a text. ``point 3`` and ``comma 3`` can be read twice."""
 SPELLINGS = tuple(sorted((name for names in UNITS for name in names), key=len, reverse=True))
 _UNIT = "|".join(map(re.escape, SPELLINGS))
-_BEFORE = f"[(+{MINUS}]?[{BLANKS}]*(?:(?:{_UNIT})[{BLANKS}]*)?[+{MINUS}]?[{BLANKS}]*"
+_MONEY = "|".join(map(re.escape, ("EUR", "Euro", "euro", "€", "USD", "US$", "$", "GBP", "£", "CHF", "SFr.", "Fr.")))
+"""Currencies: what may stand before a number; L1 and t0 are codes."""
+_BEFORE = f"[(+{MINUS}]?[{BLANKS}]*(?:(?:{_MONEY})[{BLANKS}]*)?[+{MINUS}]?[{BLANKS}]*"
 _AFTER = rf"(?:[{BLANKS}]*(?:{_UNIT}))?[)-]?(?:[{BLANKS}]*(?:{_UNIT}))?"
 PLAIN_NUMBER = r"-?[0-9]*\.?[0-9]+"
 LOOSE = re.compile(rf"{_BEFORE}[0-9.,][0-9.,'’{SPACES}]*{_AFTER}")
@@ -167,15 +171,17 @@ def _missing(
         query = exp.select(named(text.copy(), "word"), named(count_rows(), "n")).from_(relation.copy())
         counts = {str(word): int(n) for word, n in engine.run("words for NULL", query.where(listed).group_by("word"))}
         others = [text for text in texts if text and text not in MISSING]
-        codes = [text for text in others if re.fullmatch("[A-Z]{2,3}", text)]
+        codes = [text for text in others if re.fullmatch("[A-Z]{1,3}", text)]
+        capitals = len(others) > 1 and all(text.isupper() and not re.search("[0-9]", text) for text in others)
+        beside = capitals or (len(codes) > 1 and len(codes) >= 0.9 * len(others))
         signs = [text for text in others if not re.search(r"\w", text)]
         kept = [word for word in counts if signs and not re.search(r"\w", word)]
-        asked = [word for word in counts if word == "NA" and len(codes) >= 5 and len(codes) >= 0.9 * len(others)]
+        asked = [word for word in counts if word in ("NA", "NULL") and beside]
         if kept or asked:
             disputed[name] = [*kept, *asked]
         for word in asked:
             question = (
-                "Is NA a code here, as those beside it are? It stays a text; if it is NULL, say so in csv: {null: …}."
+                f"Is {word} a code here, as those beside it are? It stays a text; csv: {{null: …}} makes it NULL."
             )
             findings.append(ReadingFinding(name, "missing", f"{word!r} among codes", counts[word], 0, question, False))
         found = [word for word in MISSING if word in counts and word not in (*kept, *asked)]
@@ -234,15 +240,20 @@ def _dates(engine: Engine, held: exp.Select, name: str, families: Sequence[tuple
     twofold = [int(n) for n in row[1 + len(formats) + len(families) :]]
     if not total or sum(of_family) < NEARLY_ALL * total:
         return _Found()
-    chosen, asked = [], []
+    chosen, asked, misfits = [], [], total - sum(of_family)
     for family, records, both_ways in zip(families, of_family, twofold, strict=True):
-        fitting = [written for written in family if fits[written] == records]
-        if records and (len(fitting) == 1 or (fitting and (not both_ways or re.match("%d[.]%m[.]%Y", fitting[0])))):
-            chosen.append(fitting[0])
+        best = max(family, key=fits.__getitem__)  # the first of equal ones
+        odd = records - fits[best]
+        decide = records - max((fits[written] for written in family if written != best), default=0)
+        sure = not both_ways or decide >= max(FEW, (1 - NEARLY_ALL) * records)
+        if records and sure and not odd:
+            chosen.append(best)
+        elif records and family[0].startswith("%d.%m.%Y") and records - fits[family[0]] <= (1 - NEARLY_ALL) * records:
+            chosen.append(family[0])
+            misfits += records - fits[family[0]]
         elif records:
             asked.append((family, records, both_ways))
     shown = " and ".join(map(repr, chosen))
-    misfits = total - sum(of_family)
     if asked:
         orders = ", ".join(" or ".join(map(repr, family)) for family, *_ in asked)
         several = sum(both_ways for *_, both_ways in asked)
@@ -275,7 +286,7 @@ def _numbers(engine: Engine, held: exp.Select, name: str) -> _Found:
     text = trimmed(column(name))
     ifs = [exp.If(this=full_match(text, f"{_BEFORE}{shape}{_AFTER}"), true=exp.Literal.string(title))
            for title, shape in SHAPES.items()]  # fmt: skip
-    before, after = (side.replace(f"(?:{_UNIT})", f"({_UNIT})") for side in (_BEFORE, _AFTER))
+    before, after = _BEFORE.replace(f"(?:{_MONEY})", f"({_MONEY})"), _AFTER.replace(f"(?:{_UNIT})", f"({_UNIT})")
     within = exp.Literal.string(f"^{before}[0-9.,](?:.*[0-9])?{after}$")
     groups = [[text.copy(), within.copy(), exp.convert(place)] for place in (1, 2, 3)]
     unit = exp.Concat(expressions=[exp.Anonymous(this="REGEXP_EXTRACT", expressions=group) for group in groups])
@@ -284,16 +295,15 @@ def _numbers(engine: Engine, held: exp.Select, name: str) -> _Found:
         named(unit, "unit"),
         named(full_match(text, r".*\(.*\).*"), "closed"),
         named(full_match(text, ".*[0-9].*-"), "trailing"),
+        named(full_match(text, f".*[0-9][{BLANKS}]+[^0-9]+"), "apart"),
         named(exp.Length(this=text.copy()), "length"),
         column("n"),
     ).from_(_texts(held, name))
-    listed = ("shape", "unit", "closed", "trailing")
+    listed = ("shape", "unit", "closed", "trailing", "apart")
     lengths = (exp.Min(this=column("length")), exp.Max(this=column("length")))
     query = exp.select(*map(column, listed), summed(column("n")), *lengths)
     rows = engine.run("shapes of numbers", query.from_(shaped.subquery("shaped")).group_by(*map(column, listed)))
-    return _decide(
-        name, [_Shaped(row[0], row[1] or "", bool(row[2]), bool(row[3]), *map(int, row[4:])) for row in rows]
-    )
+    return _decide(name, [_Shaped(row[0], row[1] or "", *map(bool, row[2:5]), *map(int, row[5:])) for row in rows])
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,6 +314,7 @@ class _Shaped:
     unit: str
     closed: bool
     trailing: bool
+    apart: bool
     records: int
     shortest: int
     longest: int
@@ -335,6 +346,9 @@ def _decide(name: str, rows: Sequence[_Shaped]) -> _Found:
         keys["unit"] = spelled if len(spelled) > 1 else spelled[0]
         form = ", ".join(filter(None, [form, f"with the unit {' or '.join(spelled)}"]))
         questions += [f"{bare:,} numbers have no unit: are they in {spelled[0]} too?"] if bare else []
+        if min(map(len, spelled)) == 1 and spelled[0].isalpha() and not any(map(_has_unit, fits)):
+            questions.append(f"Is {spelled[0]} a unit, or are these codes (csv: {{columns: …}}: unit)?")
+            applied = False
     closed = sum(row.records for row in fits if row.closed)
     trailing = sum(row.records for row in fits if row.trailing)
     if closed or trailing:
@@ -347,6 +361,11 @@ def _decide(name: str, rows: Sequence[_Shaped]) -> _Found:
     asked = " ".join(questions) or None
     finding = ReadingFinding(name, "numbers", f"numbers {form}".strip(), total, count["other"], asked, applied)
     return _Found(keys if applied else {}, [finding])
+
+
+def _has_unit(row: _Shaped) -> bool:
+    """Return True if texts have decimals, or a blank before the unit: codes such as 1h have neither."""
+    return bool(row.unit) and (row.apart or row.shape.endswith(("point", "comma", "point 3", "comma 3")))
 
 
 def _signs(count: Mapping[str, int], rows: Sequence[_Shaped]) -> tuple[str, str | None, dict[str, Any]]:

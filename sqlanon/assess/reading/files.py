@@ -36,13 +36,16 @@ SURE = 0.98
 """Share of the bytes beyond ASCII that must be such letters."""
 FOREIGN = 0.4
 """Share of all letters that are beyond ASCII in no text of western Europe."""
-SUMS = (
-    "summe gesamtsumme gesamt insgesamt zwischensumme durchschnitt mittelwert total totals subtotal sum average mean "
-    "grand total somme moyenne totale somma media suma promedio totaal gemiddelde σ ∑ Ø"
-).casefold()
-"""Words that a line of sums or means begins with."""
+SUMS = frozenset((
+    "summe,gesamtsumme,gesamt,insgesamt,zwischensumme,durchschnitt,mittelwert,total,totals,subtotal,sum,average,mean,"
+    "grand total,total general,total général,somme,moyenne,totale,somma,media,suma,promedio,totaal,gemiddelde,σ,∑,Ø"
+).casefold().split(","))  # fmt: skip
+"""The first text of a line of sums or means, the whole of it but for a colon."""
+MOST_SUMS = 3
 MOSTLY = 0.8
 """Share of the records that have the usual number of fields; others have a fault."""
+NO_NAME = re.compile(r"[0-9]+|[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}")
+"""Digits or a date: what names no column where lines stand above it."""
 LOOKED_BACK = 30
 """Records at the end that may be none."""
 Row = tuple[int, tuple[str, ...]]
@@ -58,6 +61,8 @@ class _Start:
     header: int
     width: int
     share: float
+    kept: bool = False
+    """Whether lines above the header may be the header, or it a record: none is left out."""
 
 
 def recognise_file(path: Path, given: Mapping[str, Any]) -> Recognised:
@@ -86,10 +91,16 @@ def recognise_file(path: Path, given: Mapping[str, Any]) -> Recognised:
     if "delimiter" not in csv and table.delimiter != form.delimiter:
         csv["delimiter"] = table.delimiter
         findings.append(ReadingFinding(None, "delimiter", f"the delimiter {table.delimiter!r}"))
-    if table.header and ("skip" not in given) and form.header:
+    if "skip" not in given and form.header and table.kept:
+        asks = "Which line is the header? The first is taken; csv: {skip: …} says how many lines stand above it."
+        findings.append(ReadingFinding(None, "title", "lines that may be the header", question=asks, applied=False))
+    elif table.header and "skip" not in given and form.header:
         csv["skip"] = table.rows[table.header][0] - 1
         lines = csv["skip"] - form.skip
-        findings.append(ReadingFinding(None, "title", "no header and no records: skip", lines))
+        above = any(sum(map(bool, fields)) > 1 for _, fields in table.rows[: table.header])
+        asked = f"Is none of the first {csv['skip']} lines the header or a record? They are left out (skip)."
+        findings.append(ReadingFinding(None, "title", "no header and no records: skip", lines,
+                                       question=asked if above else None))  # fmt: skip
     if "skip_last" not in csv and form.header and table.width > 1:
         findings += _find_end(path, csv_form(path, csv), table, csv)
     return Recognised(csv, tuple(findings))
@@ -229,7 +240,16 @@ def _header_in(delimiter: str, rows: list[Row]) -> _Start | None:
     while inner and inner[-1] not in (width, width + 1):
         inner.pop()
     share = sum(length in (width, width + 1) for length in inner) / len(inner) if inner else 0.0
-    return _Start(delimiter, rows, header, width, share) if share >= MOSTLY else None
+    kept = header > 0 and (
+        _may_be_header(*rows[header - 1 : header + 1]) or any(map(NO_NAME.fullmatch, rows[header][1]))
+    )
+    return _Start(delimiter, rows, header, width, share, kept) if share >= MOSTLY else None
+
+
+def _may_be_header(above: Row, next_row: Row) -> bool:
+    """Return True if a row has several names, and no blank line stands between it and the next one."""
+    held = [text for text in above[1] if text]
+    return len({*held}) == len(held) > 1 and above[0] + 1 + sum(text.count("\n") for text in held) >= next_row[0]
 
 
 def _find_end(path: Path, form: CsvForm, table: _Start, csv: dict[str, Any]) -> list[ReadingFinding]:
@@ -238,30 +258,31 @@ def _find_end(path: Path, form: CsvForm, table: _Start, csv: dict[str, Any]) -> 
     for rows in _rows(path, form, last=True):
         tail = (tail + rows)[-LOOKED_BACK - 1 :]
     kinds: Counter[str] = Counter()
-    first = [fields[0] for _, fields in table.rows if fields]
+    words = [Counter(fields[0].casefold() for _, fields in rows if fields) for rows in (table.rows, tail)]
+    once = {word for word in words[1] if max(count[word] for count in words) == 1}
     for _, fields in tail[:0:-1]:
-        kind = _kind_of_end(fields, table.width, first)
-        if kind is None:
+        kind = _kind_of_end(fields, table.width, once)
+        if kind is None or (kind == "sums" and kinds[kind] == MOST_SUMS):
             break
         kinds[kind] += 1
     left = sum(kinds.values())
     if not left or left == len(tail) - 1:
         return []
     csv["skip_last"] = left
-    question = f"Is the text below the table no record? The last {left} are left out (skip_last: {left})."
+    question = f"Is what stands at the end no record? The last {left} are left out (skip_last: {left})."
     shown = " and ".join(kinds)
     return [ReadingFinding(None, "end", f"{shown} at the end: left out", left,
-                           question=question if kinds["lines of text"] else None)]  # fmt: skip
+                           question=question if kinds["lines of text"] or kinds["sums"] else None)]  # fmt: skip
 
 
-def _kind_of_end(fields: tuple[str, ...], width: int, first: list[str]) -> str | None:
-    """Return what a record at the end is, if it is none."""
+def _kind_of_end(fields: tuple[str, ...], width: int, once: set[str]) -> str | None:
+    """Return what a record at the end is, if it is none; ``once`` are the first texts that no other record has."""
     held = [text for text in fields if text]
     if not held:
         return "empty records"
-    word = re.split(r"[:\s(]", held[0].casefold(), maxsplit=1)[0]
+    word = held[0].casefold()
     others = [text for text in held[1:] if not re.search("[0-9]", text)]
-    if word in SUMS.split() and not others and first.count(held[0]) <= 1:
+    if word.rstrip(" :") in SUMS and not others and (word in once or not fields[0]):
         return "sums"
     is_line = len(held) == 1 and re.search(r"[^\W\d_].*[\s:]|^\(", held[0]) is not None
     return "lines of text" if len(fields) != width and is_line else None

@@ -6,12 +6,16 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from sqlanon.parameters import TEXT, Check, ValueCheck, choice, option, shaped, suggest, whole
+from sqlanon.parameters import TEXT, Check, ValueCheck, choice, option, shaped, suggest
 
 DIRECTIVES = "dmYyHMSbB"
 """What may follow a % in a format of dates: day, month, year, two digits of a year, time, name of a month."""
 THOUSANDS = (".", ",", " ", "'")
 """A space stands for every kind of space in a number, an apostrophe for both kinds."""
+
+
+UNIT = re.compile(r"[^\d+\-−–.,()'’]*[^\d+\-−–.,()'’\s](?:[23]|\.)?")
+"""A unit: a digit may end it as an exponent, a point as that of a shortened word."""
 
 
 def is_text(value: Any) -> bool:
@@ -68,8 +72,13 @@ def _dates(value: Any) -> str | None:
 
 def _units(value: Any) -> str | None:
     fault = text_or_texts("[kg, Kg]")(value)
-    usual = all(item.strip() and not item.strip()[0].isdigit() for item in texts_of(value)) if not fault else True
-    return fault if usual else "a unit is a text that does not begin with a digit, such as kg."
+    usual = fault or all(UNIT.fullmatch(item.strip()) for item in texts_of(value))
+    return fault if usual else "a unit is a text without digits and signs of numbers, such as kg, kg/m2 or Std."
+
+
+def _pivot(value: Any) -> str | None:
+    good = isinstance(value, int) and 1900 <= value <= 2200
+    return None if good else "give a year from 1900 to 2200, such as 2026."
 
 
 def _words(value: Any) -> str | None:
@@ -79,6 +88,7 @@ def _words(value: Any) -> str | None:
 
 
 _UNITS = shaped(text_or_texts("").schema, "a text, or a list of texts", _units)
+_PIVOT = shaped({"type": "integer", "minimum": 1900, "maximum": 2200}, "a year", _pivot)
 _DATES = shaped(text_or_texts("").schema, "a format, or a list of formats", _dates)
 COLUMN_OPTIONS = (
     option("null", text_or_texts("[NA, '-']"), about="Words that are NULL here, in place of those of the table."),
@@ -87,13 +97,18 @@ COLUMN_OPTIONS = (
     option("unit", _UNITS, about="A unit or a currency beside the number, or spellings of one; it is left out."),
     option("negative", choice(parentheses="(5)", trailing="5-"), about="How a number below 0 is written."),
     option("dates", _DATES, about="The formats of dates."),
-    option("pivot", whole(0), about="The last year that two digits may mean: with 2026, 27 is 1927."),
+    option("pivot", _PIVOT, about="The last year that two digits may mean: with 2026, 27 is 1927."),
     option("words", shaped({"type": "object"}, "mapping of texts", _words), about="Texts -> what they are read as."),
 )
 KINDS: Mapping[str, tuple[str, ...]] = {
     "numbers": ("decimal", "thousands", "unit", "negative"), "dates": ("dates", "pivot"), "words": ("words",)
 }  # fmt: skip
 """A column has keys of one kind; ``null`` may stand beside each."""
+
+
+def same_sign(keys: Mapping[str, Any]) -> bool:
+    """Return True if decimals, of a point without an option, and thousands have the same sign."""
+    return keys.get("thousands") is not None and keys["thousands"] == (keys.get("decimal") or ".")
 
 
 def column_readings(value: Any) -> str | None:
@@ -110,7 +125,7 @@ def column_readings(value: Any) -> str | None:
         kinds = [kind for kind, names in KINDS.items() if any(name in keys for name in names)]
         if len(kinds) > 1:
             return f"{column!r} is read as {' and '.join(kinds)}; keep the keys of one."
-        if keys.get("thousands") == keys.get("decimal", "." if "thousands" in keys else None) is not None:
+        if same_sign(keys):
             return f"in {column!r}, decimals and thousands have the same sign; name another decimal."
         short = any("%y" in item for item in texts_of(keys.get("dates")))
         if "pivot" in keys and not short:

@@ -8,7 +8,7 @@ from dataclasses import MISSING, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sqlanon.core.policy.csv_columns import READINGS, THOUSANDS, column_readings, one_of, text_or_texts
+from sqlanon.core.policy.csv_columns import READINGS, THOUSANDS, column_readings, one_of, same_sign, text_or_texts
 from sqlanon.core.policy.extensions import NOTHING, Extensions
 from sqlanon.core.policy.faults import Faults, named
 from sqlanon.core.policy.parts import PATH, PolicyPart, check, entry, keys_of
@@ -217,7 +217,7 @@ def csv_options(given: Mapping[str, Any]) -> dict[str, Any]:
         PolicyError: one is not known, or cannot be used.
     """
     faults = Faults("The option csv")
-    options = faults.parameters("csv", _named_options(given), CSV_OPTIONS, owner="csv")
+    options = _check_csv(faults, "csv", _named_options(given))
     faults.finish()
     return options
 
@@ -272,8 +272,15 @@ def _check_patterns(faults: Faults, policy: Any) -> None:
 
 def _check_options(faults: Faults, prefix: str, source: Any, extensions: Extensions) -> None:
     """Note the faults of the options of a source's format."""
-    faults.parameters(f"{prefix}csv", source.csv, CSV_OPTIONS, owner="csv")
+    _check_csv(faults, f"{prefix}csv", source.csv)
     _check_formats(faults, prefix, source.formats, extensions)
+
+
+def _check_csv(faults: Faults, key: str, given: Any) -> dict[str, Any]:
+    options = faults.parameters(key, given, CSV_OPTIONS, owner="csv")
+    if same_sign(options):
+        faults.add(f"{key}.decimal", "Decimals and thousands have the same sign.", 'name another: decimal: ",", say.')
+    return options
 
 
 def _check_formats(faults: Faults, prefix: str, formats: Mapping[str, Any], extensions: Extensions) -> None:

@@ -22,8 +22,8 @@ from sqlanon.errors import SourceError, UnsupportedError
 
 Read = tuple[Path, CsvForm, CsvRecords]
 """A CSV file, how it is written and what it holds."""
-NATIVE = ("utf-8", "utf-16", "iso8859-1")
-"""Encodings that DuckDB reads by itself, as Python calls them."""
+NATIVE = ("utf-8", "iso8859-1")
+"""Encodings that DuckDB reads by itself, as Python calls them; of UTF-16 it reads no surrogates."""
 
 
 def needs_copy(form: CsvForm) -> bool:
@@ -44,8 +44,8 @@ def readable(engine: DuckDBEngine, read: Sequence[Read]) -> Iterator[list[tuple[
         return
     if allowed_files() is not None:
         raise UnsupportedError(
-            "An archive, an encoding beside UTF-8, UTF-16 and Latin-1, and skip_last need a copy of the file, which is "
-            "not made here.",
+            "An archive, an encoding beside UTF-8 and Latin-1, and skip_last need a copy of the file, which is not "
+            "made here.",
             hint="convert the file to UTF-8, unpacked, without lines below the records.",
         )
     failure = ""

@@ -11,7 +11,7 @@ import codecs
 import re
 from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -33,6 +33,9 @@ LONGEST = 64 * 2**20
 """Bytes of the longest record; DuckDB reads shorter ones only."""
 LINE_FEED, RETURN = 10, 13
 BLANKS = " \t\n\r\v\f"
+NO_TEXT = ("base64", "bz2", "hex", "quopri", "rot_13", "uu", "zlib", "idna", "punycode", "unicode_escape",
+           "raw_unicode_escape", "undefined")  # fmt: skip
+"""Codecs of Python that no text file is written in."""
 DELIMITERS = (";", ",", "\t", "|")
 LOOKED_AT = 1000
 """Records that show which delimiter a file has, and how many fields."""
@@ -160,7 +163,7 @@ def csv_form(path: Path, csv: Mapping[str, Any]) -> CsvForm:
     """Return how a CSV file is written, by its ending and the options of a policy.
 
     Raises:
-        SourceError: its quote is not one ASCII character.
+        SourceError: its quote is not one ASCII character, or its encoding is none of texts.
     """
     form = CsvForm(
         delimiter=csv.get("delimiter") or ("\t" if flat_ending(path.name) == ".tsv" else ","),
@@ -174,6 +177,11 @@ def csv_form(path: Path, csv: Mapping[str, Any]) -> CsvForm:
     )
     if len(form.quote.encode()) != 1:
         raise SourceError(f"The quote of the file {path.name!r} is not one ASCII character.", hint="name another.")
+    with suppress(LookupError):
+        if codecs.lookup(form.encoding).name.replace("-", "_") in NO_TEXT:
+            raise SourceError(
+                f"{form.encoding} is no encoding of text files.", hint="say csv: {encoding: cp1252}, say."
+            )
     return form
 
 

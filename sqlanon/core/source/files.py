@@ -139,6 +139,8 @@ class Reading:
             columns, readings, read_notes = self._reread(engine, read[0], readings, into + RAW, texts)
         else:
             count = _stage(engine, read, texts)
+        if self.reports and (last := sum(form.skip_last for _, form, _ in read)):
+            read_notes += (f"{last:,} records at the end of {files[0].name!r} are left out (skip_last).",)
         if not wanted:
             return Records(table(into), count, read_notes)
         found, changed, misfits = self._conversions(engine, table(texts), wanted, readings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import zipfile
 import zlib
 from pathlib import Path
@@ -15,8 +16,8 @@ MOST_TIMES, HARMLESS = 200, 2**28
 """A member may be so many times as large as it is packed, or so many bytes, whatever it is packed to."""
 BESIDE = "__MACOSX/"
 """Where macOS keeps what is no file of the user's."""
-DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError)
-"""What reading an archive raises that is cut off or altered."""
+DAMAGED = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError)
+"""What reading an archive raises that is cut off or altered, or of a version that is not known."""
 
 
 def open_member(path: Path) -> IO[bytes]:

@@ -126,6 +126,14 @@ def _table(sheet: Any, path: Path, options: Mapping[str, Any], notes: list[str])
                 hint="say excel: {header: false} if it is one, or how many rows stand above the header: excel: {skip: "
                 f"{skip}}}.",
             )
+        if has_header and any(
+            len({cell for cell in row if cell and isinstance(cell, str)}) > 1 for row in first[:skip]
+        ):
+            raise SourceError(
+                f"Above row {skip + 1} of the sheet {sheet.name!r} of {path.name!r}, the first that fills most "
+                "columns, a row has several names: it may be the header.",
+                hint="say how many rows stand above the header: excel: {skip: …}, or excel: {header: false}.",
+            )
         if skip:
             notes.append(f"Above the table of the sheet {sheet.name!r} {skip} rows are left out (skip: {skip}).")
     begin, end = skip + has_header, sheet.end[0] + 1 - options.get("skip_last", 0)
