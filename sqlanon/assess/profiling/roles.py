@@ -235,8 +235,8 @@ def _few_kept(columns: Sequence[ColumnProfile]) -> list[ColumnProfile]:
     """
     kept = [item for item in columns if item.role == "keep" and item.leader is None and not _has_rare_values(item)]
     combinations, staying = 1, set()
-    for item in sorted(kept, key=lambda item: item.distinct):
-        combinations *= max(1, item.distinct)
+    for item in sorted(kept, key=_values):
+        combinations *= _values(item)
         if combinations <= MOST_KEPT:
             staying.add(item.name)
     staying |= {item.name for item in columns if item.leader is not None}  # they distinguish no more than their leaders
@@ -252,6 +252,11 @@ def _few_kept(columns: Sequence[ColumnProfile]) -> list[ColumnProfile]:
             item = replace(item, role=role, reason=reason, question=question, otherwise="keep")
         result.append(item)
     return result
+
+
+def _values(found: ColumnProfile) -> int:
+    """Return how many values a column has, NULL counted."""
+    return max(1, found.distinct + (found.nulls > 0))
 
 
 def _has_rare_values(found: ColumnProfile) -> bool:
