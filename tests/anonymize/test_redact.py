@@ -85,7 +85,7 @@ def by_hand(rows: list[tuple[Any, ...]], function: Redactor) -> tuple[list[str |
             notes.append(None)
             continue
         said, runs = " ".join(words(text)), words(text)
-        joined = {"".join(runs[i : i + n]) for n in range(1, 5) for i in range(len(runs))}
+        joined = {"".join(runs[i : i + n]) for n in range(1, 11) for i in range(len(runs))}
         own = any(part in said for part in [*words(name), *words(number)] if len(part) >= 3)
         own = own or "".join(words(number)) in said.replace(" ", "")
         own_records += own
@@ -124,7 +124,8 @@ def test_what_is_found_is_what_a_brute_force_finds(
         held = engine.run("notes", f"SELECT number, note FROM {engine.render(found.relation)} ORDER BY number")
         assert [note for _, note in held] == expected
         assert f"{own + others} of 120 records" in found.warnings[-1]
-        assert f"{own} of their own record, {others} of others (looked for: number, name)" in found.warnings[-1]
+        looked_for = "looked for: number, name; in texts of the same record: age"
+        assert f"{own} of their own record, {others} of others ({looked_for})" in found.warnings[-1]
         engine.drop(found.relation.name)
         with pytest.raises(IdentifyingColumnError) as refused:
             redact_texts(opened, policy(function, "refuse"))
@@ -202,3 +203,34 @@ def test_an_installed_function_may_be_named_by_its_place(monkeypatch: pytest.Mon
     monkeypatch.setattr(registered, "_loaded", lambda kind, found: without_titles)
     known = Extensions()
     assert known.redactor("upper") is known.redactor("test_redact:without_titles") is without_titles
+
+
+SCHMIDTKE = [
+    "met Gerda! and Schmidtke! ok", "met “Schmidtke” and Schmidtke’s son", "met Gerda–Schmidtke", "[Schmidtke] *Gerda*",
+    "met Schmidtke…", "name=Schmidtke|x", "account DE89 3704 0044 0532 0130 00", "tab\tSchmidtke",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("note", SCHMIDTKE)
+def test_signs_around_a_name_hide_it_from_nobody(note: str, tmp_path: Path) -> None:
+    rows = [*patients(80), ("DE89370400440532013000", "Gerda\tSchmidtke", "female", 31, None)]
+    rows = [
+        (number, name, sex, age, note if place == 3 else None) for place, (number, name, sex, age, _) in enumerate(rows)
+    ]
+    pq.write_table(arrow(rows), tmp_path / "t.parquet")
+    with pytest.raises(IdentifyingColumnError) as refused:
+        sqlanon.plan(None, policy(lambda text: text, "refuse", source=str(tmp_path / "t.parquet")))
+    assert refused.value.columns == {"note": {"own_record": 0, "other_records": 1}}
+
+
+def test_who_is_not_drawn_is_looked_for_too(tmp_path: Path) -> None:
+    """Whether a text is refused must not depend on the draw, which is secret."""
+    rows = [(f"AB-{place:05}", f"name{place:05}x", "male", 40, "Saw name00007x, too.") for place in range(200)]
+    pq.write_table(arrow(rows), tmp_path / "t.parquet")
+    (tmp_path / "key").write_bytes(bytes(range(32)))
+    (tmp_path / "key").chmod(0o600)
+    for context in "abc":
+        drawn = {"sample": 0.1, "key": {"file": str(tmp_path / "key"), "context": context}}
+        with pytest.raises(IdentifyingColumnError) as refused:
+            sqlanon.plan(None, policy(lambda text: text, "refuse", source=str(tmp_path / "t.parquet"), **drawn))
+        assert refused.value.columns == {"note": {"own_record": 1, "other_records": 199}}

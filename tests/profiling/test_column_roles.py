@@ -200,3 +200,21 @@ def test_a_panel_without_an_id_is_said(tmp_path: Path, is_panel: bool) -> None:
     assert bool(said) == is_panel and (not is_panel or "about 5.0 records each" in said[0])
     data["id"] = [place // 5 for place in range(len(rows))]
     assert not any("Persons seem to have" in warning for warning in profiled(data, tmp_path).warnings)
+
+
+def test_one_value_beside_null_says_something_of_a_person(tmp_path: Path) -> None:
+    """Exports hold "yes" or nothing. Such columns were taken for constants, and kept in silence, any number of them."""
+    draw = random.Random(3)
+    data: dict[str, list[Any]] = {
+        "sex": [draw.choice("mf") for _ in range(1_500)],
+        "age": [draw.randrange(20, 80) for _ in range(1_500)],
+        "hiv": [draw.choice(["positive", *[None] * 40]) for _ in range(1_500)],
+        "ceo_email": ["gerda.schmidt@example.com" if i < 6 else None for i in range(1_500)],
+        **{f"q{i}": ["yes" if draw.random() < 0.3 else None for _ in range(1_500)] for i in range(20)},
+        "country": ["DE"] * 1_500,
+    }
+    pq.write_table(pa.table(data), tmp_path / "t.parquet")
+    found = sqlanon.profile(tmp_path / "t.parquet")
+    roles = {item.name: item.policy_role for item in found.columns}
+    assert roles["hiv"] != "keep" and roles["ceo_email"] == "drop" and roles["country"] == "keep"
+    assert sum(roles[f"q{i}"] == "keep" for i in range(20)) <= 4

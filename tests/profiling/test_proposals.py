@@ -158,3 +158,23 @@ def test_a_proposal_is_chosen_by_its_name(folder: Path) -> None:
         draft(profile(folder / "visits.parquet"), folder=folder, search=True, proposal="most")
     done = command("profile", folder / "visits.parquet", "--proposal", "balanced")
     assert done.returncode == 2 and "--write" in done.stderr
+
+
+def test_of_many_sensitive_columns_some_are_published(tmp_path: Path) -> None:
+    """Each with its model: with all of them nothing would be left of what others know."""
+    draw = random.Random(8)
+    flags = {
+        f"hiv_test_{place}": [int(draw.random() < 0.01 * (1 + place)) for _ in range(1_500)] for place in range(20)
+    }
+    table = _visits(1_500, sensitive=False)
+    for name, values in flags.items():
+        table = table.append_column(name, pa.array(values))
+    pq.write_table(table, tmp_path / "flags.parquet")
+    made = draft(profile(tmp_path / "flags.parquet"), folder=tmp_path, search=True)
+    chosen = made.proposals[0]
+    published = [item.name for item in made.policy.columns if item.role == "sensitive"]
+    assert 2 <= len(published) < 20 and {*published, *chosen.left_out} == set(flags)
+    assert {"hiv_test_19", "hiv_test_18"} <= set(published), "the values of most records cost least"
+    assert not chosen.gone or len(chosen.gone) < len(chosen.columns)
+    assert all(item.models for item in made.policy.columns if item.role == "sensitive")
+    assert any("Protected by its model" in line for line in made.yaml.splitlines())

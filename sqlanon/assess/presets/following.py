@@ -17,6 +17,7 @@ from sqlanon.assess.profiling.dependencies import find_dependencies
 from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile, Follower, PresetFit, SameColumns
 from sqlanon.assess.profiling.roles import MOSTLY_UNIQUE
 from sqlanon.core.engines.base import Engine
+from sqlanon.core.source.known import MANY
 from sqlanon.errors import InputError
 
 PRESET = "preset"
@@ -146,6 +147,8 @@ def _as_preset(
         return replace(item, role="drop", reason=reason, question=None, leader=leader, how=PRESET)
     is_key = item.looks_like == "identifier" and item.uniqueness >= MOSTLY_UNIQUE
     if entry.role not in DROPPED and (item.looks_like in IDENTIFYING or is_key or _says_nothing(item)):
+        return item
+    if entry.role == "quasi_identifier" and item.role == "identifier" and item.distinct > MANY:
         return item
     by_values = item.uniqueness >= MOSTLY_UNIQUE or item.role == "quasi_identifier"
     if entry.role in ("keep", "sensitive") and by_values and CAUTION.index(item.role) > CAUTION.index(entry.role):

@@ -243,8 +243,6 @@ def _entity(profile: Profile) -> ColumnProfile | None:
     if fit is not None and fit.entity is not None:
         known = profile.column(fit.entity)
         return known if known.policy_role == "drop" and not known.nulls and known.distinct < known.filled else None
-    if fit is not None and fit.one_record:
-        return None
     named = [
         item
         for item in profile.columns
@@ -258,7 +256,11 @@ def _entity(profile: Profile) -> ColumnProfile | None:
         few_first = -item.distinct if item.names_persons > 0 else item.distinct
         return item.names_persons, item.looks_like in NAMING, few_first
 
-    return max(named, key=likely, default=None)
+    found = max(named, key=likely, default=None)
+    if fit is not None and fit.one_record and found is not None:  # unless most of what is known follows, no person
+        quasi = len(profile.with_role("quasi_identifier"))
+        found = found if 2 * found.names_persons > quasi else None
+    return found
 
 
 def _about_policy(

@@ -105,8 +105,8 @@ def look_of(found: ColumnProfile) -> Look:
         return Look("empty", "all of its values are NULL")
     if found.empty == found.filled:
         return Look("empty", "its texts have no characters")
-    if found.distinct == 1:
-        return Look("constant", "all of its records with a value have the same one")
+    if found.distinct == 1 and not found.nulls:  # beside NULL, the one value says something of a person
+        return Look("constant", "all of its records have the same value")
     named = kinds_of(found.name)
     return (
         _by_shape(found)
@@ -289,8 +289,8 @@ def _by_code(found: ColumnProfile) -> Look | None:
 
 def _by_counts(found: ColumnProfile) -> Look:
     """Return the look of numbers and categories."""
-    if found.distinct == 2:
-        return Look("flag", "it has two values")
+    if found.distinct + (found.nulls > 0) <= 2:
+        return Look("flag", "it has two values" if found.distinct == 2 else "it has one value, or none")
     if found.reads_as == "whole":
         if found.distinct <= FEW_NUMBERS:
             return Look("category", f"it has {found.distinct} whole numbers, as codes have")

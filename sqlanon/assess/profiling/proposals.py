@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import Any
 
 from sqlanon.assess.profiling.facts import ColumnProfile, percent
+from sqlanon.assess.profiling.roles import how_known
 from sqlanon.core import anonymizer
 from sqlanon.core.facts import Facts
 from sqlanon.core.hierarchies import specs
@@ -44,8 +45,8 @@ WEIGHT = 4.0
 """Of the columns that a proposal puts first; the others weigh 1."""
 BAND = 10
 """Years of a band of ages, at most, that a reader wishes for."""
-SECONDS, ALL_SECONDS, GAP = 3.0, 60.0, 0.02
-"""Of one search, and of all; and the proven gap that is near enough."""
+SECONDS, SECONDS_BY_SQL, ALL_SECONDS, GAP = 3.0, 8.0, 60.0, 0.02
+"""Of one search, in the process and by SQL, and of all; and the proven gap that is near enough."""
 SEVERAL_SAVE = 0.25
 """The share of the loss that several rules must save before they are proposed in place of one."""
 LARGEST_GAIN = 0.25
@@ -56,7 +57,7 @@ SOMETHING_COSTS = 0.04
 """What is left of all columns may fall by so much, at most, for something of one more column to be left."""
 FEW_SENSITIVE = 2
 """Sensitive columns that are always published, with their models."""
-LEFT_WITH_SENSITIVE = 0.7
+LEFT_WITH_SENSITIVE = 0.8
 """The share of what would be left of the quasi-identifiers without sensitive columns that must be left with them."""
 UNPROTECTED = (Model("distinct_l_diversity", {"l": 1}),)
 """The models of a sensitive column that is left out of the release: any class will do."""
@@ -196,7 +197,9 @@ def propose(source: object, policy: Policy, found: Mapping[str, ColumnProfile]) 
     Raises:
         SqlanonError: see ``sqlanon.plan``.
     """
-    wide = replace(policy, output=None, search=SearchOptions(time_limit=SECONDS, gap=GAP))
+    by_sql = policy.entity is not None and any(item.role == "sensitive" for item in policy.columns)
+    seconds = SECONDS_BY_SQL if by_sql else SECONDS
+    wide = replace(policy, output=None, search=SearchOptions(time_limit=seconds, gap=GAP))
     with anonymizer.plan(source, replace(wide, columns=_columns(wide))) as whole:
         search = _Searches(whole, wide, found)
         balanced = search.balanced()
@@ -265,21 +268,22 @@ class _Searches:
         self.protected = self._affordable([item.name for item in policy.columns if item.role == "sensitive"])
 
     def _affordable(self, sensitive: Sequence[str]) -> tuple[str, ...]:
-        """Return the sensitive columns that are published: all, if they are few, or those whose models cost least.
+        """Return the sensitive columns that are published: all, or as many as leave enough of the quasi-identifiers.
 
-        Each model keeps classes together that others would part, those of rare values most: with dozens of columns
-        nothing of the quasi-identifiers would be left.
+        Each model keeps classes together that others would part, and most so where nearly all records have one value:
+        with dozens of columns nothing would be left. Those come first whose most frequent value has fewest records.
         """
-        if len(sensitive) <= FEW_SENSITIVE:
-            return tuple(sensitive)
-        costs = {name: self._loss_with([name]) for name in sensitive if not self.late}
         enough = 1 - LEFT_WITH_SENSITIVE * (1 - _mean_loss(self._whole))
-        chosen: list[str] = []
-        for name in sorted(costs, key=costs.__getitem__):
-            if self.late or (len(chosen) >= FEW_SENSITIVE and self._loss_with([*chosen, name]) > enough):
-                break
-            chosen.append(name)
-        return tuple(name for name in sensitive if name in chosen)
+        ordered = sorted(sensitive, key=lambda name: self._found[name].most)
+        fitting, beyond = min(FEW_SENSITIVE, len(ordered)), len(ordered) + 1
+        tried = len(ordered)
+        while fitting < tried < beyond and not self.late:  # more models never lose less
+            if self._loss_with(ordered[:tried]) <= enough:
+                fitting = tried
+            else:
+                beyond = tried
+            tried = (fitting + beyond) // 2
+        return tuple(name for name in sensitive if name in ordered[:fitting])
 
     def _loss_with(self, protected: Sequence[str]) -> float:
         """Return the loss of the best release that publishes these sensitive columns; 1 where there is none."""
@@ -311,7 +315,7 @@ class _Searches:
 
     def _something_of_each(self, plan: Plan, met: dict[str, int]) -> tuple[Plan, dict[str, int]]:
         """Return a plan and its limits with something left of further columns, what others know of a person first."""
-        known = sorted(plan.catalog.attributes, key=lambda a: (self._found[a.name].topic is None, a.widths[0]))
+        known = sorted(plan.catalog.attributes, key=lambda a: (how_known(self._found[a.name]), a.widths[0]))
         for attribute in known:
             if attribute.name not in plan.nothing_left or self.late:
                 continue

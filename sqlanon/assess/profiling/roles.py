@@ -62,6 +62,8 @@ BEST_KNOWN = (
     "moment",
 )  # fmt: skip
 """Looks of quasi-identifiers, those that most people know of others first; topics such as sex count as ``age`` does."""
+ASKED_FIRST = ("age", "birth_date", "year", "date", "moment", "zip", "postcode", "place", "country")
+"""Looks of what a reader of a release asks for first, as sex is: who, when and where."""
 ASK_SENSITIVE = (
     "May others learn this of a person? If not, leave it sensitive and choose a model (distinct_l_diversity, say), or "
     "drop it; if so, keep it."
@@ -233,8 +235,8 @@ def _few_kept(columns: Sequence[ColumnProfile]) -> list[ColumnProfile]:
     """
     kept = [item for item in columns if item.role == "keep" and item.leader is None and not _has_rare_values(item)]
     combinations, staying = 1, set()
-    for item in sorted(kept, key=lambda item: item.distinct):
-        combinations *= max(1, item.distinct)
+    for item in sorted(kept, key=_values):
+        combinations *= _values(item)
         if combinations <= MOST_KEPT:
             staying.add(item.name)
     staying |= {item.name for item in columns if item.leader is not None}  # they distinguish no more than their leaders
@@ -252,6 +254,11 @@ def _few_kept(columns: Sequence[ColumnProfile]) -> list[ColumnProfile]:
     return result
 
 
+def _values(found: ColumnProfile) -> int:
+    """Return how many values a column has, NULL counted."""
+    return max(1, found.distinct + (found.nulls > 0))
+
+
 def _has_rare_values(found: ColumnProfile) -> bool:
     """Return whether fewer than k records have one of the values of a column, NULL included."""
     frequent = next((item.values for item in found.frequent if item.at_least >= K), 0)
@@ -263,12 +270,13 @@ def _has_rare_values(found: ColumnProfile) -> bool:
 def _within_limit(columns: Sequence[ColumnProfile]) -> list[ColumnProfile]:
     """Drop quasi-identifiers beyond the limit.
 
-    Columns go first of which only the values suggest that others know them, and of these the most distinguishing ones.
+    Columns go first of which only the values suggest that others know them, then those of what is known less, such as
+    height and weight; of these the most distinguishing ones.
     """
 
     def importance(item: ColumnProfile) -> tuple[int, float]:
-        known = item.looks_like in KNOWABLE or item.topic in KNOWN
-        return (0 if known else 1, item.separation or 0.0)
+        known = 1 if item.looks_like in KNOWABLE or item.topic in KNOWN else 2
+        return (0 if item.looks_like in ASKED_FIRST or item.topic == "sex" else known, item.separation or 0.0)
 
     quasi = sorted((item for item in columns if item.role == "quasi_identifier"), key=importance)
     beyond = {item.name for item in quasi[MOST_QUASI_IDENTIFIERS:]}

@@ -17,6 +17,7 @@ from sqlglot import exp
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.engines.replay import temporary_table
 from sqlanon.core.policy import Column, Policy
+from sqlanon.core.policy.ledger import person_column
 from sqlanon.core.source.columns import is_scalar
 from sqlanon.core.source.known import MANY
 from sqlanon.core.source.opening import Source
@@ -41,8 +42,9 @@ from sqlanon.errors import IdentifyingColumnError, InputError, attempt
 
 SHORTEST, SHORTEST_OWN = 4, 3
 """Characters of a word that is looked for in all texts, and in those of its own record; others are in any text."""
-PARTS, TOGETHER = 6, 4
-SIGNS = "-.,;:/'()\"_@#+"
+PARTS, TOGETHER = 12, 10
+"""Words of a value that are looked for, and words in a row that may be one number together."""
+SIGNS = "-.,;:/'()\"_@#+!?[]{}<>*=|&%$~^`´\\–—‘’‚“”„«»‹›…·•\t\n\r\v\f"
 AT_ONCE = 10_000
 TEXTS, SPACED, WORDS, MET = (f"{names.PREFIX}{name}" for name in ("texts", "spaced", "words", "met"))
 FOUND = names.PREFIX + "found"
@@ -67,7 +69,7 @@ def _redacted(opened: Source, policy: Policy, item: Column) -> Source:
         hint = "remove redact, or read it as a text in a view of the source."
         raise InputError(f"Column {item.name!r} holds no texts, and is to be redacted.", hint=hint)
     engine.require("keyed")  # those engines know the normal form of a text
-    hunted = _hunted(opened, policy)
+    hunted, own_alone, unseen = _hunted(opened, policy)
     values, changed, blank = _rewrite(opened, policy, item)
     _split(engine)
     known = [part for name in hunted for part in _words(opened, name)]
@@ -76,7 +78,7 @@ def _redacted(opened: Source, policy: Policy, item: Column) -> Source:
         words = union_all(known).subquery("known")
         ids = ids.join(words, on=equal(column("word", "w"), column("word", "known")))
     engine.create("values in texts", MET, ids if known else ids.where(exp.false()), replayed=False)
-    rows = engine.create("redact", target, _records(opened, item, hunted), replayed=False)
+    rows = engine.create("redact", target, _records(opened, item, [*hunted, *own_alone]), replayed=False)
     cells = [exp.cast(exp.null(), "VARCHAR") if name == item.name else column(name) for name in opened.readable]
     without = exp.select(*map(named, cells, opened.readable)).from_(opened.relation.copy())
     engine.replay.append(("redacted texts: load them here", temporary_table(target, without)))
@@ -87,7 +89,9 @@ def _redacted(opened: Source, policy: Policy, item: Column) -> Source:
         engine.drop(used)
     said = (
         f"{own + others} of {rows} records hold values of columns that are not published in {item.name!r} once it is "
-        f"redacted: {own} of their own record, {others} of others (looked for: {', '.join(hunted) or 'no column'})"
+        f"redacted: {own} of their own record, {others} of others (looked for: {', '.join(hunted) or 'no column'}"
+        f"{'; in texts of the same record: ' + ', '.join(own_alone) if own_alone else ''}"
+        f"{'; not looked for, as they hold lists: ' + ', '.join(unseen) if unseen else ''})"
     )
     if own + others and item.redact_finds == "refuse":
         hint = f"let {by} take them out, say redact_finds: blank for the column, or drop it."
@@ -100,15 +104,25 @@ def _redacted(opened: Source, policy: Policy, item: Column) -> Source:
     return replace(opened, relation=table(target), warnings=(*opened.warnings, note))
 
 
-def _hunted(opened: Source, policy: Policy) -> list[str]:
-    """Return the columns that are not published and have more values than categories have."""
-    shown = [item.name for item in policy.columns if item.role in ("quasi_identifier", "sensitive", "keep")]
-    types = {name: kind for name, kind in opened.readable.items() if name not in shown and is_scalar(kind)}
+def _hunted(opened: Source, policy: Policy) -> tuple[list[str], list[str], list[str]]:
+    """Return the columns whose values are looked for in all texts, in those of the same record alone, and nowhere.
+
+    The first are not published, and have more values than categories have, or name the persons; the second are
+    quasi-identifiers with so many values, of which less is published; the last cannot be compared.
+    """
+    persons = {policy.entity, person_column(policy)}
+    roles = {item.name: item.role for item in policy.columns}
+    open_to = {name: kind for name, kind in opened.readable.items() if roles.get(name) not in ("sensitive", "keep")}
+    types = {name: kind for name, kind in open_to.items() if is_scalar(kind)}
     distinct = [count_distinct(canonical(name, kind)) for name, kind in types.items()]
     [(records, *counts)] = opened.engine.run(
         "values of dropped columns", exp.select(count_rows(), *distinct).from_(opened.relation.copy())
     )
-    return [name for name, count in zip(types, counts, strict=True) if count > min(MANY, records // 2)]
+    enough = min(MANY, records // 2)
+    many = [name for name, count in zip(types, counts, strict=True) if count > enough or name in persons]
+    everywhere = [name for name in many if roles.get(name) != "quasi_identifier" or name in persons]
+    unseen = [name for name in open_to if name not in types]
+    return everywhere, [name for name in many if name not in everywhere], unseen
 
 
 def _rewrite(opened: Source, policy: Policy, item: Column) -> tuple[int, int, int]:
@@ -217,7 +231,5 @@ def _squeezed(text: exp.Expr) -> exp.Expr:
 
 def _spaced(text: exp.Expr) -> exp.Expr:
     """Return the normal form of a text, with blanks for signs."""
-    found: exp.Expr = exp.Anonymous(this=NORMAL, expressions=[text])
-    for sign in SIGNS:
-        found = exp.Anonymous(this="REPLACE", expressions=[found, exp.Literal.string(sign), exp.Literal.string(" ")])
-    return found
+    signs, blanks = exp.Literal.string(SIGNS), exp.Literal.string(" " * len(SIGNS))
+    return exp.Anonymous(this="TRANSLATE", expressions=[exp.Anonymous(this=NORMAL, expressions=[text]), signs, blanks])

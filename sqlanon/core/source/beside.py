@@ -54,7 +54,7 @@ class BesideSource:
 
 def judged_for(policy: Policy) -> tuple[object, ...]:
     """Return what the judgement of a source depends on; policies that agree in it can share one."""
-    columns = tuple((c.name, c.role, c.max_level, c.travels) for c in policy.columns)
+    columns = tuple((c.name, c.role, c.max_level != 0, c.travels) for c in policy.columns)
     return (columns, policy.accept, policy.entity, policy.undeclared, least_count(policy.models))
 
 

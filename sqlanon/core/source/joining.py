@@ -84,9 +84,10 @@ def open_policy_source(source: object, policy: Policy, *, writable: bool = False
         opened = replace(opened, read=read, other_files=policy.read_files)
         opened = with_visible_rows(opened, accepted=policy.row_security == "accept")
         opened = with_readable_columns(opened)
-        opened = draw_sample(_joined(opened, policy) if policy.join else opened, policy)
-        redacts = any(item.redact for item in policy.columns)
-        return behind("redacted texts")(opened, policy) if redacts else opened
+        opened = _joined(opened, policy) if policy.join else opened
+        if any(item.redact for item in policy.columns):  # before a sample: who is not drawn is named in texts too
+            opened = behind("redacted texts")(opened, policy)
+        return draw_sample(opened, policy)
 
 
 def _tables_beside(opened: Source, policy: Policy) -> list[exp.Table]:

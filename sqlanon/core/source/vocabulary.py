@@ -30,8 +30,8 @@ KINDS: Mapping[str, str] = {
     "familia menage hogar famiglia huishouden gospodarstwo hane husstand hushall",
     "provider": "hospital krankenhaus klinik =clinic provider provnum provno npi physician doctor arzt aerztin "
     "medico medecin surgeon ward =station =center =centre zentrum =site institution facility caresite insurer "
-    "kasse krankenkasse =ik hopital ospedale ziekenhuis szpital sykehus sjukhus sygehus hastane teacher lehrer "
-    "pharmacy apotheke employerid firmid",
+    "behandler attending prescriber kasse krankenkasse =ik hopital ospedale ziekenhuis szpital sykehus sjukhus sygehus "
+    "hastane teacher lehrer pharmacy apotheke employerid firmid",
     "place": "=city town =place ort wohnort stadt gemeinde municipality ville commune ciudad citta comune county "
     "=cnty kreis landkreis district bezirk region =state province provinz bundesland kanton canton birthplace "
     "geburtsort =location fips =msa =smsa =cbsa nuts =ags =tract =puma lsoa village villnum =vill suburb "

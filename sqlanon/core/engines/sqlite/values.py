@@ -76,6 +76,7 @@ class Functions:
             (NORMAL, 1, lambda text: None if text is None else normal_text(text)),
             (CASED, 1, lambda text: None if text is None else normal_text(text, cased=True)),
             ("SPLIT_PART", 3, _split_part),
+            ("TRANSLATE", 3, _translate),
             (HEX_NUMBER, 1, lambda digits: None if digits is None else int(digits[:15], 16)),
             (SHIFTED, 2, _shifted),
         ):
@@ -263,6 +264,11 @@ def arrow_column(values: Sequence[Any], kind: str) -> pa.Array:
         return pa.array(values, pa.binary())
     texts = Functions()
     return pa.array([texts._text(value) for value in values], pa.string())
+
+
+def _translate(text: str | None, signs: str, others: str) -> str | None:
+    """Return a text with each of some signs replaced by the one in its place, as DuckDB and PostgreSQL do."""
+    return None if text is None else text.translate(str.maketrans(signs, others))
 
 
 def _split_part(text: str | None, separator: str, place: int) -> str | None:
