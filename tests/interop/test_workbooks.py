@@ -135,7 +135,7 @@ def test_pieces_of_a_part_are_joined(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_batches_hold_all_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = [["a", "b"], *([number, None if number % 7 else number] for number in range(2500))]
+    rows: list[list[Any]] = [["a", "b"], *([number, None if number % 7 else number] for number in range(2500))]
     monkeypatch.setattr(workbook, "ROWS", 100)
     found, _ = look(book(tmp_path / "a.xlsx", people=rows))
     assert found[1:] == [(str(a), None if b is None else str(b)) for a, b in rows[1:]]
