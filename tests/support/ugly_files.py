@@ -233,8 +233,12 @@ def refused() -> Iterator[Case]:
     yield case("two_delimiters.csv", ["name,x;age", *["1,5;2"] * 5], refused=["by 2 delimiters", "delimiter"])
     yield case("empty.csv", [], refused=["is empty"])
     rows = [f"{number};{name};m;Bonn" for number, name in enumerate(["Meier", "Berg", "Ott", "Jahn"], 1)]
-    yield case("names_of_rows.csv", ["name;sex;town", *rows], refused=["Line 2", "has 4 fields"])
-    yield case("title_without_header.csv", ["List of patients", *rows], refused=["Line 2", "has 4 fields"])
+    yield case("names_of_rows.csv", ["name;sex;town", *rows], refused=["Line 1", "so may line 2", "skip: 0"])
+    yield case(
+        "title_without_header.csv", ["List of patients", *rows], refused=["Line 1", "so may line 2", "header: false"]
+    )
+    padded = ["Export;Ward 3;;;", "id;name;sex;town;ward", *(f"{row};3" for row in rows)]
+    yield case("title_of_two_fields.csv", padded, refused=["Line 1", "so may line 2", "skip: 1"])
     yield case("broken_line.csv", ["id;age;city", *PEOPLE[:2], "3;41", *PEOPLE], refused=["Line 4", "has 2 fields"])
     russian = columns_of(("имя", ["Анна", "Борис", "Вера"]), ("город", ["Москва", "Тверь"]))
     yield case("cyrillic.csv", russian, encoding="cp1251", refused=["cannot be told", "cp1251"])

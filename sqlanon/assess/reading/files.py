@@ -62,14 +62,14 @@ class _Start:
     width: int
     share: float
     kept: bool = False
-    """Whether lines above the header may be the header, or it a record: none is left out."""
+    """Whether a line above the header may be the header, or it a record."""
 
 
 def recognise_file(path: Path, given: Mapping[str, Any]) -> Recognised:
     """Return how a text file is written, as far as that is not stated.
 
     Raises:
-        SourceError: it is in no encoding that can be told, or several delimiters fit.
+        SourceError: it is in no encoding that can be told, or several delimiters fit, or lines may be the header.
     """
     csv, findings = dict(given), []
     if "encoding" not in csv and (found := _find_encoding(path, csv_form(path, csv))) is not None:
@@ -92,9 +92,14 @@ def recognise_file(path: Path, given: Mapping[str, Any]) -> Recognised:
         csv["delimiter"] = table.delimiter
         findings.append(ReadingFinding(None, "delimiter", f"the delimiter {table.delimiter!r}"))
     if "skip" not in given and form.header and table.kept:
-        asks = "Which line is the header? The first is taken; csv: {skip: …} says how many lines stand above it."
-        findings.append(ReadingFinding(None, "title", "lines that may be the header", question=asks, applied=False))
-    elif table.header and "skip" not in given and form.header:
+        above, line = (table.rows[table.header + step][0] for step in (-1, 0))
+        raise SourceError(
+            f"Line {above} of the file {path.name!r} may be the header, and so may line {line}, where {table.width} "
+            "fields begin; one of them may be a record.",
+            hint=f"say csv: {{skip: {above - 1}}} or csv: {{skip: {line - 1}}}, with header: false if a record stands "
+            "there; a header has as many fields as the records.",
+        )
+    if table.header and "skip" not in given and form.header:
         csv["skip"] = table.rows[table.header][0] - 1
         lines = csv["skip"] - form.skip
         above = any(sum(map(bool, fields)) > 1 for _, fields in table.rows[: table.header])
