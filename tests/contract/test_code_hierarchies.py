@@ -62,7 +62,7 @@ for form, chain in (
     ("%d %b %Y", ["month"]),
 ):
     written = _texts_of_dates(random.Random(form), form)
-    CASES.append((form, {"dates": {"levels": chain, "format": form}}, written,
+    CASES.append((f"{form} {chain[0]}", {"dates": {"levels": chain, "format": form}}, written,
                   lambda v, chain=chain, form=form: brute.dates(v, chain, form)))  # type: ignore[misc]  # fmt: skip
 
 

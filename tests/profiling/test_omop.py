@@ -104,6 +104,7 @@ def test_no_group_of_persons_by_all_that_is_published_is_below_five(name: str, i
     assert min(Counter(rows).values()) >= 5 and published.num_rows >= 0.9 * profile(source, "person").records
 
 
+@pytest.mark.slow
 def test_the_command_drafts_linked_tables_and_says_what_it_left_out(invented: Path, tmp_path: Path) -> None:
     with duckdb.connect(tmp_path / "own.duckdb") as connection:
         connection.execute(f"ATTACH '{invented}' AS o (READ_ONLY)")

@@ -57,6 +57,7 @@ def test_an_invented_table_is_recognized_and_its_draft_is_an_audited_release(nam
     assert drafted.policy.entity == (found.preset.entity if not found.preset.one_record else None)
 
 
+@pytest.mark.slow
 def test_what_was_recognized_is_said_with_the_way_out(tmp_path: Path) -> None:
     source = written(schema_table("omop_person"), tmp_path)
     done = run_command("profile", source, "--write", tmp_path / "p.yaml")

@@ -133,6 +133,7 @@ def test_several_rules_take_the_place_of_one_where_they_save_much(tmp_path: Path
         assert release.ledger.smallest_class is None or release.ledger.smallest_class >= 5
 
 
+@pytest.mark.slow
 def test_what_cannot_be_searched_is_drafted_all_the_same(tmp_path: Path) -> None:
     found = profile(_visits(500))
     made = draft(found, folder=tmp_path, search=True)
@@ -160,6 +161,7 @@ def test_a_proposal_is_chosen_by_its_name(folder: Path) -> None:
     assert done.returncode == 2 and "--write" in done.stderr
 
 
+@pytest.mark.slow
 def test_of_many_sensitive_columns_some_are_published(tmp_path: Path) -> None:
     """Each with its model: with all of them nothing would be left of what others know."""
     draw = random.Random(8)
