@@ -17,7 +17,7 @@ from command_line import sqlanon as command
 import sqlanon
 from sqlanon.assess.profiling.drafting import PolicyDraft, draft
 from sqlanon.assess.profiling.profile import profile
-from sqlanon.assess.profiling.proposals import BALANCED, WISHES_COST
+from sqlanon.assess.profiling.proposals import BALANCED, ONE_RULE, WISHES_COST
 from sqlanon.errors import InputError
 
 FIRST = datetime.date(2015, 1, 1)
@@ -123,10 +123,13 @@ def test_the_price_of_a_wish_is_right(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_several_rules_take_the_place_of_one_where_they_save_much(tmp_path: Path) -> None:
     pq.write_table(_visits(4_000, sensitive=False), tmp_path / "visits.parquet")
-    made = draft(profile(tmp_path / "visits.parquet"), folder=tmp_path, search=True)
-    several, single = made.proposals[:2]
-    assert several.rules == "several" and single.rules == "one"
+    found = profile(tmp_path / "visits.parquet")
+    proposals = draft(found, folder=tmp_path, search=True).proposals
+    [several] = [item for item in proposals if item.rules == "several"]
+    [single] = [item for item in proposals if item.name in (BALANCED, ONE_RULE) and item.rules == "one"]
     assert several.loss <= 0.75 * single.loss
+    assert (several.name == BALANCED) == (len(single.gone) > len(single.columns) / 2)
+    made = draft(found, folder=tmp_path, search=True, proposal=several.name)
     (tmp_path / "policy.yaml").write_text(made.yaml, encoding="utf-8")
     with sqlanon.anonymize(None, tmp_path / "policy.yaml") as release:
         assert len(release.plan.rules) > 1  # type: ignore[union-attr]
