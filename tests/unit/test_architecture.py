@@ -51,11 +51,11 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 45_560,
-    "assess": 14_950,
-    "interop": 7_700,
-    "commands": 6_570,
-    "report": 6_100,
+    "core": 45_520,
+    "assess": 14_930,
+    "interop": 7_680,
+    "commands": 6_550,
+    "report": 5_940,
     "recoding": 5_200,
     "live": 2_930,
     "ledger": 2_570,
