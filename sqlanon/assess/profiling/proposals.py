@@ -26,7 +26,7 @@ from sqlanon.core.hierarchies.wording import describe_levels
 from sqlanon.core.plan.full_domain import Plan
 from sqlanon.core.plan.planned import Planned
 from sqlanon.core.policy import Column, LocalRecoding, Model, Policy, SearchOptions
-from sqlanon.errors import NoSolutionError, SqlanonError
+from sqlanon.errors import NoSolutionError, SearchStoppedError, UnsupportedError
 
 THEMES: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     "most detail of place": (
@@ -61,6 +61,8 @@ LEFT_WITH_SENSITIVE = 0.8
 """The share of what would be left of the quasi-identifiers without sensitive columns that must be left with them."""
 UNPROTECTED = (Model("distinct_l_diversity", {"l": 1}),)
 """The models of a sensitive column that is left out of the release: any class will do."""
+NONE_FOUND = (NoSolutionError, SearchStoppedError)
+"""No release meets the policy, or none was found in the time of a search."""
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 MOST_RECORDS = 300_000
 """Records up to which several rules are tried."""
@@ -92,8 +94,8 @@ class UnmetWish(Facts):
     """A wish that a proposal does not meet, and its price.
 
     Attributes:
-        suppressed, share: what a release that meets it would suppress, of the records or persons (``unit``), where that
-            is more than the limit; None where it is not, or nothing would be published.
+        suppressed, share: what the release of least loss that was found with it suppresses, of the records or persons
+            (``unit``), where none was found within the limit; None where one was, or none at all.
         before, after: what would be left of all columns without and with it, where that is why it is not met.
     """
 
@@ -111,9 +113,10 @@ class UnmetWish(Facts):
         if self.before is not None and self.after is not None:
             price = f"would leave {percent(self.after)} of all columns, in place of {percent(self.before)}"
         elif self.share is not None:
-            price = f"would suppress {percent(self.share)} of the {self.unit}"
+            found = f"the best release with it suppresses {percent(self.share)} of the {self.unit}"
+            price = f"was not found within the limit; {found}"
         else:
-            price = "cannot be had, whatever is suppressed"
+            price = "was not found, whatever is suppressed"
         return f"{self.column}: {self.wish} {price}."
 
 
@@ -289,7 +292,7 @@ class _Searches:
         """Return the loss of the best release that publishes these sensitive columns; 1 where there is none."""
         try:
             plan = self._whole.with_policy(replace(self._policy, columns=_columns(self._policy, protected)))
-        except NoSolutionError:
+        except NONE_FOUND:
             return 1.0
         return _mean_loss(plan)
 
@@ -342,11 +345,11 @@ class _Searches:
         columns = _columns(self._policy, self.protected, weights, max_levels, gone)
         try:
             return self._whole.with_policy(replace(self._policy, columns=columns, **keys))  # type: ignore[arg-type]
-        except NoSolutionError:
+        except NONE_FOUND:
             return None
 
     def _price(self, column: str, wish: str, level: int, met: Mapping[str, int]) -> UnmetWish:
-        """Return what a release that meets one more wish would suppress, where that is more than the limit."""
+        """Return what the best release found that meets one more wish suppresses, whatever the limit."""
         plan = self._searched({}, {**met, column: level}, suppression_limit=Decimal(1), suppression_count=None)
         if plan is None:
             return UnmetWish(column, wish)
@@ -413,7 +416,7 @@ def _by_several_rules(source: object, policy: Policy, single: Proposal) -> Propo
         rules = replace(policy, columns=columns, search=limits, transformation=LocalRecoding())
         with anonymizer.recode(source, rules) as plan:
             several = _proposal(SEVERAL_RULES, plan, unmet=single.unmet, max_levels=single.max_levels)
-    except SqlanonError:
+    except (*NONE_FOUND, UnsupportedError):
         return None
     return several if several.loss <= (1 - SEVERAL_SAVE) * single.loss else None
 
