@@ -16,6 +16,7 @@ import duckdb
 import pytest
 
 import sqlanon
+from sqlanon.commands.agents.answers import profile_answer
 from sqlanon.commands.agents.places import POLICIES, SOURCES, TEXTS, Places
 from sqlanon.commands.agents.server import NOTICE, server_of
 from sqlanon.commands.agents.sieve import Sieve, without_numbers, without_values
@@ -460,3 +461,13 @@ def leaves(answer: Any, key: str = "") -> list[tuple[str, Any]]:
     if isinstance(answer, list):
         return [leaf for value in answer for leaf in leaves(value, key)]
     return [(key, answer)]
+
+
+def test_what_a_column_is_about_is_told_by_its_name_alone(tmp_path: Path) -> None:
+    """Words among the values show it to the operator; for an agent they would be values of few records."""
+    faiths = ("catholic", "protestant", "muslim", "jewish", "buddhist", "hindu")
+    lines = ["x1,age", *(f"{faiths[i % 6]},{20 + i % 50}" for i in range(400))]
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    assert sqlanon.profile(tmp_path / "t.csv").column("x1").topic == "religion"
+    told = profile_answer(sqlanon.profile(tmp_path / "t.csv"), Sieve(K))["columns"]
+    assert [item["topic"] for item in told] == [None, None]

@@ -52,9 +52,9 @@ NEVER = (
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
     "core": 45_520,
-    "assess": 14_930,
+    "assess": 14_950,
     "interop": 7_680,
-    "commands": 6_550,
+    "commands": 6_560,
     "report": 5_940,
     "recoding": 5_200,
     "live": 2_930,

@@ -6,6 +6,7 @@ from math import ceil
 from typing import Any
 
 from sqlanon.assess.profiling.facts import Profile
+from sqlanon.assess.profiling.topics import topic_of
 from sqlanon.assess.risk.facts import AT_RISK, AT_RISK_OVER, Risk
 from sqlanon.commands.agents.looks import looks_of, values_of
 from sqlanon.commands.agents.sieve import Sieve, shown
@@ -37,7 +38,7 @@ def profile_answer(found: Profile, sieve: Sieve) -> dict[str, Any]:
                 "name": shown(item.name),
                 "type": shown(item.type.split("(")[0]),  # the values of an ENUM stand in its type
                 **looks_of(item, sieve),
-                "topic": item.topic,
+                "topic": topic_of(item.name),
                 "records_without_a_value": sieve.share(item.nulls, n),
                 "distinct_values": values_of(item, sieve),
             }

@@ -8,6 +8,7 @@ from typing import Any
 from sqlanon.assess.profiling.facts import TAIL, ColumnProfile
 from sqlanon.assess.profiling.looks import look_of, reading_of
 from sqlanon.assess.profiling.roles import suggest
+from sqlanon.assess.profiling.topics import topic_of
 from sqlanon.commands.agents.sieve import Sieve
 from sqlanon.core.source.beside import kind_of
 from sqlanon.core.source.columns import is_scalar
@@ -55,6 +56,7 @@ def _rounded(found: ColumnProfile, sieve: Sieve) -> ColumnProfile:
     tells_bounds = sieve.k <= TAIL
     return replace(
         found,
+        topic=topic_of(found.name),  # and not by values, of which few records may have one
         records=records,
         nulls=part(found.nulls),
         empty=part(found.empty),
