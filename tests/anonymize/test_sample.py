@@ -173,6 +173,7 @@ def test_the_script_draws_the_same_sample_once_it_has_the_key(key: Path, tmp_pat
     assert SECRET.hex()[:20] not in script
 
 
+@pytest.mark.slow
 def test_another_context_draws_others_and_the_same_one_the_same(key: Path, tmp_path: Path) -> None:
     rows = visits()
     pq.write_table(arrow(rows), tmp_path / "t.parquet")

@@ -105,6 +105,7 @@ def test_numbers_of_single_precision_have_no_digits_that_nobody_wrote() -> None:
     assert [single.text(value, False, False) for value in (0.10000000149011612, 3.0, 72.5)] == ["0.1", "3", "72.5"]
 
 
+@pytest.mark.slow
 def test_dates_of_a_policy_need_no_format(tmp_path: Path) -> None:
     frame = pandas.DataFrame(
         {"born": [date(1980 + number % 2, 2, 3) for number in range(60)], "t": ["01/02/2020"] * 60}

@@ -229,6 +229,7 @@ def test_a_bomb_is_refused_before_it_unpacks(tmp_path: Path, monkeypatch: pytest
     assert "cannot be read (BadZipFile)" in refusal(path, apart=True)
 
 
+@pytest.mark.slow
 def test_what_is_no_workbook_is_refused(tmp_path: Path) -> None:
     for name, data in {
         "text.xlsx": f"a;b\n{CANARY};1\n".encode(),
@@ -277,6 +278,7 @@ def run(*arguments: str) -> Any:
     return CliRunner().invoke(main, arguments)
 
 
+@pytest.mark.slow
 def test_a_workbook_is_profiled_drafted_and_published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     book(tmp_path / "a.xlsx", people=people(600), notes=[["x"], [1]])

@@ -67,6 +67,7 @@ def _smallest_class(release: Path, columns: Sequence[str]) -> int:
     return int(smallest)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ENGINES, ids=str)
 def test_an_attribute_has_one_leader_on_every_engine(kind: Kind, request: pytest.FixtureRequest) -> None:
     engine = kind.open(request)
@@ -91,6 +92,7 @@ def test_an_attribute_has_one_leader_on_every_engine(kind: Kind, request: pytest
     assert "year_of_birth, month_of_birth, day_of_birth" in line
 
 
+@pytest.mark.slow
 def test_a_draft_publishes_followers_as_far_as_their_leader(tmp_path: Path) -> None:
     drafted = draft(profile(_stored(_persons(4000), tmp_path), preset="none"), folder=tmp_path)
     columns = drafted.policy.to_dict()["columns"]
@@ -133,6 +135,7 @@ def test_parts_of_a_date_without_the_date_are_led_by_the_year(tmp_path: Path) ->
     assert found.column("month_of_birth").role == "drop" and found.column("month_of_birth").question
 
 
+@pytest.mark.slow
 def test_a_key_of_persons_leads_nothing_but_its_twin(tmp_path: Path) -> None:
     """From a person's number follows all that the visits say of the person; that makes no attribute of it."""
     chance, data = random.Random(5), _persons(300)
@@ -146,6 +149,7 @@ def test_a_key_of_persons_leads_nothing_but_its_twin(tmp_path: Path) -> None:
     assert groups["PLZ"] == {"Ort": ("value", 0)}
 
 
+@pytest.mark.slow
 def test_dates_that_are_written_as_texts_have_parts(tmp_path: Path) -> None:
     data = _persons(2000)
     for written in ("%d.%m.%Y", "%m/%d/%Y", "%Y%m%d"):

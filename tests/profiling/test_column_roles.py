@@ -93,6 +93,7 @@ def test_flags_have_the_topic_of_the_value_that_they_are_called_by(tmp_path: Pat
     assert found.column("black").reason.startswith("Its name speaks of race or ethnic origin")
 
 
+@pytest.mark.slow
 def test_values_and_neighbours_say_what_a_column_is_about(tmp_path: Path) -> None:
     draw = random.Random(2)
     data = {
@@ -181,6 +182,7 @@ def test_names_are_dropped_where_they_repeat_and_where_half_of_them_are_missing(
     assert found == {"behandelt": "drop", "erreichbar": "drop", "mail": "drop", "sex": "quasi_identifier"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_panel", [True, False])
 def test_a_panel_without_an_id_is_said(tmp_path: Path, is_panel: bool) -> None:
     """600 persons in five years, and 3,000 persons of whom each is asked once."""

@@ -67,6 +67,7 @@ def test_a_sum_row_is_said_and_a_sum_of_a_part(kind: Kind, request: pytest.Fixtu
     assert not re.search("(?i)summe|7431|Bern", found.replace("sum of", ""))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ENGINES, ids=str)
 def test_a_category_that_is_called_total_is_no_sum(kind: Kind, request: pytest.FixtureRequest) -> None:
     rows = [("total" if i % 3 else "partial", *row[1:]) for i, row in enumerate(hospital(random.Random(9), 300))]

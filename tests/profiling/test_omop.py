@@ -90,6 +90,7 @@ def test_linked_tables_are_drafted_and_released_so_that_five_persons_have_the_sa
         assert ledger.records + ledger.beyond == counts[each] and (ledger.beyond > 0) == (each != "person")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["invented", *REAL])
 def test_no_group_of_persons_by_all_that_is_published_is_below_five(name: str, invented: Path, tmp_path: Path) -> None:
     source = source_of(name, invented)

@@ -95,6 +95,7 @@ def test_values_win_over_a_preset(tmp_path: Path) -> None:
     assert found.column("condition_concept_id").role == "identifier"
 
 
+@pytest.mark.slow
 def test_a_table_with_age_and_sex_fits_no_preset(tmp_path: Path) -> None:
     table = schema_table("census_ipums").select(["AGE", "SEX", "RACE", "MARST", "EDUC", "YEAR"])
     assert profile(written(table, tmp_path)).preset is None
@@ -106,6 +107,7 @@ def test_a_table_with_age_and_sex_fits_no_preset(tmp_path: Path) -> None:
     assert profile(written(table, tmp_path)).preset is None
 
 
+@pytest.mark.slow
 def test_names_without_the_values_fit_no_preset(tmp_path: Path) -> None:
     table = schema_table("omop_person")
     place = table.column_names.index("year_of_birth")

@@ -44,6 +44,7 @@ def faults_of(path: Path, expected: dict[str, Any]) -> list[str]:
     return faults
 
 
+@pytest.mark.slow
 def test_the_corpus_is_read_as_a_person_would() -> None:
     names = sorted(path.name.removesuffix(".json") for path in ugly_files.CORPUS.glob("*.json"))
     assert len(names) >= 60
