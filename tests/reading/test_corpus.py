@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 import ugly_files
 
 from sqlanon.assess.reading.recognition import recognise
