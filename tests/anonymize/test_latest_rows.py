@@ -67,6 +67,7 @@ def published(source: Path) -> list[Any]:
         return sorted(connection.execute(query).fetchall(), key=repr)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [1, 3])
 def test_the_release_is_that_of_a_view_with_the_latest_rows(most: int, tmp_path: Path) -> None:
     rows = visits(most)

@@ -99,6 +99,7 @@ def without_titles(text: str) -> str | None:
     return None if "Mora" in text else re.sub(r"Herr \w+", "He", text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ENGINES, ids=str)
 @pytest.mark.parametrize("function", [without_titles, lambda text: text])
 def test_what_is_found_is_what_a_brute_force_finds(
@@ -223,6 +224,7 @@ def test_signs_around_a_name_hide_it_from_nobody(note: str, tmp_path: Path) -> N
     assert refused.value.columns == {"note": {"own_record": 0, "other_records": 1}}
 
 
+@pytest.mark.slow
 def test_who_is_not_drawn_is_looked_for_too(tmp_path: Path) -> None:
     """Whether a text is refused must not depend on the draw, which is secret."""
     rows = [(f"AB-{place:05}", f"name{place:05}x", "male", 40, "Saw name00007x, too.") for place in range(200)]

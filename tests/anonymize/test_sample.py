@@ -125,6 +125,7 @@ def test_copies_are_drawn_each_by_itself(key: Path, tmp_path: Path) -> None:
         assert plan.source.drawn is not None and plan.source.drawn.records == 1000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by_person", [True, False])
 def test_k_map_counts_the_whole_source_and_the_rest_the_sample(by_person: bool, key: Path, tmp_path: Path) -> None:
     rows = visits(3000)

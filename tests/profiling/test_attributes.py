@@ -161,6 +161,7 @@ def test_dates_that_are_written_as_texts_have_parts(tmp_path: Path) -> None:
         assert _groups(found) == {"geburtsdatum": {"jahr": ("year", 0), "monat": ("month", 0)}}, written
 
 
+@pytest.mark.slow
 def test_ages_lead_births_and_totals_lead_their_parts(tmp_path: Path) -> None:
     chance, rows = random.Random(4), []
     for _ in range(2000):

@@ -70,6 +70,7 @@ def test_capitals_are_cut_where_a_word_begins() -> None:
         "cd4", "count")  # fmt: skip
 
 
+@pytest.mark.slow
 def test_flags_have_the_topic_of_the_value_that_they_are_called_by(tmp_path: Path) -> None:
     """Race, sex and death as 0 and 1, as Y and N, and as T and F are no flags that nobody knows."""
     draw = random.Random(1)

@@ -70,6 +70,7 @@ def trees(release: Path) -> dict[str, tuple[Any, ...]]:
     return {key: tuple(own) for key, own in found.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["invented", *REAL])
 def test_linked_tables_are_drafted_and_released_so_that_five_persons_have_the_same_rows(
     name: str, invented: Path, tmp_path: Path

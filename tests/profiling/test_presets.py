@@ -79,6 +79,7 @@ def test_columns_that_a_preset_does_not_know_are_judged_as_usual(tmp_path: Path)
     assert found.column("email").role == "identifier"
 
 
+@pytest.mark.slow
 def test_values_win_over_a_preset(tmp_path: Path) -> None:
     table = schema_table("omop_person")
     mails = pa.array([f"p{n}@example.org" for n in range(table.num_rows)])

@@ -229,6 +229,7 @@ def test_no_value_is_in_a_profile(folder: Path) -> None:
                 assert value not in shown, name
 
 
+@pytest.mark.slow
 def test_text_fits_a_terminal_and_looks_are_known(folder: Path) -> None:
     found = sqlanon.profile(folder / "people.csv")
     assert max(map(len, profile_lines(found))) <= WIDTH

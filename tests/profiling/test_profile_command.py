@@ -27,6 +27,7 @@ def test_the_text_shows_columns_roles_and_sets(source: Path) -> None:
     assert "add --write policy.yaml" in done.stdout
 
 
+@pytest.mark.slow
 def test_json_is_one_document(source: Path) -> None:
     done = sqlanon("profile", source, "--json", "--delimiter", ";")
     found = json.loads(done.stdout)

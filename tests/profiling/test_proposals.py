@@ -50,6 +50,7 @@ def drafted(folder: Path) -> PolicyDraft:
     return draft(profile(folder / "visits.parquet"), folder=folder, search=True)
 
 
+@pytest.mark.slow
 def test_three_releases_are_proposed_and_differ(drafted: PolicyDraft) -> None:
     names = [item.name for item in drafted.proposals]
     assert names[0] == drafted.proposal == BALANCED and len(names) == 3
