@@ -325,7 +325,7 @@ class TestRefusals:
     def test_sources_that_are_not_there(self, first, tmp_path: Path) -> None:
         stored("duckdb", tmp_path, "other", ["id", "b"], OTHER)
         (tmp_path / "broken.duckdb").write_text("no database")
-        (tmp_path / "other.xlsx").touch()
+        (tmp_path / "other.docx").touch()
         for join, reported in [
             ({"table": "nowhere"}, "'nowhere' cannot be read"),
             ({"table": "no.such.schema"}, "'no.such.schema' cannot be read"),
@@ -333,7 +333,7 @@ class TestRefusals:
             ({"source": "other.duckdb", "table": "nowhere"}, "'other.duckdb: nowhere' cannot be read"),
             ({"source": "broken.duckdb", "table": "t"}, "'broken.duckdb: t' cannot be read"),
             ({"source": "other.DUCKDB", "table": "t"}, "There is no file"),
-            ({"source": "other.xlsx"}, "ending that is not known"),
+            ({"source": "other.docx"}, "ending that is not known"),
         ]:
             with nothing_left(first), pytest.raises(SourceError, match=reported):
                 sqlanon.plan(first, policy(tmp_path, {**join, "key": "id"}))

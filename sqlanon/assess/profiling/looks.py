@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sqlanon.assess.profiling.facts import ColumnProfile, Spread, percent
 from sqlanon.assess.profiling.topics import topic_of
-from sqlanon.assess.profiling.vocabulary import CODED
+from sqlanon.assess.profiling.vocabulary import CARERS, CODED
 from sqlanon.core.source.known import CLEAR, HALF
 from sqlanon.core.source.vocabulary import KINDS, PERSONAL
 from sqlanon.core.source.words import kinds_of, parts_of, speaks_of_persons
@@ -201,6 +201,8 @@ def _by_name(found: ColumnProfile, named: tuple[str, ...]) -> Look | None:
             return Look(kind, f"{says}, and {_percent(found.distinction)} of its values differ")
         if kind == "household" and _is_numbered(found) and found.distinct > FEW_NUMBERS:
             return Look(kind, f"{says}, by {found.distinct:,} numbers")
+        if kind == "provider" and _names_carers(found):
+            return Look("name", f"{says}, and its values are written like names of persons")
         if kind == "provider" and found.distinct > 2 and (is_whole(found) or found.reads_as == "text"):
             return Look(kind, f"{says}, by {found.distinct:,} values")
         if kind in ("country", "place") and found.reads_as == "text":
@@ -212,6 +214,12 @@ def _by_name(found: ColumnProfile, named: tuple[str, ...]) -> Look | None:
         if kind == "amount" and numbers and found.distinct > FEW_NUMBERS:
             return Look(kind, f"{says}, and its values are numbers")
     return None
+
+
+def _names_carers(found: ColumnProfile) -> bool:
+    """Return whether a column names the persons who treat or teach, not their houses."""
+    of_persons = not {*CARERS.split()}.isdisjoint(parts_of(found.name))
+    return of_persons and found.distinct >= SEVERAL_NAMES and _share(found, "full_name") >= NEARLY_ALL
 
 
 def _post(found: ColumnProfile, kind: str, says: str) -> Look | None:

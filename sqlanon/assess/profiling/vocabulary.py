@@ -102,6 +102,8 @@ CODED = (
     "art kennziffer"
 )
 """Parts of the names of columns whose numbers are codes, without an order."""
+CARERS = "physician doctor arzt aerztin medico medecin surgeon behandler attending prescriber teacher lehrer"
+"""Words of providers who are persons."""
 _ENDS = "([^a-z]|$)"
 VOCABULARY: Mapping[str, tuple[float, str]] = {
     "sex": (0.6, r"(?i)^ *(male|female|man|woman|m|f|w|männlich|weiblich|mann|frau|homme|femme|masculin|féminin|hombre|"

@@ -104,7 +104,7 @@ CSV_OPTIONS = (
         "thousands",
         one_of(*THOUSANDS),
         about="The sign between groups of three digits, likewise. A space is any kind of space.",
-        example='"."',
+        example='" "',
         default="none is looked for",
     ),
     option(
