@@ -38,6 +38,8 @@ ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = jsonschema.Draft202012Validator(policy_schema())
 FREE = ("levels", "groups", "settings", "parent", "types")
 """Keys below which names and values are the user's."""
+EXTENSIONS = sqlanon.Extensions(redactors={"clean": str.strip})
+"""What the examples name and the package has not."""
 WRONG = ("x!?", -7.25, True, None, [7.5], {"q": 1})
 """Values of all types, outside of every range and choice."""
 
@@ -55,7 +57,10 @@ def _folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def fault(document: dict[str, Any]) -> str:
     """What the checks say of a document; empty if it is sound."""
     try:
-        (TablesPolicy if "tables" in document else sqlanon.Policy).from_dict(document)
+        if "tables" in document:
+            TablesPolicy.from_dict(document)
+        else:
+            sqlanon.Policy.from_dict(document, extensions=EXTENSIONS)
     except sqlanon.SqlanonError as error:
         return str(error)
     return ""
