@@ -42,7 +42,7 @@ def example_document(entry: KeyEntry) -> dict[str, Any]:
         del document["source"]
     if "shift" in roles or "profile_k" in kinds:
         document |= {"entity": "patient_id"}
-    if "shift" in roles:
+    if "shift" in roles or "sample" in given:
         document |= {"key": {"file": "secret.key"}}
     if "suppression_count" in given:
         document.pop("suppression_limit", None)

@@ -102,8 +102,11 @@ def test_every_key_that_the_checks_know_is_in_the_reference() -> None:
 
 @pytest.mark.slow
 def test_examples_are_sound_for_the_checks_and_for_the_schema() -> None:
-    for entry, document in example_documents():
-        assert (entry.name, fault(document), faults_of_schema(document)) == (entry.name, "", [])
+    assert [
+        (entry.name, fault(document), faults_of_schema(document))
+        for entry, document in example_documents()
+        if fault(document) or faults_of_schema(document)
+    ] == []
 
 
 def _policies_of_pages() -> Iterator[tuple[str, Any]]:
