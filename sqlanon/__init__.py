@@ -81,11 +81,13 @@ if TYPE_CHECKING:
         Interrupted,
         NoSolutionError,
         PolicyError,
+        RepeatError,
         SearchStoppedError,
         SourceChangedError,
         SourceError,
         SqlanonError,
         TargetError,
+        UnchangedError,
         UncoveredValuesError,
         UnsupportedError,
     )
@@ -164,6 +166,7 @@ __all__ = [
     "Redact",
     "Refresh",
     "Release",
+    "RepeatError",
     "Risk",
     "RiskComparison",
     "RunSummary",
@@ -180,6 +183,7 @@ __all__ = [
     "TablesPolicy",
     "TablesRelease",
     "TargetError",
+    "UnchangedError",
     "UncoveredValuesError",
     "UnsupportedError",
     "Utility",
@@ -209,8 +213,8 @@ _NAMES = {
     "sqlanon.core.audit.check": "CheckResult ModelResult",
     "sqlanon.errors": (
         "AuditError EngineError HierarchyError IdentifyingColumnError InputError Interrupted "
-        "NoSolutionError PolicyError SearchStoppedError SourceChangedError SourceError SqlanonError "
-        "TargetError UncoveredValuesError UnsupportedError"
+        "NoSolutionError PolicyError RepeatError SearchStoppedError SourceChangedError SourceError SqlanonError "
+        "TargetError UnchangedError UncoveredValuesError UnsupportedError"
     ),
     "sqlanon.report.evidence.pack": "EvidencePack evidence",
     "sqlanon.assess.frontier.verb": "frontier",

@@ -20,7 +20,9 @@ from sqlanon.errors import (
     Interrupted,
     NoSolutionError,
     PolicyError,
+    RepeatError,
     SqlanonError,
+    UnchangedError,
     UncoveredValuesError,
 )
 
@@ -245,7 +247,8 @@ def _out_of_memory(kind: str) -> EngineError:
 
 def _fail(error: SqlanonError, *, as_json: bool) -> int:
     """Print an error where the user looks for it, and return its code."""
-    print(verbosity.label(f"{type(error).__name__}:", "red", sys.stderr), concealed(str(error)), file=sys.stderr)
+    color, head = ("yellow", "Unchanged") if isinstance(error, UnchangedError) else ("red", type(error).__name__)
+    print(verbosity.label(f"{head}:", color, sys.stderr), concealed(str(error)), file=sys.stderr)
     if as_json:
         document: dict[str, Any] = {"error": type(error).__name__, "message": error.message or str(error)}
         if isinstance(error, NoSolutionError):
@@ -257,6 +260,10 @@ def _fail(error: SqlanonError, *, as_json: bool) -> int:
             document["columns"] = error.columns
         if isinstance(error, UncoveredValuesError):
             document["queries"] = error.queries
+        if isinstance(error, RepeatError):
+            document["differing"] = error.differing
+        if isinstance(error, UnchangedError):
+            document = {"unchanged": True, "message": error.message}
         if error.hint:
             document["hint"] = error.hint
         said = {key: concealed(document[key]) for key in ("message", "faults", "hint", "queries") if key in document}
