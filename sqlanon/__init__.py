@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         Model,
         Output,
         Patterns,
+        Periods,
         Policy,
         Publish,
         Quality,
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
         InputError,
         Interrupted,
         NoSolutionError,
+        NothingNewError,
         PolicyError,
         SearchStoppedError,
         SourceChangedError,
@@ -143,11 +145,13 @@ __all__ = [
     "ModelResult",
     "NoSolutionError",
     "NotApplicable",
+    "NothingNewError",
     "NullAudit",
     "NullBias",
     "Output",
     "Parameter",
     "Patterns",
+    "Periods",
     "Plan",
     "Policy",
     "PolicyError",
@@ -207,7 +211,7 @@ _NAMES = {
     "sqlanon.core.audit.check": "CheckResult ModelResult",
     "sqlanon.errors": (
         "AuditError EngineError HierarchyError IdentifyingColumnError InputError Interrupted "
-        "NoSolutionError PolicyError SearchStoppedError SourceChangedError SourceError SqlanonError "
+        "NoSolutionError NothingNewError PolicyError SearchStoppedError SourceChangedError SourceError SqlanonError "
         "TargetError UncoveredValuesError UnsupportedError"
     ),
     "sqlanon.report.evidence.pack": "EvidencePack evidence",
@@ -218,7 +222,7 @@ _NAMES = {
     "sqlanon.recoding.local.recoded_plan": "RecodedPlan",
     "sqlanon.core.plan.release": "Release",
     "sqlanon.core.policy": (
-        "Column EngineOptions Join Key LedgerSpec LocalRecoding Model Output Patterns Policy Publish Quality "
+        "Column EngineOptions Join Key LedgerSpec LocalRecoding Model Output Patterns Periods Policy Publish Quality "
         "SearchOptions"
     ),
     "sqlanon.core.policy.extensions": "Extensions",

@@ -21,7 +21,7 @@ from sqlanon.commands.verbosity import say, verbosity
 from sqlanon.core.anonymizer import anonymize
 from sqlanon.core.plan.release import Release
 from sqlanon.core.policy import Policy
-from sqlanon.errors import InputError, Interrupted, SqlanonError
+from sqlanon.errors import InputError, Interrupted, NothingNewError, SqlanonError
 from sqlanon.report.failures import summarize_failure
 from sqlanon.report.files import check_report, write_report
 from sqlanon.tables.policy import TablesPolicy, is_tables_file, names_tables
@@ -139,6 +139,12 @@ def run_policy(
     with progress() as watch:
         try:
             release = anonymize(None, policy, watch=watch)
+        except NothingNewError as nothing:
+            if not as_json:
+                say(nothing.message)
+            else:
+                answer({"periods": [], "unchanged": True, "message": nothing.message})
+            return 0
         except SqlanonError as error:
             _report_failure(policy, error, report, audience, lineage)
             raise

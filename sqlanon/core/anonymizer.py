@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlanon.core.doors import behind
@@ -24,7 +25,7 @@ from sqlanon.core.source.joining import open_policy_source
 from sqlanon.core.source.opening import Source
 from sqlanon.core.source.recorded import OpenLedger
 from sqlanon.core.source.shifting import check_shifted
-from sqlanon.errors import InputError, UnsupportedError
+from sqlanon.errors import InputError, NoSolutionError, UnsupportedError
 
 if TYPE_CHECKING:  # what plans with several rules are: their wing is loaded where a policy asks for one
     from sqlanon import RecodedPlan
@@ -98,7 +99,7 @@ def anonymize(
     policy = as_policy(policy)
     with watching(watch) as seen, encoded_session(source, policy, seen, publishing=True) as (session, target):
         found: PublishablePlan
-        found = search_plan(session) if policy.transformation is None else _recoded(session)
+        found = _searched(session) if policy.transformation is None else _recoded(session)
         if prepare is not None:
             prepare(found)
         return found.publish_to(target)
@@ -136,6 +137,8 @@ def encoded_session(
             closing.callback(ledger.close)
         target = _checked_target(policy, opened, other) if publishing else None
         with nullcontext() if target is None else target.reserved() as target:
+            if policy.periods is not None:
+                policy, opened = behind("periods")(policy, opened, target)
             session = _begin(policy, opened, ledger, start)
             closing.pop_all()
             closing.callback(session.close)
@@ -184,6 +187,8 @@ def _begin(policy: Policy, opened: Source, ledger: OpenLedger | None, start: flo
         ledger.load_persons(policy, opened)
     check_shifted(opened.engine, opened.relation, policy, opened.types)
     encoded = encoded_policy(policy)
+    if opened.periods is not None:
+        encoded = opened.periods.freeze(encoded)
     opened.engine.journal.report("encoding")
     together = None if ledger is None else ledger.judge_together(policy, encoded, opened)
     if together is not None:
@@ -197,6 +202,31 @@ def _begin(policy: Policy, opened: Source, ledger: OpenLedger | None, start: flo
     )
     seconds = {"encode": time.perf_counter() - start}
     return Session.begin(policy, encoded, opened, encoding, seconds, ledger)
+
+
+def _searched(session: Session) -> Plan:
+    """Return the plan of one node, which is searched or is that of earlier periods; then nothing is proven of others.
+
+    Raises:
+        NoSolutionError: no node meets the policy.
+    """
+    periods = session.source.periods
+    if periods is None or not periods.frozen:
+        return search_plan(session)
+    try:
+        found = search_plan(session)
+    except NoSolutionError as error:
+        failure = error
+    else:
+        found.certificate = replace(found.certificate, optimal=False, lower_bound=None, gap=None, strategy="frozen")
+        found.proof = None
+        return found
+    raise NoSolutionError(
+        f"The levels of the earlier periods do not fit those that have closed since. {failure.message}",
+        hint="wait until further periods close, which are judged together with them; allow more suppressed records; "
+        "or release to a new target, at other levels.",
+        nearest=failure.nearest,
+    )
 
 
 def _recoded(session: Session) -> RecodedPlan:

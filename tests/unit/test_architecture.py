@@ -13,7 +13,7 @@ from sqlanon.core.doors import behind, is_installed
 from sqlanon.wings import BEHIND
 
 PACKAGE = Path(sqlanon.__file__).parent
-WINGS = ("recoding", "live", "ledger", "tables", "assess", "interop")
+WINGS = ("recoding", "live", "ledger", "periods", "tables", "assess", "interop")
 FOLDERS = (
     "version",
     "errors",
@@ -59,6 +59,7 @@ LINES = {
     "recoding": 5_200,
     "live": 2_930,
     "ledger": 2_570,
+    "periods": 480,
     "tables": 2_300,
 }
 """The most lines of Python of each folder. A feature is paid for by what it takes away."""

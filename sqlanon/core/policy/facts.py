@@ -19,6 +19,7 @@ from sqlanon.core.policy.models import Model
 from sqlanon.core.policy.output import OUTPUT_KEYS, TARGETS, Output
 from sqlanon.core.policy.parts import ALWAYS, HERE, PATH, PolicyPart, entry, keys_of, part_of
 from sqlanon.core.policy.paths import FilePatterns, is_url
+from sqlanon.core.policy.periods import Periods
 from sqlanon.core.policy.representatives import Publish
 from sqlanon.core.policy.search import ENGINES, ON_INTERRUPT, WHERE, EngineOptions, Quality, SearchOptions
 from sqlanon.core.policy.sources import CSV_OPTIONS, JOIN_KEYS, Join
@@ -67,7 +68,7 @@ class PolicyFacts(PolicyPart):
     order = (
         "version", "source", "files", "table", "csv", "join", "columns", "entity", "key", "sample", "accept",
         "row_security", "privacy", "undeclared", "uncovered", "nulls", "suppressed", "if_exists", "suppression_limit",
-        "suppression_count", "quality", "search", "transformation", "publish", "ledger", "output", "report",
+        "suppression_count", "quality", "search", "transformation", "publish", "ledger", "periods", "output", "report",
         "certificate", "engine",
     )  # fmt: skip
 
@@ -274,6 +275,14 @@ class PolicyFacts(PolicyPart):
         example="{file: private/ledger.duckdb, record: patient_id, recipient: ministry, key: {env: LEDGER_KEY}}",
         page="ledger.md",
     )
+    periods: Periods | None = entry(
+        part_of(Periods),
+        about="The periods that the records are released by: each once, when it is closed, at the levels of the first "
+        "run, beside those that were released before.",
+        example="{column: admitted, every: day, closes_after: 2 days}",
+        page="lakehouse.md#every-night-the-periods-that-have-closed",
+        without="none: a run releases all records",
+    )
     sample: float | None = entry(
         shaped(_SHARE, "number between 0 and 1", _share_fault),
         about="The share of the persons (of the records, without an entity) that is drawn with the key before anything "
@@ -385,8 +394,8 @@ TOP_KEYS = tuple(
     for name in (
         "version", "source", "files", "table", "csv", "join", "columns", "entity", "key", "sample", "accept",
         "undeclared", "row_security", "uncovered", "privacy", "suppression_limit", "suppression_count", "nulls",
-        "quality", "search", "suppressed", "transformation", "publish", "ledger", "output", "if_exists", "report",
-        "certificate", "engine",
+        "quality", "search", "suppressed", "transformation", "publish", "ledger", "periods", "output", "if_exists",
+        "report", "certificate", "engine",
     )
 )  # fmt: skip
 """Keys of a policy in the order of its schema, beside those that hold the options of further file formats."""

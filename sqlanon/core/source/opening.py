@@ -29,6 +29,7 @@ from sqlanon.core.source.drawn import Drawn
 from sqlanon.core.source.files import Reading, Records, refuse_beyond_files, refuse_connections
 from sqlanon.core.source.frames import is_frame, is_lake_table, is_lazy, kind_of_frame, load_frame
 from sqlanon.core.source.lake_folders import is_lake_path, refuse_files_of_lakes
+from sqlanon.core.source.periods import OpenPeriods
 from sqlanon.core.source.spark import Cluster, is_session, parquet_files, spark_path, start_engine
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import table
@@ -69,6 +70,7 @@ class Source:
         header_line: the columns are named by the first line of a file, which may be a record.
         frame: what a source in memory alone is called, such as ``pandas frame``; None for all others.
         version: of a table of a lakehouse that was read, such as ``version 3``.
+        periods: those whose records ``relation`` holds; None where a run releases all records.
         drawn: the sample that ``relation`` holds of the source; None for the whole of it.
         formats: by which options a file of another format was read, under the name of the format.
     """
@@ -89,6 +91,7 @@ class Source:
     frame: str | None = None
     version: str | None = None
     drawn: Drawn | None = None
+    periods: OpenPeriods | None = None
     formats: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __enter__(self) -> Source:
