@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         Join,
         Key,
         LedgerSpec,
+        Like,
         LocalRecoding,
         Model,
         Output,
@@ -140,6 +141,7 @@ __all__ = [
     "Key",
     "LedgerSpec",
     "Levels",
+    "Like",
     "LocalRecoding",
     "Model",
     "ModelResult",
@@ -222,8 +224,8 @@ _NAMES = {
     "sqlanon.recoding.local.recoded_plan": "RecodedPlan",
     "sqlanon.core.plan.release": "Release",
     "sqlanon.core.policy": (
-        "Column EngineOptions Join Key LedgerSpec LocalRecoding Model Output Patterns Periods Policy Publish Quality "
-        "SearchOptions"
+        "Column EngineOptions Join Key LedgerSpec Like LocalRecoding Model Output Patterns Periods Policy Publish "
+        "Quality SearchOptions"
     ),
     "sqlanon.core.policy.extensions": "Extensions",
     "sqlanon.core.hierarchies.specs": (

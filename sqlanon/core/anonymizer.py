@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlanon.core.doors import behind
 from sqlanon.core.engines.journal import Step, Watcher
 from sqlanon.core.evaluate.session import Session
 from sqlanon.core.plan.full_domain import Plan, search_plan
+from sqlanon.core.plan.like import check_earlier, like_plan
 from sqlanon.core.plan.publishing import PublishablePlan
 from sqlanon.core.plan.release import Release
 from sqlanon.core.policy import Policy, PolicyLike, as_policy
@@ -25,7 +25,7 @@ from sqlanon.core.source.joining import open_policy_source
 from sqlanon.core.source.opening import Source
 from sqlanon.core.source.recorded import OpenLedger
 from sqlanon.core.source.shifting import check_shifted
-from sqlanon.errors import InputError, NoSolutionError, UnsupportedError
+from sqlanon.errors import InputError, UnsupportedError
 
 if TYPE_CHECKING:  # what plans with several rules are: their wing is loaded where a policy asks for one
     from sqlanon import RecodedPlan
@@ -56,7 +56,7 @@ def plan(
             hint="use sqlanon.recode, or leave out the transformation.",
         )
     with watching(watch) as seen, encoded_session(source, policy, seen, writable=writable) as (session, _):
-        return search_plan(session)
+        return _planned(session)
 
 
 def recode(
@@ -99,7 +99,7 @@ def anonymize(
     policy = as_policy(policy)
     with watching(watch) as seen, encoded_session(source, policy, seen, publishing=True) as (session, target):
         found: PublishablePlan
-        found = _searched(session) if policy.transformation is None else _recoded(session)
+        found = _planned(session) if policy.transformation is None else _recoded(session)
         if prepare is not None:
             prepare(found)
         return found.publish_to(target)
@@ -159,6 +159,8 @@ def _refuse_early(policy: Policy, *, publishing: bool) -> OtherOutput | None:
             "Patterns and local recoding count records: which rule publishes an entity with several is not defined.",
             hint="leave out transformation, because one node for all records counts entities; or leave out entity.",
         )
+    if policy.like is not None:
+        check_earlier(policy)
     if not publishing:
         return None
     other = other_output(policy.output)
@@ -187,8 +189,6 @@ def _begin(policy: Policy, opened: Source, ledger: OpenLedger | None, start: flo
         ledger.load_persons(policy, opened)
     check_shifted(opened.engine, opened.relation, policy, opened.types)
     encoded = encoded_policy(policy)
-    if opened.periods is not None:
-        encoded = opened.periods.freeze(encoded)
     opened.engine.journal.report("encoding")
     together = None if ledger is None else ledger.judge_together(policy, encoded, opened)
     if together is not None:
@@ -204,29 +204,12 @@ def _begin(policy: Policy, opened: Source, ledger: OpenLedger | None, start: flo
     return Session.begin(policy, encoded, opened, encoding, seconds, ledger)
 
 
-def _searched(session: Session) -> Plan:
-    """Return the plan of one node, which is searched or is that of earlier periods; then nothing is proven of others.
-
-    Raises:
-        NoSolutionError: no node meets the policy.
-    """
-    periods = session.source.periods
-    if periods is None or not periods.frozen:
-        return search_plan(session)
-    try:
-        found = search_plan(session)
-    except NoSolutionError as error:
-        failure = error
-    else:
-        found.certificate = replace(found.certificate, optimal=False, lower_bound=None, gap=None, strategy="frozen")
-        found.proof = None
+def _planned(session: Session) -> Plan:
+    """Return the plan of one node: searched, or that of an earlier release, or of earlier periods."""
+    if session.source.periods is not None:
+        found: Plan = session.source.periods.plan(session)
         return found
-    raise NoSolutionError(
-        f"The levels of the earlier periods do not fit those that have closed since. {failure.message}",
-        hint="wait until further periods close, which are judged together with them; allow more suppressed records; "
-        "or release to a new target, at other levels.",
-        nearest=failure.nearest,
-    )
+    return search_plan(session) if session.policy.like is None else like_plan(session)
 
 
 def _recoded(session: Session) -> RecodedPlan:

@@ -19,15 +19,20 @@ from sqlglot import exp
 
 from sqlanon.core.engines.base import Engine, Place
 from sqlanon.core.engines.duckdb.files import partitions_relation
-from sqlanon.core.policy import Policy
+from sqlanon.core.evaluate.session import Session
+from sqlanon.core.plan.full_domain import Plan, search_plan
+from sqlanon.core.plan.like import judge_earlier
 from sqlanon.core.publish.draft import Draft
 from sqlanon.core.publish.ledger import add_coarse
 from sqlanon.core.publish.openlineage import manifest_facets
 from sqlanon.core.publish.papers import Papers
 from sqlanon.core.sqltrees.trees import column, count_rows, named, number
-from sqlanon.errors import EngineError, TargetError
+from sqlanon.errors import EngineError, NoSolutionError, TargetError
 from sqlanon.periods.earlier import DOCUMENT, RUN, manifests_of, released_of
 
+STRATEGY = "periods"
+"""What a certificate names as the strategy where the levels are those of earlier periods."""
+OTHER_LEVELS = "release to a new target, at other levels"
 CONFLICTS = ("Constraint", "Transaction", "Catalog", "23505", "40001", "42P07")
 """How the kinds of errors begin by which DuckDB and PostgreSQL refuse the second of two runs."""
 
@@ -48,28 +53,28 @@ class RunPeriods:
     fingerprint: str
     earlier: Mapping[str, Any] | None
 
-    @property
-    def frozen(self) -> bool:
-        return self.earlier is not None
-
-    def freeze(self, policy: Policy) -> Policy:
-        listed = [] if self.earlier is None else self.earlier["columns"]
-        levels = {each["name"]: each["level"] for each in listed if "level" in each}
-        columns = (
-            replace(item, min_level=levels[item.name], max_level=levels[item.name]) if item.name in levels else item
-            for item in policy.columns
+    def plan(self, session: Session) -> Plan:
+        if self.earlier is None:
+            return search_plan(session)
+        try:
+            return judge_earlier(session, self.earlier, STRATEGY, instead=OTHER_LEVELS)
+        except NoSolutionError as error:
+            failure = error
+        raise NoSolutionError(
+            failure.message,
+            hint=f"wait for further periods, which are judged with these; raise suppression_limit; or {OTHER_LEVELS}.",
+            nearest=failure.nearest,
         )
-        return replace(policy, columns=tuple(columns))
 
     def extend_folder(self, engine: Engine, folder: Path, draft: Draft) -> Papers:
         papers, path = draft.papers, Path(draft.target.output.target)
         assert papers is not None
-        if self.frozen != path.exists():
+        if path.exists() == (self.earlier is None):
             raise _meanwhile(path.name)
         manifest = self._describe(engine, partitions_relation(folder), papers)
         failure = ""
         try:
-            if self.frozen:
+            if self.earlier is not None:
                 _link_files(path, folder)
         except OSError as error:
             failure = error.strerror or type(error).__name__
@@ -83,7 +88,7 @@ class RunPeriods:
     def extend_table(self, engine: Engine, where: Place, written: Place, draft: Draft) -> None:
         papers, manifests = draft.papers, manifests_of(where)
         assert papers is not None
-        if self.frozen != (engine.existing(where) is not None):
+        if (engine.existing(where) is None) != (self.earlier is None):
             raise _meanwhile(where.name)
         manifest = self._describe(engine, written.table, papers)
         row = exp.select(
@@ -91,7 +96,7 @@ class RunPeriods:
             named(exp.cast(exp.Literal.string(json.dumps(manifest)), "VARCHAR"), DOCUMENT),
         )
         try:
-            if not self.frozen:
+            if self.earlier is None:
                 _create(engine, where, written, row)
                 engine.hand_over(where, [manifests], draft.target.output.owner, draft.target.output.readers)
             else:  # the manifest first: from then on no other run adds periods

@@ -244,7 +244,7 @@ def test_levels_that_do_not_fit_wait_for_further_periods(place: Any, clock: list
     early = [record for record in world.records if record[0] is not None and record[0] < FIRST + 2 * DAY]
     place.write([*early, *alone])
     clock.append(FIRST + 3 * DAY + HOUR)
-    with pytest.raises(NoSolutionError, match="levels of the earlier periods"):
+    with pytest.raises(NoSolutionError, match="does not meet the policy"):
         released(place, world)
     assert place.rows() == world.expected
     draw = World(1, "day", HOUR)

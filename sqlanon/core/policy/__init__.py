@@ -15,6 +15,7 @@ from sqlanon.core.policy.facts import (
 )
 from sqlanon.core.policy.key import Key
 from sqlanon.core.policy.ledger import LedgerSpec
+from sqlanon.core.policy.like import Like
 from sqlanon.core.policy.periods import Periods
 from sqlanon.core.policy.policy import Policy, PolicyLike, as_policy
 from sqlanon.core.policy.representatives import Publish
@@ -30,6 +31,7 @@ __all__ = [
     "Join",
     "Key",
     "LedgerSpec",
+    "Like",
     "LocalRecoding",
     "Model",
     "Output",

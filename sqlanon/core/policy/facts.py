@@ -15,6 +15,7 @@ from sqlanon.core.policy.columns import ROLES, UNCOVERED, Column, Travels
 from sqlanon.core.policy.extensions import NOTHING, Extensions
 from sqlanon.core.policy.key import Key
 from sqlanon.core.policy.ledger import LedgerSpec
+from sqlanon.core.policy.like import Like
 from sqlanon.core.policy.models import Model
 from sqlanon.core.policy.output import OUTPUT_KEYS, TARGETS, Output
 from sqlanon.core.policy.parts import ALWAYS, HERE, PATH, PolicyPart, entry, keys_of, part_of
@@ -68,8 +69,8 @@ class PolicyFacts(PolicyPart):
     order = (
         "version", "source", "files", "table", "csv", "join", "columns", "entity", "key", "sample", "accept",
         "row_security", "privacy", "undeclared", "uncovered", "nulls", "suppressed", "if_exists", "suppression_limit",
-        "suppression_count", "quality", "search", "transformation", "publish", "ledger", "periods", "output", "report",
-        "certificate", "engine",
+        "suppression_count", "quality", "search", "transformation", "publish", "ledger", "like", "periods", "output",
+        "report", "certificate", "engine",
     )  # fmt: skip
 
     columns: tuple[Column, ...] = entry(
@@ -275,12 +276,20 @@ class PolicyFacts(PolicyPart):
         example="{file: private/ledger.duckdb, record: patient_id, recipient: ministry, key: {env: LEDGER_KEY}}",
         page="ledger.md",
     )
+    like: Like | None = entry(
+        part_of(Like, "mapping, or the path of a manifest"),
+        about="An earlier release whose levels are kept: they are judged, and not searched.",
+        example="released.parquet.manifest.json",
+        page="ledger.md#levels-that-stay",
+        without="the levels are searched",
+        kept=HERE,
+    )
     periods: Periods | None = entry(
         part_of(Periods),
         about="The periods that the records are released by: each once, when it is closed, at the levels of the first "
         "run, beside those that were released before.",
         example="{column: admitted, every: day, closes_after: 2 days}",
-        page="lakehouse.md#every-night-the-periods-that-have-closed",
+        page="lakehouse.md#closed-periods",
         without="none: a run releases all records",
     )
     sample: float | None = entry(
@@ -394,7 +403,8 @@ TOP_KEYS = tuple(
     for name in (
         "version", "source", "files", "table", "csv", "join", "columns", "entity", "key", "sample", "accept",
         "undeclared", "row_security", "uncovered", "privacy", "suppression_limit", "suppression_count", "nulls",
-        "quality", "search", "suppressed", "transformation", "publish", "ledger", "periods", "output", "if_exists",
+        "quality", "search", "suppressed", "transformation", "publish", "ledger", "like", "periods", "output",
+        "if_exists",
         "report", "certificate", "engine",
     )
 )  # fmt: skip

@@ -27,7 +27,7 @@ class Periods(PolicyPart):
         about="The column of dates or timestamps whose period a record belongs to: a quasi-identifier without a "
         "hierarchy, of which the period is published.",
         example="periods: {column: admitted, every: day}",
-        page="lakehouse.md#every-night-the-periods-that-have-closed",
+        page="lakehouse.md#closed-periods",
     )
     every: str = entry(
         choice(
@@ -38,7 +38,7 @@ class Periods(PolicyPart):
         "day",
         about="How long a period is, in UTC.",
         example="periods: {column: admitted, every: week}",
-        page="lakehouse.md#every-night-the-periods-that-have-closed",
+        page="lakehouse.md#closed-periods",
     )
     closes_after: str | None = entry(
         matching(
@@ -51,7 +51,7 @@ class Periods(PolicyPart):
         "published.",
         unit="minutes, hours, days or weeks",
         example="periods: {column: admitted, every: day, closes_after: 2 days}",
-        page="lakehouse.md#every-night-the-periods-that-have-closed",
+        page="lakehouse.md#closed-periods",
         without="a period is closed at its end",
     )
 
@@ -92,6 +92,7 @@ def _check_beside(faults: Faults, policy: Any) -> None:
     hint += "periods, and publish all of a person's records at once: privacy: [{type: profile_k, k: 5}]."
     for key, given, message, cure in (
         ("entity", policy.entity, "A person may be in several periods, which are judged one by one.", hint),
+        ("like", policy.like, "The levels of the first periods are kept by themselves.", "leave out like."),
         ("ledger", policy.ledger, "A ledger records no release by periods.", "leave out ledger, or periods."),
         ("transformation", policy.transformation, "Only levels are kept from one period to the next.", "leave it out."),
         ("sample", policy.sample, "A sample is drawn of a whole source.", "leave out sample, or periods."),

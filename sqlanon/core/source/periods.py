@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from sqlanon.core.policy import Policy
-
 
 class OpenPeriods(Protocol):
     """The periods that a run releases, and what those before them were released at."""
@@ -15,13 +13,12 @@ class OpenPeriods(Protocol):
         """The names of the periods of this run, ascending."""
         ...
 
-    @property
-    def frozen(self) -> bool:
-        """Whether the levels are those of earlier periods."""
-        ...
+    def plan(self, session: Any) -> Any:
+        """Return the plan of their records: at the levels of earlier periods, if there are some.
 
-    def freeze(self, policy: Policy) -> Policy:
-        """Return the policy that the records are encoded with: at the levels of earlier periods, if there are some."""
+        Raises:
+            NoSolutionError, InputError: these levels do not fit, or mean something else now.
+        """
         ...
 
     def extend_folder(self, engine: Any, folder: Any, draft: Any) -> Any:
