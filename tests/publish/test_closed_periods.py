@@ -240,7 +240,10 @@ def test_another_policy_adds_no_periods(place: Any, clock: list[datetime], chang
 def test_levels_that_do_not_fit_wait_for_further_periods(place: Any, clock: list[datetime]) -> None:
     world = begun(place, clock)
     levels = {each["name"]: each["level"] for each in place.manifest()["columns"] if "level" in each}
-    alone = [(FIRST + 2 * DAY + number * HOUR, f"place {number}", "mf"[number % 2], "flu") for number in range(9)]
+    alone = [
+        (FIRST + 2 * DAY + number * HOUR, f"place {number}", "mf"[number % 2], ["flu", "gout"][number % 3 % 2])
+        for number in range(9)
+    ]
     early = [record for record in world.records if record[0] is not None and record[0] < FIRST + 2 * DAY]
     place.write([*early, *alone])
     clock.append(FIRST + 3 * DAY + HOUR)
