@@ -125,6 +125,7 @@ SLOW = [pytest.param(kind, seed, marks=pytest.mark.slow) for kind in WRITERS for
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind, seed", [("csv", 0), *SLOW])
+@pytest.mark.few(4)
 def test_a_draft_runs_as_it_stands(kind: str, seed: int, tmp_path: Path) -> None:
     data = _table(seed)
     source, table = WRITERS[kind](data, tmp_path)

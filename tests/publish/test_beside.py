@@ -58,6 +58,7 @@ def policy(data: pa.Table, *published: str, **changes: Any) -> sqlanon.Policy:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", IDENTIFYING)
+@pytest.mark.few(3)
 def test_a_column_that_identifies_persons_is_refused_unless_it_is_accepted(
     people: duckdb.DuckDBPyConnection, name: str
 ) -> None:

@@ -103,6 +103,7 @@ def test_releases_of_different_k_are_checked_by_the_smallest(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("kind", ["DOUBLE", "DECIMAL(10, 2)", "VARCHAR"])
 @pytest.mark.slow
+@pytest.mark.few(1)
 def test_keys_of_another_type_are_refused(kind: str, tmp_path: Path) -> None:
     """5 reads 5.0 as a DOUBLE: everybody would be a newcomer, and nothing judged together."""
     worlds.prepare(tmp_path, PERSONS)

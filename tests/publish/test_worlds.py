@@ -114,6 +114,7 @@ def test_the_papers_for_recipients_exclude_no_world_and_the_operators_certificat
 @pytest.mark.slow
 @pytest.mark.parametrize(("policy", "records"), [(BY_SIZE, 7), (BY_VALUE, 6)], ids=["k", "l"])
 @pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.few(2)
 def test_no_paper_for_recipients_tells_worlds_apart(policy: TinyPolicy, records: int, measure: str) -> None:
     """For every measure the papers leave the worlds that the release leaves.
 
