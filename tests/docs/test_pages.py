@@ -134,11 +134,7 @@ def test_every_check_names_all_quasi_identifiers() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "page",
-    [
-        pytest.param(page, marks=MARKS.get(page, ()))
-        for page in list_pages()
-        if any(map(runs, read_blocks(page)))
-    ],
+    [pytest.param(page, marks=MARKS.get(page, ())) for page in list_pages() if any(map(runs, read_blocks(page)))],
 )
 def test_the_page_runs(page: str, demo: Path, tmp_path: Path) -> None:
     if page in ELSEWHERE:
