@@ -230,6 +230,7 @@ def test_a_path_that_is_no_text_is_refused(tmp_path: Path) -> None:
     assert (done.returncode, document["error"]) == (2, "InputError") and "PYTHONUTF8" in document["hint"]
 
 
+@pytest.mark.slow
 def test_a_database_that_another_process_holds_is_a_clear_error(tmp_path: Path) -> None:
     kills.prepare(tmp_path, "table")
     held = f"c = duckdb.connect({str(tmp_path / 's.duckdb')!r})"
