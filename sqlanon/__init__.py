@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         Join,
         Key,
         LedgerSpec,
+        Like,
         LocalRecoding,
         Model,
         Output,
@@ -138,6 +139,7 @@ __all__ = [
     "Key",
     "LedgerSpec",
     "Levels",
+    "Like",
     "LocalRecoding",
     "Model",
     "ModelResult",
@@ -218,7 +220,7 @@ _NAMES = {
     "sqlanon.recoding.local.recoded_plan": "RecodedPlan",
     "sqlanon.core.plan.release": "Release",
     "sqlanon.core.policy": (
-        "Column EngineOptions Join Key LedgerSpec LocalRecoding Model Output Patterns Policy Publish Quality "
+        "Column EngineOptions Join Key LedgerSpec Like LocalRecoding Model Output Patterns Policy Publish Quality "
         "SearchOptions"
     ),
     "sqlanon.core.policy.extensions": "Extensions",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -20,7 +21,7 @@ from sqlanon.commands.standard_streams import STANDARD, read_standard_policy, se
 from sqlanon.commands.verbosity import say, verbosity
 from sqlanon.core.anonymizer import anonymize
 from sqlanon.core.plan.release import Release
-from sqlanon.core.policy import Policy
+from sqlanon.core.policy import Like, Policy
 from sqlanon.errors import InputError, Interrupted, SqlanonError
 from sqlanon.report.failures import summarize_failure
 from sqlanon.report.files import check_report, write_report
@@ -35,9 +36,10 @@ def execute(
     policies: tuple[str, ...], as_json: bool, dry_run: bool, audience: str, fail_fast: bool, **given: Any
 ) -> int:
     """Carry the command out, with the options of ``usage``, and return the exit code."""
+    like, replan = given.pop("like"), given.pop("replan")
     beside = {name: given.pop(name) for name in ("script", "certificate", "report", "openlineage", "diff")}
     sending = (given.pop("to"), given.pop("form"))
-    of_one = {**{f"--{name}": value for name, value in beside.items()}, "--to": sending[0]}
+    of_one = {**{f"--{name}": value for name, value in beside.items()}, "--to": sending[0], "--like": like}
 
     def run_one(path: str) -> int:
         found = _opened(path)
@@ -46,12 +48,14 @@ def execute(
 
             told = {name: beside[name] for name in ("openlineage", "diff")}
             lacking = [name for name, value in of_one.items() if value is not None and name[2:] not in told]
+            lacking += ["--replan"] if replan else []
             return run_tables(found, lacking, as_json=as_json, dry_run=dry_run, **told, **given)
-        loaded, form = _published(with_search(found, **given), *sending, as_json=as_json, dry_run=dry_run)
+        found = _like(with_search(found, **given), like, replan=replan)
+        loaded, form = _published(found, *sending, as_json=as_json, dry_run=dry_run)
         if (report := beside["report"]) is not None:
             check_report(Path(report))
             loaded = replace(loaded, report=str(Path(report).absolute()))
-        since, taken = _earlier(beside["diff"], loaded), taken_by(loaded, beside["diff"])
+        since, taken = _earlier(beside["diff"] or _replanned(loaded), loaded), taken_by(loaded, beside["diff"])
         if dry_run:
             loaded = replace(loaded, output=None, report=loaded.report if report else None, certificate=None)
         files = {name: beside[name] for name in ("script", "certificate", "openlineage")}
@@ -60,6 +64,24 @@ def execute(
     if len(policies) == 1:
         return run_one(policies[0])
     return run_several(policies, run_one, as_json=as_json, fail_fast=fail_fast, of_one=of_one)
+
+
+def _like(policy: Policy, manifest: str | None, *, replan: bool) -> Policy:
+    """Return the policy with the earlier release that ``--like`` names, and planned anew if ``--replan`` says so.
+
+    Raises:
+        InputError: there is none to plan anew from.
+    """
+    like = policy.like if manifest is None else Like(str(Path(manifest).absolute()))
+    if replan and like is None:
+        raise InputError("--replan plans anew from an earlier release.", hint="name it: like: MANIFEST, or --like.")
+    return replace(policy, like=replace(like, replan=True) if like is not None and replan else like)
+
+
+def _replanned(policy: Policy) -> str | None:
+    """Return the manifest of the release that a policy plans anew from, if it is there."""
+    like = policy.like
+    return like.manifest if like is not None and like.replan and os.path.lexists(like.manifest or "") else None
 
 
 def _earlier(manifest: str | None, policy: Policy) -> Earlier | None:

@@ -17,15 +17,16 @@ from sqlanon.commands.usage_groups import (
     hierarchy,
     json_option,
     ledger,
+    like_options,
     mcp,
     no_header_option,
+    on_interrupt_option,
     policy,
     table_argument,
 )
 from sqlanon.commands.usage_reference import help_command, schema
 from sqlanon.commands.usage_shell import MODELS, STRATEGIES, clean, complete_policies, completing, completion, versions
 
-ON_INTERRUPT = ("discard", "publish")
 DIALECTS = ("snowflake", "bigquery", "databricks", "clickhouse", "trino", "postgres", "spark", "sqlite", "duckdb")
 """Of ``explain``."""
 AUDIENCES = ("operator", "recipient")
@@ -42,11 +43,6 @@ BESIDE = "*"
 policy_argument = click.argument("policy", type=click.Path(), shell_complete=complete_policies)
 policies_argument = click.argument(
     "policies", metavar="POLICY...", nargs=-1, required=True, type=click.Path(), shell_complete=complete_policies
-)
-on_interrupt_option = click.option(
-    "--on-interrupt",
-    type=click.Choice(ON_INTERRUPT),
-    help="Override search.on_interrupt: discard (the default) or publish what an interrupted search has found.",
 )
 manifest_option = click.option(
     "--manifest",
@@ -124,6 +120,7 @@ def profile() -> Work:
 @click.option("--strategy", shell_complete=completing(*STRATEGIES), help="Override search.strategy.")
 @click.option("--time-limit", type=click.FloatRange(min=0), help="Override search.time_limit, in seconds.")
 @on_interrupt_option
+@like_options
 @click.option("--dry-run", is_flag=True, help="Search and report; write nothing.")
 @click.option("--to", type=click.Path(), metavar="FILE|-", help="Publish to this file; -: to standard output.")
 @click.option("--format", "form", type=click.Choice(STREAMED), help="With --to -; csv by default.")

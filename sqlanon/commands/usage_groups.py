@@ -12,6 +12,12 @@ from sqlanon.commands.guarded import CSV, TABLE, GuardedCommand, HelpedGroup, Wo
 Decorated = Callable[..., Any]
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON document.")
+ON_INTERRUPT = ("discard", "publish")
+on_interrupt_option = click.option(
+    "--on-interrupt",
+    type=click.Choice(ON_INTERRUPT),
+    help="Override search.on_interrupt: discard (the default) or publish what an interrupted search has found.",
+)
 
 
 def _note_table(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
@@ -58,6 +64,14 @@ def csv_option(command: Decorated) -> Decorated:
         help="How other files are read, as in a policy: excel:sheet=Patients,skip=2; see `sqlanon help excel`.",
     )
     return click.option("--csv", multiple=True, metavar="KEY=VALUE,…", help=about)(short(read(command)))
+
+
+def like_options(command: Decorated) -> Decorated:
+    """Let a command say how a release repeats an earlier one."""
+    about = "Keep the levels of the release of MANIFEST (key like): they are judged, and not searched."
+    replan = "With like: search again, from the levels of the earlier release, and say what changes."
+    replanning = click.option("--replan", is_flag=True, help=replan)
+    return click.option("--like", type=click.Path(), metavar="MANIFEST", help=about)(replanning(command))
 
 
 no_header_option = click.option(

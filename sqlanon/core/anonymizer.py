@@ -11,6 +11,7 @@ from sqlanon.core.doors import behind
 from sqlanon.core.engines.journal import Step, Watcher
 from sqlanon.core.evaluate.session import Session
 from sqlanon.core.plan.full_domain import Plan, search_plan
+from sqlanon.core.plan.like import check_earlier, like_plan
 from sqlanon.core.plan.publishing import PublishablePlan
 from sqlanon.core.plan.release import Release
 from sqlanon.core.policy import Policy, PolicyLike, as_policy
@@ -55,7 +56,7 @@ def plan(
             hint="use sqlanon.recode, or leave out the transformation.",
         )
     with watching(watch) as seen, encoded_session(source, policy, seen, writable=writable) as (session, _):
-        return search_plan(session)
+        return _planned(session)
 
 
 def recode(
@@ -98,7 +99,7 @@ def anonymize(
     policy = as_policy(policy)
     with watching(watch) as seen, encoded_session(source, policy, seen, publishing=True) as (session, target):
         found: PublishablePlan
-        found = search_plan(session) if policy.transformation is None else _recoded(session)
+        found = _planned(session) if policy.transformation is None else _recoded(session)
         if prepare is not None:
             prepare(found)
         return found.publish_to(target)
@@ -156,6 +157,8 @@ def _refuse_early(policy: Policy, *, publishing: bool) -> OtherOutput | None:
             "Patterns and local recoding count records: which rule publishes an entity with several is not defined.",
             hint="leave out transformation, because one node for all records counts entities; or leave out entity.",
         )
+    if policy.like is not None:
+        check_earlier(policy)
     if not publishing:
         return None
     other = other_output(policy.output)
@@ -197,6 +200,11 @@ def _begin(policy: Policy, opened: Source, ledger: OpenLedger | None, start: flo
     )
     seconds = {"encode": time.perf_counter() - start}
     return Session.begin(policy, encoded, opened, encoding, seconds, ledger)
+
+
+def _planned(session: Session) -> Plan:
+    """Return the plan of one node: searched, or that of an earlier release."""
+    return search_plan(session) if session.policy.like is None else like_plan(session)
 
 
 def _recoded(session: Session) -> RecodedPlan:

@@ -6,7 +6,6 @@ They stand in the table ``v_frozen`` beneath the view ``v``.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -15,10 +14,9 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from sqlanon.core.engines.base import Engine, Place
-from sqlanon.core.hierarchies.specs import FileHierarchy, TableHierarchy, Zip3
 from sqlanon.core.policy import Policy
 from sqlanon.core.publish.targets import FACT_COLUMNS, FROZEN, frozen_tables
-from sqlanon.core.source.lookups import table_rows
+from sqlanon.core.source.hierarchy_digests import hierarchy_content, is_read
 from sqlanon.core.sqltrees import files as sqlfiles
 from sqlanon.core.sqltrees.trees import column
 from sqlanon.errors import HierarchyError, TargetError
@@ -55,22 +53,13 @@ def levels_of(facts: Sequence[Fact]) -> dict[str, str]:
 
 def file_facts(engine: Engine, policy: Policy) -> list[Fact]:
     """Return the SHA-256 of each hierarchy that stands in a file or a table, and of each model."""
-    facts: list[Fact] = []
-    for spec in (*policy.quasi_identifiers, *sensitive_with_lookup(policy)):
-        if isinstance(spec.hierarchy, FileHierarchy):
-            facts.append(("hierarchy", spec.name, _hash(spec.hierarchy.path.read_bytes)))
-        if isinstance(spec.hierarchy, Zip3) and spec.hierarchy.populations is not None:
-            facts.append(("hierarchy", spec.name, _hash(spec.hierarchy.populations.read_bytes)))
-        if isinstance(spec.hierarchy, TableHierarchy):
-            facts.append(("hierarchy", spec.name, _hash(partial(_rows, engine, spec.hierarchy.table, spec.name))))
+    specs = (*policy.quasi_identifiers, *sensitive_with_lookup(policy))
+    facts = [
+        ("hierarchy", spec.name, _hash(partial(hierarchy_content, engine, spec))) for spec in specs if is_read(spec)
+    ]
     for position, model in enumerate(policy.models):
         facts.append(("model", f"{position} {model.type}", _hash(partial(_text, model.file))))
     return facts
-
-
-def _rows(engine: Engine, table: str, column_name: str) -> bytes:
-    """Return the rows of a table in an order that does not depend on how they are stored."""
-    return json.dumps(sorted(map(json.dumps, table_rows(engine, table, column_name)))).encode()
 
 
 def _text(file: str) -> bytes:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlanon.report.manifests import (
+from sqlanon.core.publish.earlier_manifests import (
     ACCOUNT,
     FINGERPRINT,
     OF_CERTIFICATE,

@@ -51,13 +51,13 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 45_520,
+    "core": 46_110,
     "assess": 14_950,
     "interop": 7_680,
-    "commands": 6_560,
-    "report": 5_940,
+    "commands": 6_590,
+    "report": 5_760,
     "recoding": 5_200,
-    "live": 2_930,
+    "live": 2_920,
     "ledger": 2_570,
     "tables": 2_300,
 }
@@ -83,7 +83,7 @@ MANY_ROOMS = {
 }
 MANY_NAMES = {
     "Engine": 47,
-    "PolicyFacts": 44,
+    "PolicyFacts": 45,
     "Planned": 43,
     "RunSummary": 38,
     "Catalog": 30,

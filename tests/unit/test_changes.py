@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from sqlanon.core.publish.earlier_manifests import least_crowd, read_manifest
 from sqlanon.core.publish.ledger import Entities, Ledger
 from sqlanon.errors import InputError
 from sqlanon.report.changes import HIDDEN, change_lines, changes
-from sqlanon.report.manifests import least_crowd, read_manifest
 
 K = 5
 

@@ -17,7 +17,7 @@ import pytest
 
 import sqlanon
 from sqlanon.cli import main
-from sqlanon.commands import usage
+from sqlanon.commands import usage, usage_groups
 from sqlanon.commands.check import BESIDE
 from sqlanon.commands.standard_streams import FORMATS
 from sqlanon.core.policy import ON_INTERRUPT
@@ -114,7 +114,7 @@ def test_a_run_on_duckdb_loads_duckdb_alone(policy: Path) -> None:
 
 
 def test_the_help_knows_the_words_of_the_rooms() -> None:
-    assert usage.ON_INTERRUPT == ON_INTERRUPT
+    assert usage_groups.ON_INTERRUPT == ON_INTERRUPT
     assert tuple(dialect.name for dialect in DIALECTS) == usage.DIALECTS
     assert tuple(ADAPTERS) == usage.ADAPTERS
     assert usage.BESIDE == BESIDE

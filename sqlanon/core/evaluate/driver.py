@@ -8,9 +8,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NoReturn, Protocol
 
+from sqlanon.core.lattice.nodes import Node
 from sqlanon.core.policy import SearchOptions
 from sqlanon.core.policy.extensions import NOTHING, Extensions
-from sqlanon.core.search.base import TIE, Claim, Problem, Progress, Request, Verdict
+from sqlanon.core.search.base import TIE, Claim, Problem, Progress, Request, Verdict, rank
 from sqlanon.core.search.box import useful_top
 from sqlanon.core.search.certificate import Certificate
 from sqlanon.core.search.proof import Proof, first_gap, proof_of
@@ -54,11 +55,16 @@ def run_search(
     options: SearchOptions,
     *,
     extensions: Extensions = NOTHING,
+    near: Node | None = None,
 ) -> SearchResult:
     """Search until the strategy ends or a limit is reached; return the best node and its proof.
 
     A strategy cannot claim that its answer is proven: boxes of nodes must cover the lattice (``proof``). An interrupt
     counts as a limit where the options say so (``on_interrupt``).
+
+    Args:
+        near: the node of an earlier release. It is judged first; and of the solutions that are proven to be within
+            ``gap`` of the optimum, or else of those that lose as little as the best, the nearest to it is returned.
 
     Raises:
         Interrupted: the user interrupted the search, which the options do not count as a limit, or nothing was found.
@@ -67,6 +73,8 @@ def run_search(
     """
     name, strategy = extensions.strategy(options.strategy)
     progress = Progress()
+    if near is not None:
+        progress.see(*evaluator.judge([Request(near, problem.lattice.bottom)]))
     generator = strategy(problem, progress, gap=float(options.gap))
     try:
         requests = next(generator)
@@ -94,6 +102,9 @@ def run_search(
     if best is None:
         _give_up(problem, evaluator, progress, proof, name)
     certificate = _certify(problem, best, progress, proof, name)
+    if near is not None:
+        best = _nearest(progress.solutions, best, near, problem, certificate.lower_bound, float(options.gap))
+        certificate = _certify(problem, best, progress, proof, name)
     if progress.stopped == "interrupt" and options.on_interrupt == "discard":
         raise interrupted(f"{progress.evaluated} evaluations", certificate, problem.catalog.levels(best.node))
     return SearchResult(best, certificate, progress, proof)
@@ -131,6 +142,73 @@ def _proof(problem: Problem, evaluator: NodeJudge, progress: Progress, *, interr
         return _trivial(problem)
     proof = proof_of(problem, evaluator.judged, incumbent.loss if incumbent is not None else math.inf)
     return proof if proof is not None or progress.finished else _trivial(problem)
+
+
+def distance(problem: Problem, node: Node, other: Node) -> float:
+    """Return how far two nodes are: the differences of their levels, each as a share of its hierarchy's levels, summed.
+
+    So a distance of 1 is one column from its values to its root.
+    """
+    return sum(abs(a - b) / max(top, 1) for a, b, top in zip(node, other, problem.catalog.top, strict=True))
+
+
+def _nearest(
+    solutions: Sequence[Verdict], best: Verdict, near: Node, problem: Problem, lower: float | None, gap: float
+) -> Verdict:
+    """Return the solution nearest to a node among those within the gap of a lower bound, or as good as the best."""
+    most = max(best.loss, -math.inf if lower is None else lower / (1.0 - gap))
+    within = [verdict for verdict in (best, *solutions) if verdict.loss <= most + TIE * abs(most)]
+    return min(within, key=lambda verdict: (distance(problem, verdict.node, near), rank(verdict)))
+
+
+def judge_node(problem: Problem, evaluator: NodeJudge, node: Node, strategy: str) -> SearchResult:
+    """Judge one node in the place of a search. Of other nodes nothing is proven.
+
+    Raises:
+        NoSolutionError: it does not meet the policy; the message has shares, and no count.
+    """
+    progress = Progress()
+    progress.see(*evaluator.judge([Request(node, node)]))
+    if progress.incumbent is None:
+        raise _not_met(problem, evaluator, node)
+    loss, measure = progress.incumbent.loss, problem.measure
+    lattice_size = problem.lattice.size
+    certificate = Certificate(measure.name, measure.aggregate, loss, None, None, False, strategy, 1, lattice_size)
+    progress.finished = True
+    return SearchResult(progress.incumbent, certificate, progress, None)
+
+
+def _not_met(problem: Problem, evaluator: NodeJudge, node: Node) -> NoSolutionError:
+    """Return the error of a node that does not meet the policy: which requirement fails, and by how much."""
+    catalog = problem.catalog
+    [verdict] = evaluator.judge([Request(node, node)], exact=True)
+    report, lacking = _shortage(problem, verdict)
+    models = ", ".join(f"{label} {count / catalog.population:.3%}" for label, count in lacking)
+    unit = catalog.unit
+    if verdict.ruled_out:
+        reason = "it holds classes without records of the subset, which public_only: reject rules out"
+    else:
+        share, most = (count / catalog.counted for count in (verdict.counted_against_limit, catalog.allowed))
+        reason = f"it would suppress {share:.3%} of the {unit}, and at most {most:.3%} are allowed"
+    return NoSolutionError(
+        f"The node of the earlier release does not meet the policy any more: {reason}"
+        + (f" (records that each model would suppress: {models})." if models else "."),
+        hint="say --replan, which searches from that node and says what changes; or raise suppression_limit.",
+        nearest=report,
+    )
+
+
+def _shortage(problem: Problem, verdict: Verdict) -> tuple[dict[str, object], list[tuple[str, int]]]:
+    """Return what a node lacks to be a solution, for ``NoSolutionError``, and the records by model."""
+    catalog = problem.catalog
+    lacking = [(label, count) for label, count in verdict.by_model if count]
+    report: dict[str, object] = {
+        "levels": catalog.levels(verdict.node),
+        "suppressed": verdict.counted_against_limit,
+        "allowed": catalog.allowed,
+        "models": [{"model": label, "suppressed": count} for label, count in lacking],
+    }
+    return report, lacking
 
 
 def _trivial(problem: Problem) -> Proof:
@@ -198,13 +276,7 @@ def _give_up(
     shortfall = ""
     if progress.nearest is not None:  # judged again: a search need not know by how much a node fails
         [nearest] = evaluator.judge([Request(progress.nearest.node, progress.nearest.node)], exact=True)
-        lacking = [(label, count) for label, count in nearest.by_model if count]
-        report = {
-            "levels": catalog.levels(nearest.node),
-            "suppressed": nearest.counted_against_limit,
-            "allowed": catalog.allowed,
-            "models": [{"model": label, "suppressed": count} for label, count in lacking],
-        }
+        report, lacking = _shortage(problem, nearest)
         shortfall = f" The nearest node{_shortfall(problem, nearest, lacking)}."
     limit = f"{catalog.allowed} of {catalog.counted} {catalog.unit}"
     raise NoSolutionError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,7 +19,7 @@ from sqlanon.core.compiler.encoded_source import SOURCE
 from sqlanon.core.compiler.question import Question
 from sqlanon.core.engines.base import Row
 from sqlanon.core.engines.standalone import standalone
-from sqlanon.core.evaluate.driver import run_search
+from sqlanon.core.evaluate.driver import SearchResult, run_search
 from sqlanon.core.evaluate.evaluator import Evaluator
 from sqlanon.core.evaluate.problem import build_problem
 from sqlanon.core.evaluate.session import LOCAL_LANES, Session
@@ -45,6 +45,9 @@ from sqlanon.core.source.widths import shared_width
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import column
 from sqlanon.errors import InputError
+
+Choose = Callable[[Problem, Evaluator], SearchResult]
+"""What chooses the node of a plan, with the judge of nodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,11 +377,12 @@ def other_width(session: Session, policy: Policy) -> str | None:
     return None
 
 
-def search_plan(session: Session, *, shared: SharedCounts | None = None) -> Plan:
+def search_plan(session: Session, *, shared: SharedCounts | None = None, choose: Choose | None = None) -> Plan:
     """Search the lattice of an encoded source, and return the plan of its best node.
 
     Args:
         shared: the counts of nodes by the same models and measure, for searches with other limits.
+        choose: what chooses the node; by default a search by the policy's strategy.
 
     Raises:
         NoSolutionError, SearchStoppedError: see ``run_search``.
@@ -388,7 +392,10 @@ def search_plan(session: Session, *, shared: SharedCounts | None = None) -> Plan
     engine.journal.report("searching")
     problem, evaluator = judging(session, shared=shared)
     with nullcontext() if session.judged_in_process else engine.side_by_side():
-        found = run_search(problem, evaluator, policy.search, extensions=policy.extensions)
+        if choose is None:
+            found = run_search(problem, evaluator, policy.search, extensions=policy.extensions)
+        else:
+            found = choose(problem, evaluator)
     return Plan(
         catalog=problem.catalog,
         solution=_solution(problem.catalog, found.verdict),

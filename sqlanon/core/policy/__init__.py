@@ -15,6 +15,7 @@ from sqlanon.core.policy.facts import (
 )
 from sqlanon.core.policy.key import Key
 from sqlanon.core.policy.ledger import LedgerSpec
+from sqlanon.core.policy.like import Like
 from sqlanon.core.policy.policy import Policy, PolicyLike, as_policy
 from sqlanon.core.policy.representatives import Publish
 from sqlanon.core.policy.transformation import LocalRecoding, Patterns, Transformation
@@ -29,6 +30,7 @@ __all__ = [
     "Join",
     "Key",
     "LedgerSpec",
+    "Like",
     "LocalRecoding",
     "Model",
     "Output",

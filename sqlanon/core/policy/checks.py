@@ -14,6 +14,7 @@ from sqlanon.core.policy.faults import Faults
 from sqlanon.core.policy.key import check_key
 from sqlanon.core.policy.keyed import check_keyed
 from sqlanon.core.policy.ledger import check_ledger
+from sqlanon.core.policy.like import check_like
 from sqlanon.core.policy.models import check_model, check_release_models
 from sqlanon.core.policy.output import check_epoch_fits, check_output, check_partitions_fit
 from sqlanon.core.policy.parts import PolicyPart, keys_of
@@ -33,7 +34,7 @@ PARTS: Mapping[str, ValueCheck] = {
 """Fields that hold parts."""
 LISTED: Mapping[str, type[PolicyPart]] = {name: each.part for name, each in PARTS.items() if each.kind != "mapping"}
 """Those of them that hold tuples of parts."""
-RELATED = {"privacy", "accept", "entity", "key", "sample", "publish", "ledger", "transformation"}
+RELATED = {"privacy", "accept", "entity", "key", "sample", "publish", "ledger", "like", "transformation"}
 """Keys whose faults may follow from a column that is left out."""
 
 
@@ -71,6 +72,7 @@ def _check_parts(faults: Faults, policy: PolicyFacts) -> None:
     check_publish(faults, policy)
     check_travelling(faults, policy)
     check_ledger(faults, policy)
+    check_like(faults, policy)
     if policy.output is not None:
         check_output(faults, policy.output, policy.extensions)
         check_epoch_fits(faults, policy)

@@ -15,6 +15,7 @@ from sqlanon.core.policy.columns import ROLES, UNCOVERED, Column, Travels
 from sqlanon.core.policy.extensions import NOTHING, Extensions
 from sqlanon.core.policy.key import Key
 from sqlanon.core.policy.ledger import LedgerSpec
+from sqlanon.core.policy.like import Like
 from sqlanon.core.policy.models import Model
 from sqlanon.core.policy.output import OUTPUT_KEYS, TARGETS, Output
 from sqlanon.core.policy.parts import ALWAYS, HERE, PATH, PolicyPart, entry, keys_of, part_of
@@ -67,8 +68,8 @@ class PolicyFacts(PolicyPart):
     order = (
         "version", "source", "files", "table", "csv", "join", "columns", "entity", "key", "sample", "accept",
         "row_security", "privacy", "undeclared", "uncovered", "nulls", "suppressed", "if_exists", "suppression_limit",
-        "suppression_count", "quality", "search", "transformation", "publish", "ledger", "output", "report",
-        "certificate", "engine",
+        "suppression_count", "quality", "search", "transformation", "publish", "ledger", "like", "output",
+        "report", "certificate", "engine",
     )  # fmt: skip
 
     columns: tuple[Column, ...] = entry(
@@ -274,6 +275,14 @@ class PolicyFacts(PolicyPart):
         example="{file: private/ledger.duckdb, record: patient_id, recipient: ministry, key: {env: LEDGER_KEY}}",
         page="ledger.md",
     )
+    like: Like | None = entry(
+        part_of(Like, "mapping, or the path of a manifest"),
+        about="An earlier release whose levels are kept: they are judged, and not searched.",
+        example="released.parquet.manifest.json",
+        page="ledger.md#levels-that-stay",
+        without="the levels are searched",
+        kept=HERE,
+    )
     sample: float | None = entry(
         shaped(_SHARE, "number between 0 and 1", _share_fault),
         about="The share of the persons (of the records, without an entity) that is drawn with the key before anything "
@@ -385,8 +394,8 @@ TOP_KEYS = tuple(
     for name in (
         "version", "source", "files", "table", "csv", "join", "columns", "entity", "key", "sample", "accept",
         "undeclared", "row_security", "uncovered", "privacy", "suppression_limit", "suppression_count", "nulls",
-        "quality", "search", "suppressed", "transformation", "publish", "ledger", "output", "if_exists", "report",
-        "certificate", "engine",
+        "quality", "search", "suppressed", "transformation", "publish", "ledger", "like", "output", "if_exists",
+        "report", "certificate", "engine",
     )
 )  # fmt: skip
 """Keys of a policy in the order of its schema, beside those that hold the options of further file formats."""

@@ -103,6 +103,8 @@ class Policy(PolicyFacts):
             object.__setattr__(self, "key", replace(self.key, file=self.resolve(self.key.file)))
         if self.ledger is not None:
             object.__setattr__(self, "ledger", self._located_ledger(self.ledger))
+        if self.like is not None and self.like.manifest is not None:
+            object.__setattr__(self, "like", replace(self.like, manifest=self.resolve(self.like.manifest)))
         for name in ("report", "certificate"):
             if (path := getattr(self, name)) is not None:
                 object.__setattr__(self, name, str((self.base_directory / path).absolute()))

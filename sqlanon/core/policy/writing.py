@@ -119,7 +119,7 @@ def _model(model: Model, portable: bool) -> dict[str, Any]:
 
 
 def _column(column: Column, portable: bool) -> dict[str, Any]:
-    hierarchy = None if column.hierarchy is None else _hierarchy(column.hierarchy, portable)
+    hierarchy = None if column.hierarchy is None else written_hierarchy(column.hierarchy, portable)
     if hierarchy is not None and column.information_loss is not None:
         hierarchy["information_loss"] = list(column.information_loss)
     special = {
@@ -131,7 +131,8 @@ def _column(column: Column, portable: bool) -> dict[str, Any]:
     return written(column, portable=portable, instead=special)
 
 
-def _hierarchy(spec: specs.HierarchySpec, portable: bool) -> dict[str, Any]:
+def written_hierarchy(spec: specs.HierarchySpec, portable: bool) -> dict[str, Any]:
+    """Return the keys of a hierarchy, as a column of a policy file has them."""
     if isinstance(spec, specs.FileHierarchy):
         options = {key: value for key, value in _without_none(spec).items() if key != "path"}
         return {"file": spec.path.name if portable else str(spec.path), **options}

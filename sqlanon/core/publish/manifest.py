@@ -59,10 +59,7 @@ def manifest(
     document = {
         "manifest_version": 1,
         "policy_fingerprint": policy.fingerprint(),
-        "models": [
-            *(_plain({"type": m.type, **dict(m.parameters)}) for m in policy.privacy),
-            *(_plain({"type": m.type, "column": c.name, **m.parameters}) for c in policy.columns for m in c.models),
-        ],
+        "models": models_of(policy),
         "columns": [described for c in columns for described in _described(policy, c, published)],
         **_plain(recoding),
         **({} if ledger.entities is None else {"entity": True}),
@@ -72,6 +69,14 @@ def manifest(
         "versions": dict(versions),
     }
     return {**document, "openlineage": manifest_facets(document)}
+
+
+def models_of(policy: Policy) -> list[dict[str, Any]]:
+    """Return the privacy models of a policy as a manifest holds them."""
+    return [
+        *(_plain({"type": m.type, **dict(m.parameters)}) for m in policy.privacy),
+        *(_plain({"type": m.type, "column": c.name, **m.parameters}) for c in policy.columns for m in c.models),
+    ]
 
 
 def public_certificate(policy: Policy, certificate: Certificate, ledger: Ledger, k: int) -> dict[str, Any]:

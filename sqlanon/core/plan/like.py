@@ -1,0 +1,189 @@
+"""A release like an earlier one: its levels, models and hierarchies are those of that release's manifest.
+
+The node is judged, and not searched. Or (``replan``) it is where a search begins, and only the policy of today holds.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sqlanon.core.evaluate.driver import judge_node, run_search
+from sqlanon.core.evaluate.session import Session
+from sqlanon.core.lattice.catalog import Catalog
+from sqlanon.core.lattice.nodes import Node
+from sqlanon.core.plan.full_domain import Plan, search_plan
+from sqlanon.core.policy import Policy
+from sqlanon.core.publish.earlier_manifests import read_manifest
+from sqlanon.core.publish.manifest import models_of
+from sqlanon.core.search.base import Problem
+from sqlanon.core.source.hierarchy_digests import hierarchy_digests
+from sqlanon.errors import InputError, listing
+
+STRATEGY = "like"
+"""What a certificate names as the strategy where a node was judged, and not searched."""
+REPLAN = "say --replan, which searches from the levels of the earlier release and says what changes"
+HIGHER_IS_STRONGER = {("delta_presence", "min"), ("bounded_knowledge", "at_most"), ("profile_k", "at_most")}
+LOWER_IS_STRONGER = {
+    ("recursive_l_diversity", "c"), ("t_closeness", "t"), ("beta_likeness", "beta"), ("delta_disclosure", "delta"),
+    ("delta_presence", "max"), ("average_risk", "threshold"), ("sample_uniqueness", "threshold"),
+    ("population_uniqueness", "threshold"),
+}  # fmt: skip
+"""Parameters of models that may differ from those of the earlier release, in one direction; k and l may be higher."""
+NOT_COMPARED = (
+    "The manifest of the earlier release holds no digest of the hierarchies of {}: it was written by an older build. "
+    "Whether they mean the same as then was not compared."
+)
+
+
+def check_earlier(policy: Policy) -> dict[str, Any] | None:
+    """Return the manifest of the release that a policy is to be like, after what can be compared without a source.
+
+    None where the policy plans anew and there is no such manifest.
+
+    Raises:
+        InputError: it cannot be read, has other quasi-identifiers, several rules, or stronger models.
+    """
+    assert policy.like is not None and policy.like.manifest is not None
+    path = Path(policy.like.manifest)
+    if not os.path.lexists(path):
+        if policy.like.replan:
+            return None
+        raise InputError(
+            f"There is no manifest {path.name!r} of an earlier release.",
+            hint="for the first release say --replan, which needs none.",
+        )
+    manifest = read_manifest(path)
+    if not policy.like.replan:
+        _compare_columns(policy, _levels(manifest), path.name)
+        _compare_models(policy, manifest)
+    return manifest
+
+
+def like_plan(session: Session) -> Plan:
+    """Return the plan whose node is that of an earlier release, or one that was searched from there (``replan``).
+
+    Raises:
+        InputError: as ``check_earlier``, or a hierarchy is not that of the earlier release.
+        NoSolutionError: the node does not meet the policy.
+        SearchStoppedError: see ``run_search``.
+    """
+    policy = session.encoded_policy
+    manifest = check_earlier(policy)
+    if policy.like is not None and policy.like.replan:
+        return search_plan(session, choose=partial(_search_from, session, manifest))
+    assert manifest is not None
+    now, before = hierarchy_digests(session.engine, session.encoding.columns), _digests(manifest)
+    node = _frozen(session.encoding.catalog, manifest)
+    if changed := [name for name, own in now.items() if before.get(name, own) != own]:
+        raise InputError(
+            f"The hierarchies of {listing(changed)} are not those of the earlier release.",
+            hint=f"restore them; or {REPLAN}.",
+        )
+
+    def choose(problem: Problem, evaluator: Any) -> Any:
+        if node not in problem.lattice:
+            raise InputError(
+                "The policy's limits on levels (min_level, max_level) exclude those of the earlier release.",
+                hint=f"change the limits; or {REPLAN}.",
+            )
+        return judge_node(problem, evaluator, node, STRATEGY)
+
+    plan = search_plan(session, choose=choose)
+    unknown = [name for name in now if name not in before]
+    plan.warnings += (NOT_COMPARED.format(listing(unknown)),) if unknown else ()
+    return plan
+
+
+def _search_from(session: Session, manifest: Mapping[str, Any] | None, problem: Problem, evaluator: Any) -> Any:
+    """Search, from the node of the earlier release where the lattice has it."""
+    levels = {} if manifest is None else _levels(manifest)
+    node = tuple(levels.get(attribute.name, (-1, 0))[0] for attribute in problem.catalog.attributes)
+    policy = session.encoded_policy
+    near = node if node in problem.lattice else None
+    return run_search(problem, evaluator, policy.search, extensions=policy.extensions, near=near)
+
+
+def _levels(manifest: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
+    """Return the level of each quasi-identifier, and how many levels its hierarchy has; -1: several, or none."""
+    found = {}
+    for item in manifest["columns"]:
+        if item["role"] == "quasi_identifier":
+            level, height = item.get("level"), item.get("height")
+            are_counts = all(isinstance(each, int) and not isinstance(each, bool) for each in (level, height))
+            found[item["name"]] = (level, height) if are_counts else (-1, 0)
+    return found
+
+
+def _digests(manifest: Mapping[str, Any]) -> dict[str, str]:
+    found = manifest.get("hierarchies")
+    return found if isinstance(found, dict) else {}
+
+
+def _compare_columns(policy: Policy, levels: Mapping[str, tuple[int, int]], name: str) -> None:
+    """Refuse other quasi-identifiers than those of the earlier release, and one that was published by several rules."""
+    now = [column.name for column in policy.quasi_identifiers]
+    added, gone = ([each for each in one if each not in other] for one, other in ((now, levels), (levels, now)))
+    if added or gone:
+        parts = [f"{what} {listing(which)}" for what, which in (("new are", added), ("gone are", gone)) if which]
+        raise InputError(
+            f"The quasi-identifiers are not those of the earlier release: {', '.join(parts)}.",
+            hint=f"restore their roles; or {REPLAN}.",
+        )
+    if any(level < 0 for level, _ in levels.values()):
+        raise InputError(
+            f"The release of {name!r} was published by several rules, which a manifest does not hold in their order.",
+            hint="give the manifest of a release of one node; or say --replan.",
+        )
+
+
+def _compare_models(policy: Policy, manifest: Mapping[str, Any]) -> None:
+    """Refuse models that promise less than the earlier release's."""
+    now = models_of(policy)
+    weaker = [model for model in manifest["models"] if not any(_is_as_strong(own, model) for own in now)]
+    if weaker:
+        labels = [" ".join(filter(None, (model["type"], model.get("column")))) for model in weaker]
+        raise InputError(
+            f"The earlier release promises more than this policy: {listing(labels)} is missing or weaker.",
+            hint=f"write the model as it was, or stronger; or {REPLAN}.",
+        )
+    if manifest.get("entity") and policy.entity is None:
+        raise InputError(
+            "The earlier release counts persons, and this policy counts records.",
+            hint=f"name the entity as it was; or {REPLAN}.",
+        )
+
+
+def _is_as_strong(own: Mapping[str, Any], earlier: Mapping[str, Any]) -> bool:
+    """Return whether a model promises all that another does; parameters without a direction must be equal."""
+    if own.get("type") != earlier["type"] or own.keys() != earlier.keys():
+        return False
+    for name, then in earlier.items():
+        value, kind = own[name], (earlier["type"], name)
+        are_numbers = all(isinstance(each, int | float) and not isinstance(each, bool) for each in (value, then))
+        if value == then:
+            continue
+        if not are_numbers or not (
+            (value > then and (name in ("k", "l") or kind in HIGHER_IS_STRONGER))
+            or (value < then and kind in LOWER_IS_STRONGER)
+        ):
+            return False
+    return True
+
+
+def _frozen(catalog: Catalog, manifest: Mapping[str, Any]) -> Node:
+    """Return the node of a manifest; refuse hierarchies with another number of levels."""
+    levels = _levels(manifest)
+    other: Sequence[str] = [a.name for a in catalog.attributes if levels[a.name][1] != a.height]
+    if other:
+        raise InputError(
+            f"The hierarchies of {listing(other)} have another number of levels than in the earlier release.",
+            hint=f"restore them (of redact, say width: as many characters as its texts had); or {REPLAN}.",
+        )
+    node = tuple(levels[a.name][0] for a in catalog.attributes)
+    if any(level >= a.height for level, a in zip(node, catalog.attributes, strict=True)):
+        raise InputError("The manifest of the earlier release has levels beyond its hierarchies.", hint=f"{REPLAN}.")
+    return node

@@ -1,0 +1,190 @@
+"""A release like an earlier one keeps its node: published exactly if that meets the policy, and refused otherwise."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from effort import seeds
+
+import sqlanon
+from sqlanon.errors import InputError, NoSolutionError, PolicyError, UncoveredValuesError
+
+SEXES = {"f": ["*"], "m": ["*"]}
+ZIPS = {f"{a}{b}": [f"{a}*", "**"] for a in "123" for b in "1234"}
+HEIGHTS = (2, 3)
+Row = tuple[str, str, str]
+
+
+def write(folder: Path, rows: list[Row]) -> Path:
+    path = folder / "source.duckdb"
+    with duckdb.connect(str(path)) as opened:
+        opened.execute("CREATE OR REPLACE TABLE t (sex TEXT, zip TEXT, ill TEXT)")
+        opened.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
+    return path
+
+
+def document(folder: Path, **changes: Any) -> dict[str, Any]:
+    return {
+        "source": str(folder / "source.duckdb"),
+        "table": "t",
+        "columns": {
+            "sex": {"role": "quasi_identifier", "hierarchy": {"levels": SEXES}},
+            "zip": {"role": "quasi_identifier", "hierarchy": {"levels": ZIPS}},
+            "ill": {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 2}]},
+        },
+        "privacy": [{"type": "k_anonymity", "k": 3}],
+        "suppression_limit": 0.1,
+        "output": {"file": str(folder / "r.csv")},
+        "if_exists": "replace",
+        **changes,
+    }
+
+
+def run(asked: dict[str, Any]) -> sqlanon.Release:
+    with sqlanon.anonymize(None, sqlanon.Policy.from_dict(asked)) as release:
+        return release
+
+
+def invent(chance: random.Random, count: int) -> list[Row]:
+    return [(chance.choice("fm"), chance.choice([*ZIPS]), chance.choice("abc")) for _ in range(count)]
+
+
+def left_out(rows: list[Row], levels: dict[str, int], k: int, diverse: int) -> int:
+    """How many records are in classes that are too small, or hold too few values."""
+    classes: dict[tuple[str, str], list[str]] = {}
+    for sex, zip_code, ill in rows:
+        key = ([sex, *SEXES[sex]][levels["sex"]], [zip_code, *ZIPS[zip_code]][levels["zip"]])
+        classes.setdefault(key, []).append(ill)
+    return sum(len(ills) for ills in classes.values() if len(ills) < k or len(set(ills)) < diverse)
+
+
+@pytest.mark.slow
+@seeds(12, size=2)
+def test_the_node_is_published_exactly_if_it_meets_the_policy(tmp_path: Path, block: range) -> None:
+    for seed in block:
+        chance = random.Random(seed)
+        rows = invent(chance, chance.randint(30, 90))
+        write(tmp_path, rows)
+        first = run(document(tmp_path, output={"file": str(tmp_path / "first.csv")}, suppression_limit=0.3))
+        for _ in range(4):
+            rows = [row for row in rows if chance.random() > 0.1] + invent(chance, chance.randint(0, 12))
+            write(tmp_path, rows)
+            judge_again(tmp_path, rows, first.levels, chance.choice([0, 0.05, 0.15, 0.3]))
+
+
+def judge_again(folder: Path, rows: list[Row], levels: dict[str, int], limit: float) -> None:
+    suppressed = left_out(rows, levels, 3, 2)
+    meets = suppressed <= int(limit * len(rows) + 1e-9) and suppressed < len(rows)
+    asked = document(folder, like=str(folder / "first.csv.manifest.json"), suppression_limit=limit)
+    (folder / "r.csv").unlink(missing_ok=True)
+    try:
+        release = run(asked)
+    except NoSolutionError as error:
+        assert not meets and "--replan" in error.hint and not (folder / "r.csv").exists()
+        assert f"would suppress {suppressed / len(rows):.3%} of the records" in error.message
+        assert error.nearest is not None and error.nearest["suppressed"] == suppressed
+        return
+    assert meets and release.levels == levels and release.ledger.suppressed == suppressed
+    found = release.certificate
+    assert (found.strategy, found.optimal, found.gap, found.evaluated) == ("like", False, None, 1)
+    assert release.proof is None
+
+
+@pytest.fixture(scope="module")
+def earlier(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("earlier")
+    write(folder, invent(random.Random(7), 200))
+    run(document(folder))
+    return folder
+
+
+def refused(folder: Path, **changes: Any) -> str:
+    with pytest.raises(InputError) as caught:
+        run(document(folder, like=str(folder / "r.csv.manifest.json")) | changes)
+    assert "--replan" in caught.value.hint
+    return caught.value.message
+
+
+def columns(folder: Path, **changes: Any) -> dict[str, Any]:
+    return {"columns": document(folder)["columns"] | changes}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"privacy": [{"type": "k_anonymity", "k": 2}]}, "'k_anonymity' is missing or weaker"),
+        ({"columns": {"ill": {"role": "keep"}}}, "'distinct_l_diversity ill' is missing or weaker"),
+        ({"columns": {"sex": {"role": "keep"}}}, "gone are 'sex'"),
+        ({"columns": {"zip": {"role": "drop"}}}, "gone are 'zip'"),
+        ({"columns": {"ill": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}}}, "new are 'ill'"),
+        (
+            {"columns": {"sex": {"role": "quasi_identifier", "hierarchy": {"levels": {"f": ["+"], "m": ["+"]}}}}},
+            "The hierarchies of 'sex' are not",
+        ),
+        ({"columns": {"zip": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}}}, "another number of levels"),
+        ({"like": "missing.json"}, "no manifest 'missing.json'"),
+    ],
+    ids=lambda value: "" if isinstance(value, dict) else value,
+)
+def test_what_is_not_the_earlier_release_is_refused(earlier: Path, changes: dict[str, Any], said: str) -> None:
+    others = {name: value for name, value in changes.items() if name != "columns"}
+    asked = columns(earlier, **changes["columns"]) if "columns" in changes else {}
+    if asked and "ill" in changes["columns"]:
+        asked["privacy"] = [{"type": "k_anonymity", "k": 3}]
+    assert said in refused(earlier, **asked, **others)
+
+
+def test_limits_on_levels_that_exclude_the_node_are_refused(earlier: Path) -> None:
+    level = json.loads((earlier / "r.csv.manifest.json").read_text())["columns"][1]["level"]
+    spec = document(earlier)["columns"]["zip"] | ({"max_level": level - 1} if level else {"min_level": 1})
+    assert "min_level, max_level" in refused(earlier, **columns(earlier, zip=spec))
+
+
+@pytest.mark.slow
+def test_a_new_value_and_a_transformation_are_refused(tmp_path: Path) -> None:
+    rows = invent(random.Random(3), 100)
+    write(tmp_path, rows)
+    run(document(tmp_path))
+    asked = document(tmp_path, like=str(tmp_path / "r.csv.manifest.json"))
+    with pytest.raises(PolicyError, match="rules of a transformation"):
+        sqlanon.Policy.from_dict(asked | {"transformation": {"type": "local_recoding"}})
+    write(tmp_path, [*rows, ("f", "99", "a")])
+    with pytest.raises(UncoveredValuesError):
+        run(asked)
+
+
+@pytest.mark.slow
+def test_stronger_models_pass_and_a_file_is_known_by_its_content(tmp_path: Path) -> None:
+    write(tmp_path, invent(random.Random(5), 400))
+    file = tmp_path / "zip.csv"
+    file.write_text("".join(f"{value};{';'.join(above)}\n" for value, above in ZIPS.items()))
+    asked = document(tmp_path, **columns(tmp_path, zip={"role": "quasi_identifier", "hierarchy": {"file": str(file)}}))
+    run(asked)
+    like = asked | {"like": str(tmp_path / "r.csv.manifest.json"), "privacy": [{"type": "k_anonymity", "k": 4}]}
+    assert run(like).certificate.strategy == "like"
+    file.write_text(file.read_text().replace("1*", "one*"))
+    with pytest.raises(InputError, match="'zip' are not those"):
+        run(like)
+
+
+def test_a_manifest_without_digests_says_what_was_not_compared(earlier: Path, tmp_path: Path) -> None:
+    found = json.loads((earlier / "r.csv.manifest.json").read_text())
+    assert {name: len(digest) for name, digest in found["hierarchies"].items()} == {"sex": 64, "zip": 64}
+    del found["hierarchies"]["zip"]
+    (tmp_path / "old.json").write_text(json.dumps(found))
+    output = {"file": str(tmp_path / "r.csv")}
+    release = run(document(earlier, like=str(tmp_path / "old.json"), output=output))
+    assert [text for text in release.warnings if "older build" in text and "'zip'" in text and "'sex'" not in text]
+
+
+def test_the_key_changes_no_fingerprint(earlier: Path) -> None:
+    plain, like = (sqlanon.Policy.from_dict(document(earlier, **more)) for more in ({}, {"like": "m.json"}))
+    assert plain.fingerprint() == like.fingerprint()
+    assert like.to_dict()["like"]["manifest"].endswith("m.json")
+    assert Counter(sqlanon.Policy.from_dict(like.to_dict()).to_dict()) == Counter(like.to_dict())
