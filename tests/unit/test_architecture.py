@@ -54,7 +54,7 @@ LINES = {
     "core": 46_340,
     "assess": 14_950,
     "interop": 7_680,
-    "commands": 6_600,
+    "commands": 6_815,
     "report": 5_760,
     "recoding": 5_200,
     "live": 2_920,
