@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         Model,
         Output,
         Patterns,
+        Periods,
         Policy,
         Publish,
         Quality,
@@ -80,6 +81,7 @@ if TYPE_CHECKING:
         InputError,
         Interrupted,
         NoSolutionError,
+        NothingNewError,
         PolicyError,
         RepeatError,
         SearchStoppedError,
@@ -87,7 +89,6 @@ if TYPE_CHECKING:
         SourceError,
         SqlanonError,
         TargetError,
-        UnchangedError,
         UncoveredValuesError,
         UnsupportedError,
     )
@@ -147,11 +148,13 @@ __all__ = [
     "ModelResult",
     "NoSolutionError",
     "NotApplicable",
+    "NothingNewError",
     "NullAudit",
     "NullBias",
     "Output",
     "Parameter",
     "Patterns",
+    "Periods",
     "Plan",
     "Policy",
     "PolicyError",
@@ -183,7 +186,6 @@ __all__ = [
     "TablesPolicy",
     "TablesRelease",
     "TargetError",
-    "UnchangedError",
     "UncoveredValuesError",
     "UnsupportedError",
     "Utility",
@@ -213,8 +215,8 @@ _NAMES = {
     "sqlanon.core.audit.check": "CheckResult ModelResult",
     "sqlanon.errors": (
         "AuditError EngineError HierarchyError IdentifyingColumnError InputError Interrupted "
-        "NoSolutionError PolicyError RepeatError SearchStoppedError SourceChangedError SourceError SqlanonError "
-        "TargetError UnchangedError UncoveredValuesError UnsupportedError"
+        "NoSolutionError NothingNewError PolicyError RepeatError SearchStoppedError SourceChangedError SourceError "
+        "SqlanonError TargetError UncoveredValuesError UnsupportedError"
     ),
     "sqlanon.report.evidence.pack": "EvidencePack evidence",
     "sqlanon.assess.frontier.verb": "frontier",
@@ -224,8 +226,8 @@ _NAMES = {
     "sqlanon.recoding.local.recoded_plan": "RecodedPlan",
     "sqlanon.core.plan.release": "Release",
     "sqlanon.core.policy": (
-        "Column EngineOptions Join Key LedgerSpec Like LocalRecoding Model Output Patterns Policy Publish Quality "
-        "SearchOptions"
+        "Column EngineOptions Join Key LedgerSpec Like LocalRecoding Model Output Patterns Periods Policy Publish "
+        "Quality SearchOptions"
     ),
     "sqlanon.core.policy.extensions": "Extensions",
     "sqlanon.core.hierarchies.specs": (

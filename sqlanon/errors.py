@@ -13,7 +13,7 @@
     │   └── UnsupportedError       a type or an option that an engine cannot serve
     ├── NoSolutionError            exit code 1: no node of the lattice meets the policy (``nearest``)
     ├── SearchStoppedError         exit code 1: stopped before any solution was found
-    ├── UnchangedError             exit code 3: the release is the one that is there; nothing was published
+    ├── NothingNewError            exit code 3 where that was asked for: nothing was written
     ├── AuditError                 exit code 1: what was written does not satisfy the policy; nothing was published
     └── EngineError                exit code 2: the database refused a statement (``statement``, ``kind``)
 
@@ -160,6 +160,12 @@ class NoSolutionError(SqlanonError):
         super().__init__(message, hint=hint)
 
 
+class NothingNewError(SqlanonError):
+    """There is nothing to release that was not released before. Nothing was written."""
+
+    exit_code = 3
+
+
 class SearchStoppedError(SqlanonError):
     """The search was stopped before any solution was found."""
 
@@ -191,15 +197,6 @@ class Interrupted(KeyboardInterrupt):
         self.incumbent = dict(incumbent) if incumbent is not None else None
         self.published = published
         super().__init__(f"{message} Hint: {hint}" if hint else message)
-
-
-class UnchangedError(SqlanonError):
-    """The release is equal to the one that it would replace; nothing was published."""
-
-    exit_code = 3
-
-    def __init__(self) -> None:
-        super().__init__("The release at the target is the same as the new one; nothing was written.")
 
 
 class AuditError(SqlanonError):

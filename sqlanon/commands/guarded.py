@@ -22,7 +22,6 @@ from sqlanon.errors import (
     PolicyError,
     RepeatError,
     SqlanonError,
-    UnchangedError,
     UncoveredValuesError,
 )
 
@@ -247,8 +246,7 @@ def _out_of_memory(kind: str) -> EngineError:
 
 def _fail(error: SqlanonError, *, as_json: bool) -> int:
     """Print an error where the user looks for it, and return its code."""
-    color, head = ("yellow", "Unchanged") if isinstance(error, UnchangedError) else ("red", type(error).__name__)
-    print(verbosity.label(f"{head}:", color, sys.stderr), concealed(str(error)), file=sys.stderr)
+    print(verbosity.label(f"{type(error).__name__}:", "red", sys.stderr), concealed(str(error)), file=sys.stderr)
     if as_json:
         document: dict[str, Any] = {"error": type(error).__name__, "message": error.message or str(error)}
         if isinstance(error, NoSolutionError):
@@ -262,8 +260,6 @@ def _fail(error: SqlanonError, *, as_json: bool) -> int:
             document["queries"] = error.queries
         if isinstance(error, RepeatError):
             document["differing"] = error.differing
-        if isinstance(error, UnchangedError):
-            document = {"unchanged": True, "message": error.message}
         if error.hint:
             document["hint"] = error.hint
         said = {key: concealed(document[key]) for key in ("message", "faults", "hint", "queries") if key in document}

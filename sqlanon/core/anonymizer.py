@@ -97,7 +97,7 @@ def anonymize(
         if_changed: do not replace a release that is equal to the new one.
 
     Raises:
-        UnchangedError: they are equal (``if_changed``); nothing was published.
+        NothingNewError: they are equal (``if_changed``); nothing was published.
         SqlanonError: see ``plan``, ``recode`` and ``Plan.publish``; on any error nothing is left behind.
     """
     policy = as_policy(policy)
@@ -141,6 +141,8 @@ def encoded_session(
             closing.callback(ledger.close)
         target = _checked_target(policy, opened, other) if publishing else None
         with nullcontext() if target is None else target.reserved() as target:
+            if policy.periods is not None:
+                policy, opened = behind("periods")(policy, opened, target)
             session = _begin(policy, opened, ledger, start)
             closing.pop_all()
             closing.callback(session.close)
@@ -207,7 +209,10 @@ def _begin(policy: Policy, opened: Source, ledger: OpenLedger | None, start: flo
 
 
 def _planned(session: Session) -> Plan:
-    """Return the plan of one node: searched, or that of an earlier release."""
+    """Return the plan of one node: searched, or that of an earlier release, or of earlier periods."""
+    if session.source.periods is not None:
+        found: Plan = session.source.periods.plan(session)
+        return found
     return search_plan(session) if session.policy.like is None else like_plan(session)
 
 

@@ -396,9 +396,9 @@ def _audit(engine: Engine, relation: exp.Expr, draft: LiveDraft, old: Kept | Non
     claim = draft.claim if draft.view.entity is None else draft.claim.without_models()
     audit_release(engine, relation, claim)
     if draft.replacing is not None and old is not None:
-        from sqlanon.core.publish.replaced import EarlierRelease
+        from sqlanon.core.publish.replaced import ReplacedRelease
 
-        draft.replacing.compare(engine, old[0], relation, claim, EarlierRelease(old[1]))
+        draft.replacing.compare(engine, old[0], relation, claim, ReplacedRelease(old[1]))
     engine.drop(names.READ_LIVE)
 
 

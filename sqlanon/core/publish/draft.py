@@ -39,14 +39,14 @@ class Draft:
         """Compare a file or folder as it was written with the one at its place, if it will replace that.
 
         Raises:
-            RepeatError, UnchangedError: see ``Replacing.compare``.
+            RepeatError, NothingNewError: see ``Replacing.compare``.
         """
         path = Path(self.target.output.target)
         replacing = self.target.replacing
         if replacing is not None and path.exists():
-            from sqlanon.core.publish.replaced import EarlierRelease
+            from sqlanon.core.publish.replaced import ReplacedRelease
 
-            known = EarlierRelease.beside(path, None if self.papers is None else self.papers.manifest)
+            known = ReplacedRelease.beside(path, None if self.papers is None else self.papers.manifest)
             before = replacing.rows(engine, earlier, self.claim)
             replacing.compare(engine, before, written, self.claim, known)
 

@@ -24,7 +24,7 @@ from sqlanon.core.facts import Facts
 from sqlanon.core.publish.papers import MANIFEST
 from sqlanon.core.sqltrees.binding import bind
 from sqlanon.core.sqltrees.trees import column, named
-from sqlanon.errors import RepeatError, SqlanonError, UnchangedError
+from sqlanon.errors import NothingNewError, RepeatError, SqlanonError
 
 CLOSE = (
     "The release replaces one that almost agrees with it: {} classes differ by fewer than {} records, {} records in "
@@ -60,7 +60,7 @@ ANSWERS = (
 
 
 @dataclass(frozen=True, slots=True)
-class EarlierRelease:
+class ReplacedRelease:
     """What is known of an earlier release beside its rows; None where it has no manifest.
 
     Attributes:
@@ -74,7 +74,7 @@ class EarlierRelease:
     same_account: bool | None = None
 
     @classmethod
-    def beside(cls, release: Path, manifest: Mapping[str, Any] | None) -> EarlierRelease:
+    def beside(cls, release: Path, manifest: Mapping[str, Any] | None) -> ReplacedRelease:
         """Return what the manifest beside a release says, compared with that of the new one."""
         try:
             document = json.loads(release.with_name(release.name + MANIFEST).read_text(encoding="utf-8"))
@@ -142,13 +142,13 @@ class Replacing:
         before: exp.Select | None,
         written: exp.Expr,
         claim: ReleaseClaim,
-        earlier: EarlierRelease = EarlierRelease(),
+        earlier: ReplacedRelease = ReplacedRelease(),
     ) -> None:
         """Compare a release as it was written with the rows of the one that it will replace (``rows``).
 
         Raises:
             RepeatError: it repeats the earlier one, and that is refused.
-            UnchangedError: it is the earlier one (``if_changed``).
+            NothingNewError: it is the earlier one (``if_changed``).
         """
         if before is None:
             return
@@ -162,11 +162,11 @@ class Replacing:
         except SqlanonError:
             return
         if unchanged:
-            raise UnchangedError
+            raise NothingNewError("The release at the target is the same as the new one; nothing was written.", hint="")
         if self.alone and self.k >= 2 and quasi:
             self._judge(found, claim.published, earlier)
 
-    def _judge(self, found: Differences, published: int, earlier: EarlierRelease) -> None:
+    def _judge(self, found: Differences, published: int, earlier: ReplacedRelease) -> None:
         """Refuse a release that repeats the one that it replaces, or warn of what both show."""
         warnings = []
         if found.close_classes:
