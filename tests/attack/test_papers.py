@@ -65,7 +65,8 @@ def released(folder: Path, seed: int) -> tuple[dict[str, Any], str, list[tuple[s
         "privacy": [{"type": "k_anonymity", "k": 3}],
         "suppression_limit": 0.04,
         "output": {"file": str(folder / "r.csv")},
-        "if_exists": "replace", "repeats": "accept",
+        "if_exists": "replace",
+        "repeats": "accept",
     }
     with sqlanon.anonymize(None, policy) as release:
         assert release.proof is not None and release.ledger.suppressed >= 3
