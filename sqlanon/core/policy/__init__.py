@@ -14,7 +14,7 @@ from sqlanon.core.policy.facts import (
     SearchOptions,
 )
 from sqlanon.core.policy.key import Key
-from sqlanon.core.policy.ledger import LedgerSpec
+from sqlanon.core.policy.ledger import CohortsSpec, LedgerSpec
 from sqlanon.core.policy.like import Like
 from sqlanon.core.policy.policy import Policy, PolicyLike, as_policy
 from sqlanon.core.policy.representatives import Publish
@@ -25,6 +25,7 @@ __all__ = [
     "ON_INTERRUPT",
     "ROLES",
     "WHERE",
+    "CohortsSpec",
     "Column",
     "EngineOptions",
     "Join",

@@ -194,12 +194,14 @@ def _check_cohorts(faults: Faults, policy: Any, spec: LedgerSpec) -> None:
         "a column that is made by a key": (
             any(item.role in KEYED_ROLES for item in policy.columns), "give it the role drop",
         ),
-        "with or redact": (any(item.travels or item.redact for item in policy.columns), "give the column the role drop"),
+        "with or redact": (any(item.travels or item.redact for item in policy.columns), "give it the role drop"),
         f"the model {others[0]}" if others else "": (bool(others), f"use {', '.join(COHORT_MODELS)}"),
     }  # fmt: skip
     for name, (asked, hint) in refused.items():
         if asked:
-            faults.add("ledger.cohorts", f"Records that come and go in cohorts are not published with {name}.", f"{hint}.")
+            faults.add(
+                "ledger.cohorts", f"Records that come and go in cohorts are not published with {name}.", f"{hint}."
+            )
 
 
 def _check_recipients(faults: Faults, spec: LedgerSpec) -> None:

@@ -90,7 +90,9 @@ class Cohorts:
         compared = (*self.published, names.PERSON)
         agree = [same(self._text(name, "was"), self._text(name, "present")) for name in compared]
         stays = when(both([not_null(column(names.RECORD, "present")), *agree]), number(1), number(0))
-        cells: list[exp.Expr] = [column(name, "was") for name in (*self.watched, names.RECORD, names.PERSON, names.COHORT)]
+        cells: list[exp.Expr] = [
+            column(name, "was") for name in (*self.watched, names.RECORD, names.PERSON, names.COHORT)
+        ]
         met = [equal(column(names.RECORD, "present"), column(names.RECORD, "was"))]
         if self.several:
             since = exp.Coalesce(this=column(names.SINCE, "was"), expressions=[number(now)])
