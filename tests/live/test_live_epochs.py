@@ -351,6 +351,7 @@ def test_the_tables_of_their_heads_are_what_the_files_do() -> None:
 # -- planned faults, what is refused ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_view_that_lets_single_records_go_is_not_put_in_place(
     clinic: Clinic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
