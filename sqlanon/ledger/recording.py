@@ -30,8 +30,8 @@ from sqlanon.core.publish.targets import place
 from sqlanon.core.source.recorded import Recorded
 from sqlanon.core.sqltrees import names
 from sqlanon.errors import AuditError, EngineError, InputError, UnsupportedError
-from sqlanon.ledger.cohort_state import CohortState
-from sqlanon.ledger.cohorts import CohortRecording, in_cohorts, recording_in_cohorts
+from sqlanon.ledger.cohorts.recorded import CohortRecording, in_cohorts, recording_in_cohorts
+from sqlanon.ledger.cohorts.state import CohortState
 from sqlanon.ledger.facts import ReleaseEntry
 from sqlanon.ledger.identity import kind_of_key
 from sqlanon.ledger.releases import ReleaseLedger

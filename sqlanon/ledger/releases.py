@@ -42,7 +42,7 @@ from sqlanon.core.sqltrees.trees import (
     table,
 )
 from sqlanon.errors import InputError
-from sqlanon.ledger.cohort_state import NEW_STATE, CohortState, load_new_state, write_state
+from sqlanon.ledger.cohorts.state import NEW_STATE, CohortState, load_new_state, write_state
 from sqlanon.ledger.database import LedgerDatabase
 from sqlanon.ledger.entries import accepted_releases, known_targets, read_releases, target_of
 from sqlanon.ledger.facts import PENDING, PUBLISHED, EarlierRelease, ReleaseEntry, in_one_hand, same_name

@@ -14,8 +14,9 @@ from sqlanon.core.policy.paths import same_file
 from sqlanon.core.source.opening import Source
 from sqlanon.core.source.recorded import JudgedTogether, Recorded
 from sqlanon.errors import InputError, UnsupportedError
-from sqlanon.ledger.cohort_plan import CohortPlan, continued_plan
-from sqlanon.ledger.cohorts import check_continued, in_cohorts
+from sqlanon.ledger.cohorts.continuing import continued_plan
+from sqlanon.ledger.cohorts.plan import CohortPlan
+from sqlanon.ledger.cohorts.recorded import check_continued, in_cohorts
 from sqlanon.ledger.identity import kind_of_key, source_name
 from sqlanon.ledger.recording import LedgerRecording, Recordable, recorded, recording_of
 from sqlanon.ledger.releases import ReleaseLedger

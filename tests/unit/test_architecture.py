@@ -51,14 +51,14 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 46_110,
+    "core": 46_195,
     "assess": 14_950,
     "interop": 7_680,
     "commands": 6_590,
     "report": 5_760,
     "recoding": 5_200,
-    "live": 2_920,
-    "ledger": 2_570,
+    "live": 3_060,
+    "ledger": 3_260,
     "tables": 2_300,
 }
 """The most lines of Python of each folder. A feature is paid for by what it takes away."""
@@ -74,7 +74,10 @@ MANY_ROOMS = {
     "commands.run": 18,
     "commands.usage": 19,
     "core.plan.planned": 17,
-    "ledger.recording": 16,
+    "ledger.recording": 17,
+    "ledger.cohorts.continuing": 14,
+    "ledger.cohorts.recorded": 13,
+    "ledger.releases": 13,
     "report.cards": 15,
     "live.view": 14,
     "core.plan.full_domain": 15,

@@ -17,8 +17,9 @@ from sqlanon.core.source.opening import Source
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import canonical, column, named, number, table, union_all
 from sqlanon.errors import InputError
-from sqlanon.ledger.cohort_plan import CohortCounts, CohortPlan, cohorts_of, present_query
-from sqlanon.ledger.cohort_state import CohortState
+from sqlanon.ledger.cohorts.continuing import cohorts_of, present_query
+from sqlanon.ledger.cohorts.plan import CohortCounts, CohortPlan
+from sqlanon.ledger.cohorts.state import CohortState
 from sqlanon.ledger.facts import EarlierRelease
 from sqlanon.ledger.releases import ReleaseLedger
 from sqlanon.ledger.together import refuse_strangers
