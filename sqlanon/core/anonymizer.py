@@ -136,6 +136,8 @@ def encoded_session(
             closing.callback(ledger.close)
         target = _checked_target(policy, opened, other) if publishing else None
         with nullcontext() if target is None else target.reserved() as target:
+            if policy.periods is not None:
+                policy, opened = behind("periods")(policy, opened, target)
             session = _begin(policy, opened, ledger, start)
             closing.pop_all()
             closing.callback(session.close)
@@ -211,7 +213,10 @@ def _published_plan(session: Session) -> PublishablePlan:
 
 
 def _planned(session: Session) -> Plan:
-    """Return the plan of one node: searched, or that of an earlier release."""
+    """Return the plan of one node: searched, or that of an earlier release, or of earlier periods."""
+    if session.source.periods is not None:
+        found: Plan = session.source.periods.plan(session)
+        return found
     return search_plan(session) if session.policy.like is None else like_plan(session)
 
 

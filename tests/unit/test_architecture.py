@@ -13,7 +13,7 @@ from sqlanon.core.doors import behind, is_installed
 from sqlanon.wings import BEHIND
 
 PACKAGE = Path(sqlanon.__file__).parent
-WINGS = ("recoding", "live", "ledger", "tables", "assess", "interop")
+WINGS = ("recoding", "live", "ledger", "periods", "tables", "assess", "interop")
 FOLDERS = (
     "version",
     "errors",
@@ -51,14 +51,15 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 46_195,
+    "core": 46_430,
     "assess": 14_950,
     "interop": 7_680,
-    "commands": 6_590,
+    "commands": 6_815,
     "report": 5_760,
     "recoding": 5_200,
     "live": 3_060,
     "ledger": 3_260,
+    "periods": 480,
     "tables": 2_300,
 }
 """The most lines of Python of each folder. A feature is paid for by what it takes away."""
@@ -86,7 +87,7 @@ MANY_ROOMS = {
 }
 MANY_NAMES = {
     "Engine": 47,
-    "PolicyFacts": 45,
+    "PolicyFacts": 46,
     "Planned": 43,
     "RunSummary": 38,
     "Catalog": 30,
