@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from sqlanon.core.plan.full_domain import Plan, Solution
     from sqlanon.core.plan.release import Release
     from sqlanon.core.policy import (
+        CohortsSpec,
         Column,
         EngineOptions,
         Join,
@@ -111,6 +112,7 @@ __all__ = [
     "BoundedKnowledge",
     "CheckResult",
     "Codes",
+    "CohortsSpec",
     "Column",
     "ColumnProfile",
     "Control",
@@ -226,8 +228,8 @@ _NAMES = {
     "sqlanon.recoding.local.recoded_plan": "RecodedPlan",
     "sqlanon.core.plan.release": "Release",
     "sqlanon.core.policy": (
-        "Column EngineOptions Join Key LedgerSpec Like LocalRecoding Model Output Patterns Periods Policy Publish "
-        "Quality SearchOptions"
+        "CohortsSpec Column EngineOptions Join Key LedgerSpec Like LocalRecoding Model Output Patterns Periods Policy "
+        "Publish Quality SearchOptions"
     ),
     "sqlanon.core.policy.extensions": "Extensions",
     "sqlanon.core.hierarchies.specs": (

@@ -102,8 +102,7 @@ def anonymize(
     """
     policy = as_policy(policy)
     with watching(watch) as seen, encoded_session(source, policy, seen, publishing=True) as (session, target):
-        found: PublishablePlan
-        found = _planned(session) if policy.transformation is None else _recoded(session)
+        found = _published_plan(session)
         if prepare is not None:
             prepare(found)
         return found.publish_to(target if target is None else replace(target, if_changed=if_changed))
@@ -206,6 +205,15 @@ def _begin(policy: Policy, opened: Source, ledger: OpenLedger | None, start: flo
     )
     seconds = {"encode": time.perf_counter() - start}
     return Session.begin(policy, encoded, opened, encoding, seconds, ledger)
+
+
+def _published_plan(session: Session) -> PublishablePlan:
+    """Return the plan that is published: one that continues earlier releases of a ledger, or a new one."""
+    if session.releases is not None:
+        continued: PublishablePlan | None = session.releases.next_plan(session)
+        if continued is not None:
+            return continued
+    return _planned(session) if session.policy.transformation is None else _recoded(session)
 
 
 def _planned(session: Session) -> Plan:

@@ -51,15 +51,15 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 46_445,
+    "core": 46_535,
     "assess": 14_950,
     "interop": 7_680,
-    "commands": 6_825,
+    "commands": 6_830,
     "report": 5_760,
     "recoding": 5_200,
-    "live": 2_920,
-    "ledger": 2_570,
-    "periods": 480,
+    "live": 3_060,
+    "ledger": 3_260,
+    "periods": 490,
     "tables": 2_305,
 }
 """The most lines of Python of each folder. A feature is paid for by what it takes away."""
@@ -75,7 +75,10 @@ MANY_ROOMS = {
     "commands.run": 18,
     "commands.usage": 19,
     "core.plan.planned": 17,
-    "ledger.recording": 16,
+    "ledger.recording": 17,
+    "ledger.cohorts.continuing": 14,
+    "ledger.cohorts.recorded": 13,
+    "ledger.releases": 13,
     "report.cards": 15,
     "live.view": 14,
     "core.plan.full_domain": 15,

@@ -14,7 +14,7 @@ from sqlanon.core.policy.facts import (
     SearchOptions,
 )
 from sqlanon.core.policy.key import Key
-from sqlanon.core.policy.ledger import LedgerSpec
+from sqlanon.core.policy.ledger import CohortsSpec, LedgerSpec
 from sqlanon.core.policy.like import Like
 from sqlanon.core.policy.periods import Periods
 from sqlanon.core.policy.policy import Policy, PolicyLike, as_policy
@@ -26,6 +26,7 @@ __all__ = [
     "ON_INTERRUPT",
     "ROLES",
     "WHERE",
+    "CohortsSpec",
     "Column",
     "EngineOptions",
     "Join",
