@@ -1,4 +1,4 @@
-"""Commands of sqlanon in forks of a process that has imported it, for shells that start many: an import takes half a second.
+"""Commands of sqlanon in forks of a process that has imported it: shells that start many save half a second for each.
 
 ``python forks.py PLACE`` serves, ``python forks.py PLACE ARGUMENTS...`` is a command: it hands its streams, folder and
 environment over, and ends with the code of its fork. ``SQLANON_PROCESSES=1`` starts a process for each command instead.
@@ -47,7 +47,6 @@ def answer(connection: socket.socket, start: Callable[[], object]) -> None:
         for number, file in enumerate(files):
             os.dup2(file, number)
             os.close(file)
-        sys.stdin, sys.stdout, sys.stderr = (open(number, mode) for number, mode in enumerate("rww"))
         os.chdir(asked["folder"])
         os.environ.clear()
         os.environ.update(asked["environment"])
