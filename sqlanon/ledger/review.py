@@ -283,13 +283,18 @@ def _strangers(database: LedgerDatabase, one: EarlierRelease, other: EarlierRele
     """Return whether hardly anybody of a release is in the next, and nobody said that they are other persons."""
     if one.entry.release in accepted_releases(database):
         return False
+    return persons_in_both(database, one, other) < KNOWN_AGAIN * one.entry.persons
+
+
+def persons_in_both(database: LedgerDatabase, one: EarlierRelease, other: EarlierRelease) -> int:
+    """Return how many persons are in both of two releases."""
     found = [exp.select(column("person")).from_(database.table("members")) for _ in range(2)]
     mine, yours = (
         q.where(equal(column("number"), exp.convert(i.number))) for q, i in zip(found, (one, other), strict=True)
     )
     both = exp.select(named(count_distinct(column("person")), "n")).from_(mine.subquery("mine"))
     both = both.where(exp.In(this=column("person"), query=exp.Subquery(this=yours)))
-    return int(database.engine.run("persons in both", both)[0][0]) < KNOWN_AGAIN * one.entry.persons
+    return int(database.engine.run("persons in both", both)[0][0])
 
 
 def _reviewed(releases: Sequence[EarlierRelease]) -> tuple[ReviewedRelease, ...]:

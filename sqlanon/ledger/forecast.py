@@ -1,0 +1,235 @@
+"""The verb ``forecast``: what a policy would show of newcomers, and for how long, if it were released every night.
+
+The classes of the source are counted by their size, in the database: no record is read. The figures are expectations
+for cohorts at frozen levels (``sustained``), and for records that come and leave at random, whoever they are.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import pairwise
+from pathlib import Path
+
+from sqlanon.core.anonymizer import encoded_session
+from sqlanon.core.compiler.class_sizes import all_class_sizes
+from sqlanon.core.engines.journal import Watcher
+from sqlanon.core.evaluate.session import Session
+from sqlanon.core.facts import Facts
+from sqlanon.core.models import least_size
+from sqlanon.core.plan.full_domain import search_plan
+from sqlanon.core.policy import Policy
+from sqlanon.core.progress import watching
+from sqlanon.errors import InputError, UnsupportedError
+from sqlanon.ledger.entries import read_releases
+from sqlanon.ledger.facts import EarlierRelease
+from sqlanon.ledger.review import opened, persons_in_both
+from sqlanon.ledger.sustained import Rates, Sustained, sustain
+
+RATE = 0.01
+"""The share of the records that comes, and that leaves, each day where neither is given or was measured."""
+MARGINS = (0, 2, 5, 10, 20, 50)
+"""The margins that are compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class MarginForecast(Facts):
+    """What a margin would sustain; shares of records, or of persons where the policy has an entity.
+
+    Attributes:
+        within_7, within_30: of the newcomers, those that are shown at one of their first 7 or 30 releases.
+        true_days: of all days of all records, those on which they are shown as they are.
+        not_shown_last: the share of the source that is not shown as it is on the last day.
+        not_shown_ever: and after a time without end; None where nobody leaves, or nobody comes.
+        not_true_ever: of the rows shown then, those that are not true any more.
+        limit_passed: the first day on which more than ``suppression_limit`` is not shown as it is; None: none.
+    """
+
+    margin: int
+    within_7: float
+    within_30: float
+    true_days: float
+    not_shown_last: float
+    not_shown_ever: float | None
+    not_true_ever: float | None
+    limit_passed: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRates(Facts):
+    """How the persons of a ledger's releases changed, a day on average: those whom two consecutive releases show."""
+
+    releases: int
+    days: float
+    arrivals: float
+    departures: float
+    persons_first: int
+    persons_last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast(Facts):
+    """What releases every night would sustain.
+
+    Attributes:
+        unit: what is counted: ``records`` or ``persons``.
+        frozen: the levels are those of the last release of the ledger; otherwise they were searched now.
+        classes, small: the classes of the source, and those of fewer than k.
+        counted, in_small: what they hold.
+        measured: the rates of the ledger's releases; None with fewer than two.
+        margins: the forecasts, by ascending margin.
+        own: the margin of the policy; None where it has none.
+        best: the margin with the most true days.
+    """
+
+    KEYS = (
+        "unit k levels frozen counted classes classes_below_k=small counted_below_k=in_small arrivals departures "
+        "changes days suppression_limit measured margins margin=own best"
+    )
+    DIGITS = 6
+    unit: str
+    k: int
+    levels: dict[str, int]
+    frozen: bool
+    counted: int
+    classes: int
+    small: int
+    in_small: int
+    arrivals: float
+    departures: float
+    changes: float
+    days: int
+    suppression_limit: float
+    measured: MeasuredRates | None
+    margins: tuple[MarginForecast, ...]
+    own: int | None
+    best: int
+
+
+def forecast(
+    policy: Policy,
+    *,
+    arrivals: float | None = None,
+    departures: float | None = None,
+    changes: float = 0.0,
+    days: int = 365,
+    watch: Watcher | None = None,
+) -> Forecast:
+    """Return what releases of a policy would sustain, one a day. Nothing is published or written down.
+
+    Args:
+        arrivals, departures: shares of the records a day; None: as measured from the ledger's releases, or 1 %.
+        changes: the share of the records a day of which a published cell changes.
+
+    Raises:
+        UnsupportedError: the policy has no single node, or does not ask for k-anonymity.
+        InputError: a rate is none, or the ledger cannot be read.
+        NoSolutionError: the policy cannot be met.
+    """
+    given = [rate for rate in (arrivals, departures, changes) if rate is not None]
+    if any(not 0 <= rate < 1 for rate in given) or days < 1:
+        raise InputError("A rate is a share of the records a day.", hint="give numbers from 0 to below 1, as 0.01.")
+    if policy.transformation is not None or not any(model.type == "k_anonymity" for model in policy.models):
+        raise UnsupportedError(
+            "A forecast is of one node and its classes of at least k records.",
+            hint="ask for k_anonymity, and leave out transformation.",
+        )
+    last, measured = _recorded(policy)
+    planned = replace(policy, ledger=None, output=None, report=None)
+    with watching(watch) as seen, encoded_session(None, planned, seen) as (session, _), closing(session):
+        levels = _levels(session, last)
+        sizes = _class_sizes(session, levels)
+    usual = (RATE, RATE) if measured is None else (measured.arrivals, measured.departures)
+    come, leave = (own if one is None else one for one, own in zip((arrivals, departures), usual, strict=True))
+    rates = Rates(come, leave, changes)
+    k, own = least_size(policy.models), policy.output.margin if policy.output is not None else None
+    limit = float(policy.suppression_limit)
+    margins = tuple(
+        _of_margin(margin, sustain(sizes, k, margin, rates, days), limit)
+        for margin in sorted({*MARGINS, *([] if own is None else [own])})
+    )
+    return Forecast(
+        unit="records" if policy.entity is None else "persons",
+        k=k,
+        levels=levels,
+        frozen=last is not None,
+        counted=sum(size * classes for size, classes in sizes.items()),
+        classes=sum(sizes.values()),
+        small=sum(classes for size, classes in sizes.items() if size < k),
+        in_small=sum(size * classes for size, classes in sizes.items() if size < k),
+        arrivals=rates.arrivals,
+        departures=rates.departures,
+        changes=changes,
+        days=days,
+        suppression_limit=limit,
+        measured=measured,
+        margins=margins,
+        own=own,
+        best=max(margins, key=lambda each: each.true_days).margin,
+    )
+
+
+def _of_margin(margin: int, found: Sustained, limit: float) -> MarginForecast:
+    missing = 1 - found.true / found.present
+    passed = (missing > limit).nonzero()[0]
+    steady = found.steady_present > 0
+    shown = found.steady_true + found.steady_held
+    return MarginForecast(
+        margin,
+        found.seen[6],
+        found.seen[29],
+        float(found.true.sum() / found.present.sum()),
+        float(missing[-1]),
+        1 - found.steady_true / found.steady_present if steady else None,
+        found.steady_held / shown if steady and shown else None,
+        int(passed[0]) + 1 if len(passed) else None,
+    )
+
+
+def _levels(session: Session, last: EarlierRelease | None) -> dict[str, int]:
+    """Return the levels of the last release of a ledger, or those that a search finds."""
+    attributes = session.encoding.catalog.attributes
+    if last is None:
+        plan = search_plan(session)
+        return dict(plan.levels)
+    levels = last.entry.levels
+    if any(len(levels.get(own.name, ())) != 1 or levels[own.name][0] >= own.height for own in attributes):
+        raise UnsupportedError(
+            "The last release of the ledger has no single node of these quasi-identifiers.",
+            hint="forecast with the policy of that release, or without its ledger.",
+        )
+    return {own.name: levels[own.name][0] for own in attributes}
+
+
+def _class_sizes(session: Session, levels: dict[str, int]) -> dict[int, int]:
+    """Return how many classes of a node there are of each size, by one GROUP BY."""
+    catalog = session.encoding.catalog
+    node = tuple(levels[own.name] for own in catalog.attributes)
+    query = all_class_sizes(catalog, session.snapshots.nearest(node).table, node)
+    return {int(row[0]): int(row[-1]) for row in session.judging.run("class sizes", query)}
+
+
+def _recorded(policy: Policy) -> tuple[EarlierRelease | None, MeasuredRates | None]:
+    """Return the last release of the policy's ledger, and how its persons changed from release to release."""
+    spec = policy.ledger
+    if spec is None or spec.file is None or not Path(spec.file).exists():
+        return None, None
+    with opened(Path(spec.file), policy) as (database, _):
+        releases = read_releases(database)
+        releases = tuple(item for item in releases if spec.source is None or item.entry.source == spec.source)
+        if not releases:
+            return None, None
+        first, last = releases[0].entry, releases[-1].entry
+        if len({item.entry.source for item in releases}) > 1:
+            raise InputError("The ledger holds releases of several sources.", hint="name this one: ledger.source.")
+        days = (datetime.fromisoformat(last.time) - datetime.fromisoformat(first.time)).total_seconds() / 86_400
+        if len(releases) < 2 or days <= 0:
+            return releases[-1], None
+        came = left = 0.0
+        for one, other in pairwise(releases):
+            both = persons_in_both(database, one, other)
+            came += (other.entry.persons - both) / max(1, one.entry.persons)
+            left += (one.entry.persons - both) / max(1, one.entry.persons)
+        arrivals, departures = min(0.99, came / days), min(0.99, left / days)
+        return releases[-1], MeasuredRates(len(releases), days, arrivals, departures, first.persons, last.persons)
