@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from sqlanon.core.plan.full_domain import Plan, Solution
     from sqlanon.core.plan.release import Release
     from sqlanon.core.policy import (
+        CohortsSpec,
         Column,
         EngineOptions,
         Join,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
         Model,
         Output,
         Patterns,
+        Periods,
         Policy,
         Publish,
         Quality,
@@ -80,6 +82,7 @@ if TYPE_CHECKING:
         InputError,
         Interrupted,
         NoSolutionError,
+        NothingNewError,
         PolicyError,
         SearchStoppedError,
         SourceChangedError,
@@ -108,6 +111,7 @@ __all__ = [
     "BoundedKnowledge",
     "CheckResult",
     "Codes",
+    "CohortsSpec",
     "Column",
     "ColumnProfile",
     "Control",
@@ -145,11 +149,13 @@ __all__ = [
     "ModelResult",
     "NoSolutionError",
     "NotApplicable",
+    "NothingNewError",
     "NullAudit",
     "NullBias",
     "Output",
     "Parameter",
     "Patterns",
+    "Periods",
     "Plan",
     "Policy",
     "PolicyError",
@@ -209,7 +215,7 @@ _NAMES = {
     "sqlanon.core.audit.check": "CheckResult ModelResult",
     "sqlanon.errors": (
         "AuditError EngineError HierarchyError IdentifyingColumnError InputError Interrupted "
-        "NoSolutionError PolicyError SearchStoppedError SourceChangedError SourceError SqlanonError "
+        "NoSolutionError NothingNewError PolicyError SearchStoppedError SourceChangedError SourceError SqlanonError "
         "TargetError UncoveredValuesError UnsupportedError"
     ),
     "sqlanon.report.evidence.pack": "EvidencePack evidence",
@@ -220,8 +226,8 @@ _NAMES = {
     "sqlanon.recoding.local.recoded_plan": "RecodedPlan",
     "sqlanon.core.plan.release": "Release",
     "sqlanon.core.policy": (
-        "Column EngineOptions Join Key LedgerSpec Like LocalRecoding Model Output Patterns Policy Publish Quality "
-        "SearchOptions"
+        "CohortsSpec Column EngineOptions Join Key LedgerSpec Like LocalRecoding Model Output Patterns Periods Policy "
+        "Publish Quality SearchOptions"
     ),
     "sqlanon.core.policy.extensions": "Extensions",
     "sqlanon.core.hierarchies.specs": (

@@ -146,6 +146,12 @@ class NoSolutionError(SqlanonError):
         super().__init__(message, hint=hint)
 
 
+class NothingNewError(SqlanonError):
+    """There is nothing to release that was not released before. Nothing was written."""
+
+    exit_code = 3
+
+
 class SearchStoppedError(SqlanonError):
     """The search was stopped before any solution was found."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from sqlanon.commands.common import read_policy, warn
 from sqlanon.commands.progress import progress
@@ -93,36 +92,32 @@ def forget(ledger: str, release: str, yes: bool, as_json: bool) -> int:
     return 0
 
 
-def execute_forecast(policy: str, as_json: bool, **rates: Any) -> int:
+def execute_forecast(
+    policy: str, arrivals: float | None, departures: float | None, changes: float, days: int, as_json: bool
+) -> int:
     """Carry ``ledger forecast`` out, and return the exit code."""
     with progress() as watch:
-        found = forecast(read_policy(policy), watch=watch, **rates)
+        found = forecast(read_policy(policy), (arrivals, departures, changes), days, watch)
     print(json.dumps(found.to_dict()) if as_json else "\n".join(_forecast(found)))
     return 0
 
 
 def _forecast(found: Forecast) -> Iterator[str]:
-    """Yield what is printed for a person."""
     origin = "of the ledger's last release" if found.frozen else "that a search finds"
     yield f"Expected {found.unit}, at the levels {origin}: " + ", ".join(f"{n} {i}" for n, i in found.levels.items())
-    yield (
-        f"  {found.counted:,} {found.unit} in {found.classes:,} classes; k {found.k}: {found.in_small:,} are in "
-        f"{found.small:,} smaller classes"
-    )
+    yield f"  {found.counted:,} {found.unit} in {found.classes:,} classes; below k {found.k}: {found.in_small:,}"
     if (seen := found.measured) is not None:
-        yield (
-            f"  {seen.releases} releases in {seen.days:.1f} days: a day {share(seen.arrivals)} came and "
-            f"{share(seen.departures)} left, of those shown; the first showed {seen.persons_first:,}, the last "
-            f"{seen.persons_last:,}"
-        )
-    rates = f"{share(found.arrivals)} come, {share(found.departures)} leave, {share(found.changes)} change"
-    yield f"  forecast: {found.days} days; each day {rates}"
+        came, left = share(seen.arrivals), share(seen.departures)
+        shown = f"the first showed {seen.persons_first:,} persons, the last {seen.persons_last:,}"
+        yield f"  {seen.releases} releases in {seen.days:.1f} days: {came} came and {left} left a day; {shown}"
+    rates = f"{share(found.rates.arrivals)} come, {share(found.rates.departures)} leave"
+    yield f"  forecast: {found.days} days; each day {rates}, {share(found.rates.changes)} change"
     heads = ("margin", "within 7", "within 30", "true days", "not shown", "in the end", "not true", "limit passed")
-    rows = [heads, *(_margin(each) for each in found.margins)]
+    rows = [heads, *map(_margin, found.margins)]
     widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
     for row in rows:
         yield "  " + "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
-    yield f"  most true days: margin {found.best}" + ("" if found.own is None else f"; the policy's: {found.own}")
+    yield f"  most true days: margin {found.best}" + ("" if found.margin is None else f"; the policy's: {found.margin}")
 
 
 def _margin(own: MarginForecast) -> tuple[str, ...]:

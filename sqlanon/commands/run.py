@@ -16,13 +16,13 @@ from sqlanon.commands.common import warn, with_search
 from sqlanon.commands.guarded import ANSWERS, Answers, answer, attempt, concealing
 from sqlanon.commands.progress import progress
 from sqlanon.commands.released import describe_release, print_release
-from sqlanon.commands.run_beside import check_beside, taken_by, write_beside
+from sqlanon.commands.run_beside import check_beside, measured, note, taken_by, write_beside
 from sqlanon.commands.standard_streams import STANDARD, read_standard_policy, send, to_file, to_standard_output
 from sqlanon.commands.verbosity import say, verbosity
 from sqlanon.core.anonymizer import anonymize
 from sqlanon.core.plan.release import Release
 from sqlanon.core.policy import Like, Policy
-from sqlanon.errors import InputError, Interrupted, SqlanonError
+from sqlanon.errors import InputError, Interrupted, NothingNewError, SqlanonError
 from sqlanon.report.failures import summarize_failure
 from sqlanon.report.files import check_report, write_report
 from sqlanon.tables.policy import TablesPolicy, is_tables_file, names_tables
@@ -36,12 +36,15 @@ def execute(
     policies: tuple[str, ...], as_json: bool, dry_run: bool, audience: str, fail_fast: bool, **given: Any
 ) -> int:
     """Carry the command out, with the options of ``usage``, and return the exit code."""
-    like, replan = given.pop("like"), given.pop("replan")
+    like, replan, metrics = (given.pop(name) for name in ("like", "replan", "metrics"))
     beside = {name: given.pop(name) for name in ("script", "certificate", "report", "openlineage", "diff")}
     sending = (given.pop("to"), given.pop("form"))
     of_one = {**{f"--{name}": value for name, value in beside.items()}, "--to": sending[0], "--like": like}
 
     def run_one(path: str) -> int:
+        return measured(metrics, path, lambda: run_opened(path))
+
+    def run_opened(path: str) -> int:
         found = _opened(path)
         if not isinstance(found, Policy):
             from sqlanon.commands.run_tables import run_tables
@@ -161,6 +164,12 @@ def run_policy(
     with progress() as watch:
         try:
             release = anonymize(None, policy, watch=watch)
+        except NothingNewError as nothing:
+            if not as_json:
+                say(nothing.message)
+            else:
+                answer({"periods": [], "unchanged": True, "message": nothing.message})
+            return 0
         except SqlanonError as error:
             _report_failure(policy, error, report, audience, lineage)
             raise
@@ -220,6 +229,7 @@ def _report(
         raise error
     if form is not None:
         send(Path(written), form)
+    note(lambda: describe_release(release))
     if as_json:
         answer(describe_release(release) | ({} if changed is None else {"diff": changed}))
     else:

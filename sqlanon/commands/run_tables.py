@@ -10,7 +10,7 @@ from typing import Any
 from sqlanon.commands.common import warn
 from sqlanon.commands.guarded import answer
 from sqlanon.commands.progress import progress
-from sqlanon.commands.run_beside import check_beside, taken_by
+from sqlanon.commands.run_beside import check_beside, note, taken_by
 from sqlanon.commands.run_changes import earlier_release, print_changes
 from sqlanon.commands.run_lineage import Lineage
 from sqlanon.commands.verbosity import say
@@ -92,6 +92,7 @@ def _report(release: TablesRelease, lineage: Lineage | None, since: Earlier | No
         if release.output:
             warn("the release itself was published; what follows failed after it.")
         raise
+    note(release.to_dict)
     if as_json:
         answer(release.to_dict() | ({} if changed is None else {"diff": changed}))
         return

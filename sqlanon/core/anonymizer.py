@@ -98,8 +98,7 @@ def anonymize(
     """
     policy = as_policy(policy)
     with watching(watch) as seen, encoded_session(source, policy, seen, publishing=True) as (session, target):
-        found: PublishablePlan
-        found = _planned(session) if policy.transformation is None else _recoded(session)
+        found = _published_plan(session)
         if prepare is not None:
             prepare(found)
         return found.publish_to(target)
@@ -137,6 +136,8 @@ def encoded_session(
             closing.callback(ledger.close)
         target = _checked_target(policy, opened, other) if publishing else None
         with nullcontext() if target is None else target.reserved() as target:
+            if policy.periods is not None:
+                policy, opened = behind("periods")(policy, opened, target)
             session = _begin(policy, opened, ledger, start)
             closing.pop_all()
             closing.callback(session.close)
@@ -202,8 +203,20 @@ def _begin(policy: Policy, opened: Source, ledger: OpenLedger | None, start: flo
     return Session.begin(policy, encoded, opened, encoding, seconds, ledger)
 
 
+def _published_plan(session: Session) -> PublishablePlan:
+    """Return the plan that is published: one that continues earlier releases of a ledger, or a new one."""
+    if session.releases is not None:
+        continued: PublishablePlan | None = session.releases.next_plan(session)
+        if continued is not None:
+            return continued
+    return _planned(session) if session.policy.transformation is None else _recoded(session)
+
+
 def _planned(session: Session) -> Plan:
-    """Return the plan of one node: searched, or that of an earlier release."""
+    """Return the plan of one node: searched, or that of an earlier release, or of earlier periods."""
+    if session.source.periods is not None:
+        found: Plan = session.source.periods.plan(session)
+        return found
     return search_plan(session) if session.policy.like is None else like_plan(session)
 
 

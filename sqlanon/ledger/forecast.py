@@ -55,10 +55,26 @@ class MarginForecast(Facts):
     not_true_ever: float | None
     limit_passed: int | None
 
+    @classmethod
+    def of(cls, margin: int, found: Sustained, limit: float) -> MarginForecast:
+        """Return the shares of expected records."""
+        missing, (present, true, held) = 1 - found.true / found.present, map(float, found.steady)
+        passed = (missing > limit).nonzero()[0]
+        return cls(
+            margin,
+            float(found.seen[6]),
+            float(found.seen[29]),
+            float(found.true.sum() / found.present.sum()),
+            float(missing[-1]),
+            1 - true / present if present else None,
+            held / (held + true) if true else None,
+            int(passed[0]) + 1 if len(passed) else None,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRates(Facts):
-    """How the persons of a ledger's releases changed, a day on average: those whom two consecutive releases show."""
+    """How the persons of a ledger's releases changed, a day on average, by those whom consecutive releases show."""
 
     releases: int
     days: float
@@ -75,17 +91,16 @@ class Forecast(Facts):
     Attributes:
         unit: what is counted: ``records`` or ``persons``.
         frozen: the levels are those of the last release of the ledger; otherwise they were searched now.
-        classes, small: the classes of the source, and those of fewer than k.
-        counted, in_small: what they hold.
+        counted, in_small: what the source holds, and of that in classes of fewer than k.
         measured: the rates of the ledger's releases; None with fewer than two.
         margins: the forecasts, by ascending margin.
-        own: the margin of the policy; None where it has none.
+        margin: that of the policy; None where it has none.
         best: the margin with the most true days.
     """
 
     KEYS = (
-        "unit k levels frozen counted classes classes_below_k=small counted_below_k=in_small arrivals departures "
-        "changes days suppression_limit measured margins margin=own best"
+        "unit k levels frozen counted classes counted_below_k=in_small arrivals=rates.arrivals "
+        "departures=rates.departures changes=rates.changes days suppression_limit=limit measured margins margin best"
     )
     DIGITS = 6
     unit: str
@@ -94,41 +109,34 @@ class Forecast(Facts):
     frozen: bool
     counted: int
     classes: int
-    small: int
     in_small: int
-    arrivals: float
-    departures: float
-    changes: float
+    rates: Rates
     days: int
-    suppression_limit: float
+    limit: float
     measured: MeasuredRates | None
     margins: tuple[MarginForecast, ...]
-    own: int | None
-    best: int
+    margin: int | None
+
+    @property
+    def best(self) -> int:
+        return max(self.margins, key=lambda each: each.true_days).margin
 
 
 def forecast(
-    policy: Policy,
-    *,
-    arrivals: float | None = None,
-    departures: float | None = None,
-    changes: float = 0.0,
-    days: int = 365,
-    watch: Watcher | None = None,
+    policy: Policy, rates: tuple[float | None, float | None, float], days: int, watch: Watcher | None = None
 ) -> Forecast:
     """Return what releases of a policy would sustain, one a day. Nothing is published or written down.
 
     Args:
-        arrivals, departures: shares of the records a day; None: as measured from the ledger's releases, or 1 %.
-        changes: the share of the records a day of which a published cell changes.
+        rates: who comes, leaves and changes a day, as shares of the records; None: as measured from the ledger's
+            releases, or 1 %.
 
     Raises:
         UnsupportedError: the policy has no single node, or does not ask for k-anonymity.
         InputError: a rate is none, or the ledger cannot be read.
         NoSolutionError: the policy cannot be met.
     """
-    given = [rate for rate in (arrivals, departures, changes) if rate is not None]
-    if any(not 0 <= rate < 1 for rate in given) or days < 1:
+    if any(rate is not None and not 0 <= rate < 1 for rate in rates):
         raise InputError("A rate is a share of the records a day.", hint="give numbers from 0 to below 1, as 0.01.")
     if policy.transformation is not None or not any(model.type == "k_anonymity" for model in policy.models):
         raise UnsupportedError(
@@ -138,17 +146,13 @@ def forecast(
     last, measured = _recorded(policy)
     planned = replace(policy, ledger=None, output=None, report=None)
     with watching(watch) as seen, encoded_session(None, planned, seen) as (session, _), closing(session):
-        levels = _levels(session, last)
+        levels = dict(search_plan(session).levels) if last is None else _frozen_levels(session, last)
         sizes = _class_sizes(session, levels)
     usual = (RATE, RATE) if measured is None else (measured.arrivals, measured.departures)
-    come, leave = (own if one is None else one for one, own in zip((arrivals, departures), usual, strict=True))
-    rates = Rates(come, leave, changes)
-    k, own = least_size(policy.models), policy.output.margin if policy.output is not None else None
-    limit = float(policy.suppression_limit)
-    margins = tuple(
-        _of_margin(margin, sustain(sizes, k, margin, rates, days), limit)
-        for margin in sorted({*MARGINS, *([] if own is None else [own])})
-    )
+    come, leave = (own if one is None else one for one, own in zip(rates[:2], usual, strict=True))
+    taken, k, limit = Rates(come, leave, rates[2]), least_size(policy.models), float(policy.suppression_limit)
+    own = _margin(policy)
+    margins = sorted({*MARGINS, *([] if own is None else [own])})
     return Forecast(
         unit="records" if policy.entity is None else "persons",
         k=k,
@@ -156,44 +160,25 @@ def forecast(
         frozen=last is not None,
         counted=sum(size * classes for size, classes in sizes.items()),
         classes=sum(sizes.values()),
-        small=sum(classes for size, classes in sizes.items() if size < k),
         in_small=sum(size * classes for size, classes in sizes.items() if size < k),
-        arrivals=rates.arrivals,
-        departures=rates.departures,
-        changes=changes,
+        rates=taken,
         days=days,
-        suppression_limit=limit,
+        limit=limit,
         measured=measured,
-        margins=margins,
-        own=own,
-        best=max(margins, key=lambda each: each.true_days).margin,
+        margins=tuple(MarginForecast.of(each, sustain(sizes, k, each, taken, days), limit) for each in margins),
+        margin=own,
     )
 
 
-def _of_margin(margin: int, found: Sustained, limit: float) -> MarginForecast:
-    missing = 1 - found.true / found.present
-    passed = (missing > limit).nonzero()[0]
-    steady = found.steady_present > 0
-    shown = found.steady_true + found.steady_held
-    return MarginForecast(
-        margin,
-        found.seen[6],
-        found.seen[29],
-        float(found.true.sum() / found.present.sum()),
-        float(missing[-1]),
-        1 - found.steady_true / found.steady_present if steady else None,
-        found.steady_held / shown if steady and shown else None,
-        int(passed[0]) + 1 if len(passed) else None,
-    )
+def _margin(policy: Policy) -> int | None:
+    if policy.ledger is not None and policy.ledger.cohorts is not None:
+        return policy.ledger.cohorts.margin
+    return None if policy.output is None or policy.output.epoch is None else policy.output.margin or 0
 
 
-def _levels(session: Session, last: EarlierRelease | None) -> dict[str, int]:
-    """Return the levels of the last release of a ledger, or those that a search finds."""
-    attributes = session.encoding.catalog.attributes
-    if last is None:
-        plan = search_plan(session)
-        return dict(plan.levels)
-    levels = last.entry.levels
+def _frozen_levels(session: Session, last: EarlierRelease) -> dict[str, int]:
+    """Return the levels of the last release of a ledger."""
+    attributes, levels = session.encoding.catalog.attributes, last.entry.levels
     if any(len(levels.get(own.name, ())) != 1 or levels[own.name][0] >= own.height for own in attributes):
         raise UnsupportedError(
             "The last release of the ledger has no single node of these quasi-identifiers.",
@@ -216,20 +201,19 @@ def _recorded(policy: Policy) -> tuple[EarlierRelease | None, MeasuredRates | No
     if spec is None or spec.file is None or not Path(spec.file).exists():
         return None, None
     with opened(Path(spec.file), policy) as (database, _):
-        releases = read_releases(database)
-        releases = tuple(item for item in releases if spec.source is None or item.entry.source == spec.source)
+        releases = [item for item in read_releases(database) if spec.source in (None, item.entry.source)]
+        if len({item.entry.source for item in releases}) > 1:
+            raise InputError("The ledger holds releases of several sources.", hint="name this one: ledger.source.")
         if not releases:
             return None, None
         first, last = releases[0].entry, releases[-1].entry
-        if len({item.entry.source for item in releases}) > 1:
-            raise InputError("The ledger holds releases of several sources.", hint="name this one: ledger.source.")
         days = (datetime.fromisoformat(last.time) - datetime.fromisoformat(first.time)).total_seconds() / 86_400
-        if len(releases) < 2 or days <= 0:
+        if days <= 0:
             return releases[-1], None
         came = left = 0.0
         for one, other in pairwise(releases):
             both = persons_in_both(database, one, other)
             came += (other.entry.persons - both) / max(1, one.entry.persons)
             left += (one.entry.persons - both) / max(1, one.entry.persons)
-        arrivals, departures = min(0.99, came / days), min(0.99, left / days)
-        return releases[-1], MeasuredRates(len(releases), days, arrivals, departures, first.persons, last.persons)
+        rates = min(0.99, came / days), min(0.99, left / days)
+        return releases[-1], MeasuredRates(len(releases), days, *rates, first.persons, last.persons)

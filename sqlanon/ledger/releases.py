@@ -42,6 +42,7 @@ from sqlanon.core.sqltrees.trees import (
     table,
 )
 from sqlanon.errors import InputError
+from sqlanon.ledger.cohorts.state import NEW_STATE, CohortState, load_new_state, write_state
 from sqlanon.ledger.database import LedgerDatabase
 from sqlanon.ledger.entries import accepted_releases, known_targets, read_releases, target_of
 from sqlanon.ledger.facts import PENDING, PUBLISHED, EarlierRelease, ReleaseEntry, in_one_hand, same_name
@@ -361,12 +362,19 @@ class ReleaseLedger:
             engine.create("sensitive values of the ledger", names.LEDGER_VALUES, query, replayed=False)
         return table(names.LEDGER_VALUES)
 
-    def begin(self, entry: ReleaseEntry, members: pa.Table, values: pa.Table | None = None) -> int:
+    def begin(
+        self,
+        entry: ReleaseEntry,
+        members: pa.Table,
+        values: pa.Table | None = None,
+        state: CohortState | None = None,
+    ) -> int:
         """Write down a release that is about to take its place, as pending, and return its number.
 
         Args:
             members: ``person`` (32 digits) and ``class``.
             values: ``person``, ``attribute`` and ``value``.
+            state: of a release in cohorts, what the next one continues.
 
         Raises:
             InputError: the ledger cannot be written; then nothing may be published.
@@ -379,9 +387,10 @@ class ReleaseLedger:
         engine = self.database.engine
         for name, rows in tables.items():  # before: a transaction of DuckDB writes to one database
             engine.load("members of a release", LOADED + name, rows, replayed=False)
+        outdated = [] if state is None else load_new_state(self.database, state, self.of_source())
         try:
             older = [item.number for item in self.of_source() if not item.entry.person_form] if self._respelled else []
-            with self._seals.writing(f"begin {number}", [number, *older]):
+            with self._seals.writing(f"begin {number}", [number, *older, *outdated]):
                 self.database.insert("releases", (number, PENDING, *shown, json.dumps(entry.to_dict())))
                 for name, rows in tables.items():
                     query = exp.select(exp.convert(number), *map(_stored, rows.schema.names)).from_(
@@ -389,9 +398,11 @@ class ReleaseLedger:
                     )
                     engine.run("write ledger", exp.insert(query, self.database.table(name)))
                 self._respell(older)
+                if state is not None:
+                    write_state(self.database, number, state, outdated)
         finally:
-            for name in tables:
-                engine.drop(LOADED + name)
+            for name in (*(LOADED + name for name in tables), *NEW_STATE):
+                engine.drop(name)
         return number
 
     def _respell(self, older: Sequence[int]) -> None:

@@ -192,10 +192,21 @@ def forget_release(path: Path, policy: Policy | None, release: str) -> EarlierRe
     with opened(path, policy) as (database, seals):
         _required(seals).check()
         found = _find(database, release)
+        _refuse_within(found, read_releases(database))
         accepted = sorted(accepted_releases(database) - {found.entry.release})
         facts = database.facts() | ({ACCEPTED: json.dumps(accepted)} if ACCEPTED in database.facts() else {})
         _required(seals).rewrite(f"forget {found.number}", found.number, facts)
         return found
+
+
+def _refuse_within(found: EarlierRelease, releases: Sequence[EarlierRelease]) -> None:
+    """Raise InputError if later releases continue a release in cohorts."""
+    own = [item for item in releases if item.entry.cohorts and same_name(item.entry.source, found.entry.source)]
+    if found.entry.cohorts and (later := [item.number for item in own if item.number > found.number]):
+        raise InputError(
+            f"Release {later[0]} continues the cohorts of release {found.number}, which is therefore not forgotten.",
+            hint="only the last release in cohorts can be; or begin another ledger, if nobody has its releases.",
+        )
 
 
 def accept_release(path: Path, policy: Policy | None, release: str) -> EarlierRelease:

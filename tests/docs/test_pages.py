@@ -26,11 +26,13 @@ from sqlanon.commands import demo_world
 
 ELSEWHERE = {
     "docs/extending.md": "tests/interop/test_extending.py",
+    "docs/tutorial.md": "tests/docs/test_pages.py",  # test_the_tutorial_prints_what_it_shows
 }
 """Pages that are followed by tests of their own."""
 WITH_SERVERS = {("docs/warehouse.md", "PostgreSQL"), ("docs/warehouse.md", "Spark")}
 """Sections that have tests of their own, because they need a server."""
 WITH_DBT = "docs/dbt.md"
+MARKS = {WITH_DBT: pytest.mark.dbt, "README.md": pytest.mark.nightly("its commands are a part of .ci/run")}
 RECORDS = 5_000
 """How many records the demo has here. Readers have 50,000: the way is the same."""
 PREAMBLE = f"""set -eu
@@ -132,11 +134,7 @@ def test_every_check_names_all_quasi_identifiers() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "page",
-    [
-        pytest.param(page, marks=pytest.mark.dbt) if page == WITH_DBT else page
-        for page in list_pages()
-        if any(map(runs, read_blocks(page)))
-    ],
+    [pytest.param(page, marks=MARKS.get(page, ())) for page in list_pages() if any(map(runs, read_blocks(page)))],
 )
 def test_the_page_runs(page: str, demo: Path, tmp_path: Path) -> None:
     if page in ELSEWHERE:
@@ -172,6 +170,7 @@ def test_the_way_to_a_granted_view(postgres: Server, tmp_path: Path) -> None:
 
 @pytest.mark.spark
 @pytest.mark.slow
+@pytest.mark.nightly("a cluster of its own for one run; tests/engines publish with Spark in every run")
 def test_the_way_through_spark(tmp_path: Path) -> None:
     pytest.importorskip("sqlanon.core.engines.spark.engine", reason="PySpark is not installed")
     if shutil.which("java") is None:

@@ -306,6 +306,7 @@ def piped(text: str | bytes, *arguments: object) -> tuple[int, str, str]:
     return done.exit_code, done.stdout, done.stderr
 
 
+@pytest.mark.slow
 def test_a_policy_on_standard_input_is_relative_to_the_working_directory(folder: Path) -> None:
     text = (folder / "p.json").read_text()
     assert piped(text, "run", "-")[0] == 0 and (folder / "r.csv").exists()
@@ -328,6 +329,7 @@ def test_what_is_no_relation_on_standard_input_is_an_error(content: bytes, folde
 # --- several policies ---
 
 
+@pytest.mark.slow
 def test_several_policies_are_run_one_after_the_other(folder: Path) -> None:
     sqlanon("run", "p.json")  # the runs that are compared replace a release, which takes statements of its own
     alone = json.loads(sqlanon("run", "p.json", "--json").stdout)

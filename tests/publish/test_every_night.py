@@ -15,7 +15,7 @@ import pytest
 from command_line import sqlanon as command
 
 import sqlanon
-from sqlanon.ledger.sustained import Rates, held_share, sustain, true_rows, wait_for_cohorts
+from sqlanon.ledger.sustained import Rates, cohorts_of_newcomers, held_share, sustain, true_rows
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from every_night import Run, Strategy, Table, World, chain_of, cheapest_path, invented, strategies
@@ -50,8 +50,8 @@ def test_waiting_is_that_of_a_gamma_distribution_where_nobody_leaves() -> None:
     def at_least(number: int, expected: float) -> float:
         return 1 - sum(math.exp(-expected) * expected**i / math.factorial(i) for i in range(number))
 
-    seen = wait_for_cohorts(mean, needed, 0.0, 40).seen
-    for nights in (7, 20, 40):
+    *_, seen = cohorts_of_newcomers(mean, needed, 0.0, 0)
+    for nights in (7, 20, 30):
         exact = sum(at_least(j, mean * (nights - 0.5)) for j in range(needed)) / needed
         assert seen[nights - 1] == pytest.approx(exact, abs=0.01)
 
@@ -156,4 +156,4 @@ def test_rates_are_shares(tmp_path: Path) -> None:
     from sqlanon.ledger.forecast import forecast
 
     with pytest.raises(sqlanon.InputError, match="share of the records"):
-        forecast(policy, arrivals=2.0)
+        forecast(policy, (2.0, None, 0.0), 30)

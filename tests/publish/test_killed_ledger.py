@@ -26,6 +26,7 @@ def entries(look: dict[str, Any]) -> list[tuple[str, str | None]]:
     ("kind", "old", "first", "finest"),
     [("file", True, 80, 2), ("file", False, 60, 10), ("table", True, 60, 8), ("table", False, 60, 12)],
 )
+@pytest.mark.few(2)
 def test_a_killed_run_leaves_no_release_without_an_entry(
     kind: str, old: bool, first: int, finest: int, tmp_path: Path
 ) -> None:

@@ -293,6 +293,7 @@ def test_classes_of_k_persons_pass_and_no_smaller_ones() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.few(2)
 def test_tampered_rows_are_found_and_nothing_is_left(
     clinic: Path, kind: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -318,6 +319,7 @@ def test_tampered_rows_are_found_and_nothing_is_left(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.few(2)
 def test_a_release_is_whole_or_not_there(clinic: Path, kind: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     target = clinic / next(iter(kind.values()))
     release = anonymize(clinic, output=kind)
@@ -493,6 +495,7 @@ def test_names_are_what_they_are(tmp_path: Path, kind: dict[str, str]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [{"file": "out.duckdb"}, {"folder": "out"}])
+@pytest.mark.few(1)
 def test_a_killed_run_leaves_a_whole_release_or_none(clinic: Path, kind: dict[str, str]) -> None:
     """Whoever comes next finds the release of before or the new one, with its papers, and nothing else."""
     file, target = clinic / "policy.json", clinic / next(iter(kind.values()))

@@ -70,6 +70,7 @@ def warned(source: Any, asked: dict[str, Any]) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.few(4)
 def test_classes_that_almost_agree_are_counted(tmp_path: Path, kind: str) -> None:
     asked, sqlite = document(output_of(tmp_path, kind)), kind.startswith("sqlite")
     for rows, wanted in ((SAME, ""), (SAME[::-1], ""), (CHANGED, ALMOST.format(3, 4)), (CHANGED, "")):
@@ -81,6 +82,7 @@ def test_classes_that_almost_agree_are_counted(tmp_path: Path, kind: str) -> Non
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.few(3)
 def test_other_levels_are_named(tmp_path: Path, kind: str) -> None:
     sqlite = kind.startswith("sqlite")
     source, asked = write(tmp_path, SAME, sqlite=sqlite), document(output_of(tmp_path, kind))

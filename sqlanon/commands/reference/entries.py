@@ -38,7 +38,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "columns", "entity", "key", "sample", "accept", "undeclared", "row_security", "uncovered", "publish",
     ),
     "How safe the release must be": (
-        "privacy", "suppression_limit", "suppression_count", "nulls", "suppressed", "ledger", "like",
+        "privacy", "suppression_limit", "suppression_count", "nulls", "suppressed", "ledger", "like", "periods",
     ),
     "How the best release is found": ("quality", "search", "transformation", "engine"),
     "Where the release goes": ("output", "if_exists", "report", "certificate"),

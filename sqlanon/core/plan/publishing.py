@@ -133,13 +133,13 @@ class PublishablePlan(WithCard, Planned):
         with _taking_back(recording), self._audited_rows(recording) as (rows, claim):
             return publish(
                 self.engine,
-                replace(target, recorder=recording, replacing=self._replacing(target)),
+                replace(target, recorder=recording, replacing=self._replacing(target), periods=self.source.periods),
                 self._rows(rows),
                 claim,
                 redacted=self.ledger.suppressed if self.policy.suppressed == "redact" else None,
                 verify_source=self.source.verify,
                 copied=self.catalog.has_entity,
-                papers=papers if target.output.kind == "file" else None,
+                papers=papers if target.output.kind == "file" or self.source.periods is not None else None,
             )
 
     def _replacing(self, target: Target) -> Replacing | None:

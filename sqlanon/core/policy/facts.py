@@ -20,6 +20,7 @@ from sqlanon.core.policy.models import Model
 from sqlanon.core.policy.output import OUTPUT_KEYS, TARGETS, Output
 from sqlanon.core.policy.parts import ALWAYS, HERE, PATH, PolicyPart, entry, keys_of, part_of
 from sqlanon.core.policy.paths import FilePatterns, is_url
+from sqlanon.core.policy.periods import Periods
 from sqlanon.core.policy.representatives import Publish
 from sqlanon.core.policy.search import ENGINES, ON_INTERRUPT, WHERE, EngineOptions, Quality, SearchOptions
 from sqlanon.core.policy.sources import CSV_OPTIONS, JOIN_KEYS, Join
@@ -68,7 +69,7 @@ class PolicyFacts(PolicyPart):
     order = (
         "version", "source", "files", "table", "csv", "join", "columns", "entity", "key", "sample", "accept",
         "row_security", "privacy", "undeclared", "uncovered", "nulls", "suppressed", "if_exists", "suppression_limit",
-        "suppression_count", "quality", "search", "transformation", "publish", "ledger", "like", "output",
+        "suppression_count", "quality", "search", "transformation", "publish", "ledger", "like", "periods", "output",
         "report", "certificate", "engine",
     )  # fmt: skip
 
@@ -283,6 +284,14 @@ class PolicyFacts(PolicyPart):
         without="the levels are searched",
         kept=HERE,
     )
+    periods: Periods | None = entry(
+        part_of(Periods),
+        about="The periods that the records are released by: each once, when it is closed, at the levels of the first "
+        "run, beside those that were released before.",
+        example="{column: admitted, every: day, closes_after: 2 days}",
+        page="lakehouse.md#closed-periods",
+        without="none: a run releases all records",
+    )
     sample: float | None = entry(
         shaped(_SHARE, "number between 0 and 1", _share_fault),
         about="The share of the persons (of the records, without an entity) that is drawn with the key before anything "
@@ -394,7 +403,8 @@ TOP_KEYS = tuple(
     for name in (
         "version", "source", "files", "table", "csv", "join", "columns", "entity", "key", "sample", "accept",
         "undeclared", "row_security", "uncovered", "privacy", "suppression_limit", "suppression_count", "nulls",
-        "quality", "search", "suppressed", "transformation", "publish", "ledger", "like", "output", "if_exists",
+        "quality", "search", "suppressed", "transformation", "publish", "ledger", "like", "periods", "output",
+        "if_exists",
         "report", "certificate", "engine",
     )
 )  # fmt: skip
