@@ -6,11 +6,9 @@ for cohorts at frozen levels (``sustained``), and for records that come and leav
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from datetime import datetime
-from itertools import pairwise
-from pathlib import Path
 
 from sqlanon.core.anonymizer import encoded_session
 from sqlanon.core.compiler.class_sizes import all_class_sizes
@@ -22,9 +20,7 @@ from sqlanon.core.plan.full_domain import search_plan
 from sqlanon.core.policy import Policy
 from sqlanon.core.progress import watching
 from sqlanon.errors import InputError, UnsupportedError
-from sqlanon.ledger.entries import read_releases
-from sqlanon.ledger.facts import EarlierRelease
-from sqlanon.ledger.review import opened, persons_in_both
+from sqlanon.ledger.review import MeasuredRates, measured_rates
 from sqlanon.ledger.sustained import Rates, Sustained, sustain
 
 RATE = 0.01
@@ -70,18 +66,6 @@ class MarginForecast(Facts):
             held / (held + true) if true else None,
             int(passed[0]) + 1 if len(passed) else None,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class MeasuredRates(Facts):
-    """How the persons of a ledger's releases changed, a day on average, by those whom consecutive releases show."""
-
-    releases: int
-    days: float
-    arrivals: float
-    departures: float
-    persons_first: int
-    persons_last: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,10 +127,10 @@ def forecast(
             "A forecast is of one node and its classes of at least k records.",
             hint="ask for k_anonymity, and leave out transformation.",
         )
-    last, measured = _recorded(policy)
+    earlier, measured = measured_rates(policy)
     planned = replace(policy, ledger=None, output=None, report=None)
     with watching(watch) as seen, encoded_session(None, planned, seen) as (session, _), closing(session):
-        levels = dict(search_plan(session).levels) if last is None else _frozen_levels(session, last)
+        levels = dict(search_plan(session).levels) if earlier is None else _frozen_levels(session, earlier)
         sizes = _class_sizes(session, levels)
     usual = (RATE, RATE) if measured is None else (measured.arrivals, measured.departures)
     come, leave = (own if one is None else one for one, own in zip(rates[:2], usual, strict=True))
@@ -157,7 +141,7 @@ def forecast(
         unit="records" if policy.entity is None else "persons",
         k=k,
         levels=levels,
-        frozen=last is not None,
+        frozen=earlier is not None,
         counted=sum(size * classes for size, classes in sizes.items()),
         classes=sum(sizes.values()),
         in_small=sum(size * classes for size, classes in sizes.items() if size < k),
@@ -176,9 +160,9 @@ def _margin(policy: Policy) -> int | None:
     return None if policy.output is None or policy.output.epoch is None else policy.output.margin or 0
 
 
-def _frozen_levels(session: Session, last: EarlierRelease) -> dict[str, int]:
+def _frozen_levels(session: Session, levels: Mapping[str, Sequence[int]]) -> dict[str, int]:
     """Return the levels of the last release of a ledger."""
-    attributes, levels = session.encoding.catalog.attributes, last.entry.levels
+    attributes = session.encoding.catalog.attributes
     if any(len(levels.get(own.name, ())) != 1 or levels[own.name][0] >= own.height for own in attributes):
         raise UnsupportedError(
             "The last release of the ledger has no single node of these quasi-identifiers.",
@@ -193,27 +177,3 @@ def _class_sizes(session: Session, levels: dict[str, int]) -> dict[int, int]:
     node = tuple(levels[own.name] for own in catalog.attributes)
     query = all_class_sizes(catalog, session.snapshots.nearest(node).table, node)
     return {int(row[0]): int(row[-1]) for row in session.judging.run("class sizes", query)}
-
-
-def _recorded(policy: Policy) -> tuple[EarlierRelease | None, MeasuredRates | None]:
-    """Return the last release of the policy's ledger, and how its persons changed from release to release."""
-    spec = policy.ledger
-    if spec is None or spec.file is None or not Path(spec.file).exists():
-        return None, None
-    with opened(Path(spec.file), policy) as (database, _):
-        releases = [item for item in read_releases(database) if spec.source in (None, item.entry.source)]
-        if len({item.entry.source for item in releases}) > 1:
-            raise InputError("The ledger holds releases of several sources.", hint="name this one: ledger.source.")
-        if not releases:
-            return None, None
-        first, last = releases[0].entry, releases[-1].entry
-        days = (datetime.fromisoformat(last.time) - datetime.fromisoformat(first.time)).total_seconds() / 86_400
-        if days <= 0:
-            return releases[-1], None
-        came = left = 0.0
-        for one, other in pairwise(releases):
-            both = persons_in_both(database, one, other)
-            came += (other.entry.persons - both) / max(1, one.entry.persons)
-            left += (one.entry.persons - both) / max(1, one.entry.persons)
-        rates = min(0.99, came / days), min(0.99, left / days)
-        return releases[-1], MeasuredRates(len(releases), days, *rates, first.persons, last.persons)
