@@ -153,7 +153,9 @@ def test_a_release_that_follows_earlier_ones_says_how() -> None:
         opened.execute("UPDATE patients SET day = DATE '2020-01-01' + (salary % 2)::INT")
     columns = {"day": {"role": "quasi_identifier"}, "sex": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}}
     target = {"file": "days", "partition_by": ["day"]}
-    policy(columns=columns, undeclared="drop", periods={"column": "day", "every": "day"}, output=target)
+    policy(
+        columns=columns, undeclared="drop", periods={"column": "day", "every": "day"}, output=target, if_exists="error"
+    )
     run("--openlineage", "events.jsonl")
     found = facet()
     assert (found["by"], found["every"], found["runs"]) == ("periods", "day", 1)
