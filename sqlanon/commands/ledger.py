@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sqlanon.commands.common import warn
+from sqlanon.core.policy import Policy
 from sqlanon.errors import InputError
+from sqlanon.ledger.cohorts.erasing import erase_records
 from sqlanon.ledger.facts import PENDING
 from sqlanon.ledger.review import (
     CHANGED,
@@ -87,6 +89,34 @@ def forget(ledger: str, release: str, yes: bool, as_json: bool) -> int:
     if (file := found.entry.output.get("file")) is not None and Path(file).exists():
         warn(f"its target still holds a file ({file}): remove it, or the next run to there is refused.")
     return 0
+
+
+def erase(policy: str, records: str, as_json: bool) -> int:
+    """Carry ``ledger erase`` out, and return the exit code."""
+    found = erase_records(Policy.from_file(policy), read_keys(Path(records)))
+    if as_json:
+        print(json.dumps(found.to_dict()))
+    else:
+        print(
+            f"Records to be erased: {found.named}; the last release shows {found.shown} of them. They go with the next "
+            "release (sqlanon run), which says how many others go with them."
+        )
+    return 0
+
+
+def read_keys(path: Path) -> list[str]:
+    """Return the keys of records that a file holds, one a line.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    try:
+        return path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        raise InputError(
+            f"The file {path.name!r} cannot be read.",
+            hint="give a text file (UTF-8) with the key of a record in each line.",
+        ) from None
 
 
 def _lines(found: LedgerReview) -> Iterator[str]:

@@ -10,12 +10,14 @@ from sqlglot import exp
 from sqlanon.core.audit.epochs import audit_changes, audit_state
 from sqlanon.core.compiler.encoded_source import SOURCE, EntityColumn
 from sqlanon.core.engines.base import Engine
+from sqlanon.core.evaluate.evaluator import Evaluator
 from sqlanon.core.evaluate.session import Session
 from sqlanon.core.lattice.nodes import Node
 from sqlanon.core.models import for_source
 from sqlanon.core.plan.full_domain import judging
+from sqlanon.core.policy.ledger import CohortsSpec
 from sqlanon.core.publish.ledger import Ledger
-from sqlanon.core.search.base import Problem
+from sqlanon.core.search.base import Problem, Request
 from sqlanon.core.search.certificate import Certificate
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import (
@@ -37,7 +39,10 @@ from sqlanon.ledger.releases import ReleaseLedger
 from sqlanon.live.compiler.cohorts import Cohorts
 from sqlanon.live.compiler.live import SensitiveColumn
 from sqlanon.live.compiler.live_models import counted_columns
-from sqlanon.live.deciding import decide, work
+from sqlanon.live.deciding import Step, decide, work
+
+PLACES, FEWER = 5, 4
+"""The most nodes of a chain, and how many times fewer classes each has than the one before."""
 
 
 def cohorts_of(session: Session) -> Cohorts:
@@ -94,22 +99,28 @@ def continued_plan(session: Session, ledger: ReleaseLedger) -> CohortPlan:
     assert spec is not None and spec.cohorts is not None
     engine.journal.report("searching")
     last = ledger.of_source()[-1]
-    problem, _ = judging(session)
+    problem, evaluator = judging(session)
     chain = tuple(tuple(map(int, node)) for node in last.entry.cohorts["chain"])
+    if len(chain) == 1 and spec.cohorts.coarser_after is not None:
+        chain = choose_chain(problem, evaluator, chain[0])
     state = int(last.entry.cohorts["state"]) + 1
     cohorts = cohorts_of(session)
-    load_state(ledger.database, engine, last.number, list(cohorts.published), [i.number for i in ledger.of_source()])
-    decide(engine, cohorts, present_query(session, chain), margin=spec.cohorts.margin, now=state)
+    of_source = [item.number for item in ledger.of_source()]
+    load_state(ledger.database, engine, last, list(cohorts.published), of_source)
+    decide(engine, cohorts, present_query(session, chain), _step(spec.cohorts, state, len(chain)))
     work(engine, names.NEXT, next_rows(cohorts))
     following = table(names.NEXT)
     with engine.journal.phase("auditing"):
         audit_state(engine, following, list(cohorts.quasi), cohorts.models)
         audit_changes(engine, table(names.FATES), following, cohorts.models)
     account = _account(engine, problem, list(cohorts.quasi))
-    joined, gone, withdrawn, held = map(int, engine.run("count cohorts", cohorts.counts(following))[0])
-    counts = CohortCounts(joined, gone, withdrawn, held, _waiting(engine))
+    found = engine.run("count cohorts", cohorts.counts(following))[0]
+    joined, gone, withdrawn, held = (int(count or 0) for count in found)
+    erased, along = (_among_shown(engine, name) for name in (names.ERASED, names.ALONG))
+    counts = CohortCounts(joined, gone, withdrawn, held, _waiting(engine), erased, along)
     places = exp.select(column(names.NODE_PLACE), count_rows()).from_(following.copy())
     at: dict[int, int] = dict(engine.run("places", places.group_by(column(names.NODE_PLACE))))
+    forgotten = _not_in_source(engine)
     _use_digests(engine)
     return CohortPlan(
         catalog=problem.catalog,
@@ -121,6 +132,7 @@ def continued_plan(session: Session, ledger: ReleaseLedger) -> CohortPlan:
         state=state,
         base=last.number,
         counts=counts,
+        forgotten=forgotten,
         _account=account,
         _session=session,
     )
@@ -133,6 +145,38 @@ def _use_digests(engine: Engine) -> None:
     engine.create(
         "persons of the ledger", names.LEDGER_PERSONS, exp.select(*own).from_(table(names.NEXT)), replayed=False
     )
+
+
+def _step(asked: CohortsSpec, state: int, places: int) -> Step:
+    """Return what a state may do.
+
+    With ``coarser_after`` coming and going take turns: to classes that lose somebody each time nobody could come.
+    """
+    turn = asked.coarser_after
+    comes = turn is None or state % turn == 0
+    at = 1 if turn is None else places
+    return Step(
+        margin=asked.margin, places=at if comes else 0, now=state, hold=asked.hold, still=turn is not None and comes
+    )
+
+
+def choose_chain(problem: Problem, evaluator: Evaluator, node: Node) -> tuple[Node, ...]:
+    """Return a chain of nodes from one to the top, each more general than the one before and with far fewer classes.
+
+    On the way one attribute is raised by a level at a time, the one that costs least by the measure of the policy.
+    """
+    top = problem.lattice.top
+    [verdict] = evaluator.judge([Request(node, problem.catalog.bottom)], exact=True)
+    chain, classes = [node], verdict.classes
+    while node != top:
+        raised = [(*node[:i], level + 1, *node[i + 1 :]) for i, level in enumerate(node) if level < top[i]]
+        judged = evaluator.judge([Request(other, problem.catalog.bottom) for other in raised], exact=True)
+        best = min(judged, key=lambda one: (one.loss, one.suppressed, one.node))
+        node = best.node
+        if FEWER * best.classes <= classes and len(chain) < PLACES - 1 and node != top:
+            chain.append(node)
+            classes = best.classes
+    return (*chain, node) if node != chain[-1] else tuple(chain)
 
 
 def next_rows(cohorts: Cohorts) -> exp.Query:
@@ -191,6 +235,22 @@ def _waiting(engine: Engine) -> int:
             table(name, f"known_{place}"), on=equal(known, column(names.RECORD, "present")), join_type="left"
         ).where(is_null(known.copy()))
     return int(engine.run("waiting records", waits)[0][0])
+
+
+def _among_shown(engine: Engine, name: str) -> int:
+    """Return how many records of a working table the last release showed."""
+    met = equal(column(names.RECORD, "shown"), column(names.RECORD, "some"))
+    count = exp.select(named(count_rows(), "n")).from_(table(name, "some")).join(table(names.SHOWN, "shown"), on=met)
+    return int(engine.run("records that go", count)[0][0])
+
+
+def _not_in_source(engine: Engine) -> tuple[str, ...]:
+    """Return the records that are to be erased and that the source has no longer."""
+    met = equal(column("person", "persons"), column(names.RECORD, "erased"))
+    lost = exp.select(column(names.RECORD, "erased")).from_(table(names.ERASED, "erased"))
+    lost = lost.join(table(names.LEDGER_PERSONS, "persons"), on=met, join_type="left")
+    rows = engine.run("erased records", lost.where(is_null(column("person", "persons"))))
+    return tuple(str(row[0]) for row in rows)
 
 
 def _certificate(problem: Problem) -> Certificate:
