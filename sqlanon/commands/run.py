@@ -165,6 +165,8 @@ def run_policy(
         try:
             release = anonymize(None, policy, watch=watch)
         except NothingNewError as nothing:
+            if lineage is not None:
+                lineage.skip()
             if not as_json:
                 say(nothing.message)
             else:

@@ -62,6 +62,10 @@ class Lineage:
             outputs = released_datasets(manifest, released, self._origins())
         self._write("COMPLETE", run_facets(manifest), outputs)
 
+    def skip(self) -> None:
+        """Write that the run began, and that it had nothing to publish."""
+        self._write("COMPLETE", {}, [])
+
     def fail(self, error: SqlanonError) -> None:
         """Write that the run began, and why it failed; without numbers, which may be small counts."""
         message = {

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import replace
+from datetime import date
+from typing import Any
 
 from sqlglot import exp
 
@@ -12,6 +15,7 @@ from sqlanon.core.hierarchies.specs import Suppress
 from sqlanon.core.policy import Policy
 from sqlanon.core.policy.periods import Periods
 from sqlanon.core.policy.writing import canonical, document
+from sqlanon.core.publish.ledger import bounds_of
 from sqlanon.core.publish.targets import Target
 from sqlanon.core.source.opening import Source
 from sqlanon.core.sqltrees import names
@@ -63,7 +67,6 @@ def open_periods(policy: Policy, opened: Source, target: Target | None) -> tuple
     name = name_of_period(periods.every, periods.column, type_name)
     listed = [named(name if item == periods.column else column(item), item) for item in opened.readable]
     records = exp.select(*listed).from_(opened.relation).where(*within(periods.column, type_name, first, end))
-    missing = _count_missing(opened, periods) if last is None else 0
     engine.create("closed periods", names.PERIODS, records)
     counted = exp.select(column(periods.column)).distinct().from_(table(names.PERIODS))
     released = tuple(sorted(str(row[0]) for row in engine.run("list periods", counted)))
@@ -75,16 +78,13 @@ def open_periods(policy: Policy, opened: Source, target: Target | None) -> tuple
             hint="leave such records out in a view of the source.",
         )
     run = RunPeriods(released, common, policy.fingerprint(), earlier)
-    more = (
-        (f"{missing} records have no {periods.column!r}, and so no period: they are not published.",) if missing else ()
-    )
     types = {item: "VARCHAR" if item == periods.column else opened.types[item] for item in opened.readable}
     return _with_levels(policy, periods), replace(
         opened,
         relation=table(names.PERIODS),
         types=types,
         unreadable=(),
-        warnings=(*opened.warnings, *more, ASSUMPTION),
+        warnings=(*opened.warnings, *_left_out(opened, periods, type_name, earlier, first), ASSUMPTION),
         periods=run,
     )
 
@@ -104,7 +104,7 @@ def _type_of(periods: Periods, opened: Source) -> str:
 def _question(policy: Policy) -> str:
     """Return the SHA-256 of what all periods of a release have in common."""
     keys = {name: value for name, value in document(policy, portable=True).items() if name not in CHOSEN_ANEW}
-    keys["periods"] = {name: value for name, value in keys["periods"].items() if name != "closes_after"}
+    keys["periods"] = {name: value for name, value in keys["periods"].items() if name in ("column", "every")}
     return hashlib.sha256(json.dumps(canonical(keys), default=str, sort_keys=True).encode()).hexdigest()
 
 
@@ -120,10 +120,28 @@ def _with_levels(policy: Policy, periods: Periods) -> Policy:
     return replace(policy, columns=tuple(columns), periods=None)
 
 
-def _count_missing(opened: Source, periods: Periods) -> int:
-    """Count the records without a moment; once, because it reads the whole source."""
-    query = exp.select(count_rows()).from_(opened.relation).where(is_null(column(periods.column)))
-    return int(opened.engine.run("count without period", query)[0][0])
+def _left_out(
+    opened: Source, periods: Periods, type_name: str, earlier: Mapping[str, Any] | None, first: date | None
+) -> list[str]:
+    """Return what the operator should know of records that no period publishes.
+
+    Those without a moment are counted by the first run alone. Of late ones the net number is known: how many more
+    records the released periods have than they had; a range where their account is one.
+    """
+    counted, name = exp.select(count_rows()).from_(opened.relation), column(periods.column)
+    if earlier is None or first is None:
+        missing = int(opened.engine.run("count without period", counted.where(is_null(name)))[0][0])
+        text = f"{missing} records have no {periods.column!r}, and so no period: they are not published."
+        return [text] if missing else []
+    if periods.late == "ignore":
+        return []
+    query = counted.where(*within(periods.column, type_name, None, first))
+    now = int(opened.engine.run("count late records", query)[0][0])
+    low, high = (now - bound for bound in reversed(bounds_of(earlier["ledger"]["records"])))
+    if low == high == 0:
+        return []
+    change = f"{low:+}" if low == high else f"{low:+} to {high:+}"
+    return [f"The number of records in the released periods has changed ({change}); they stay as they are."]
 
 
 def _nothing_new(last: str | None) -> NothingNewError:

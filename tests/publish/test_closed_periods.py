@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 from collections import Counter
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +21,17 @@ from command_line import sqlanon as command
 from killed_publications import killed
 from period_worlds import FIRST, World, policy_document
 from postgres_server import Server, execute
+from sqlglot import exp
 
 import sqlanon
 from sqlanon.core.disk.digests import digest_of
 from sqlanon.core.engines.duckdb.engine import DuckDBEngine
 from sqlanon.core.publish.papers import MANIFEST, check_papers
 from sqlanon.core.publish.workplace import working_at
+from sqlanon.core.source.opening import open_source
 from sqlanon.errors import InputError, NoSolutionError, NothingNewError, PolicyError, TargetError
 from sqlanon.periods import opening
+from sqlanon.periods.calendar import ZONED, name_of_period, within
 
 pytestmark = pytest.mark.slow
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
@@ -146,8 +150,15 @@ def policy_of(place: Any, world: World, **changes: Any) -> sqlanon.Policy:
 
 
 def released(place: Any, world: World, **changes: Any) -> tuple[tuple[str, ...], dict[str, int]]:
-    """Run the policy; return the periods that it released, and the levels."""
+    """Run the policy; return the periods that it released, and the levels.
+
+    What it says of late records is compared with those that came to released periods since.
+    """
+    late = world.late()
     with sqlanon.anonymize(None, policy_of(place, world, **changes)) as release:
+        said = [re.search(r"has changed \((.+?)(?: to (.+))?\)", text) for text in release.warnings]
+        low, high = next(((int(found[1]), int(found[2] or found[1])) for found in said if found), (0, 0))
+        assert low <= late <= high
         periods = release.plan.source.periods
         assert periods is not None
         return periods.released, release.levels
@@ -454,3 +465,19 @@ def test_what_periods_do_not_go_with_is_a_fault(changes: dict[str, Any], key: st
     with pytest.raises(PolicyError) as raised:
         sqlanon.Policy.from_dict({**document, **changes})
     assert key in {fault.key for fault in raised.value.faults}
+
+
+@pytest.mark.postgres
+def test_the_closed_periods_of_a_server_are_found_by_an_index(postgres: Server) -> None:
+    moments = "TIMESTAMPTZ '2020-01-01' + number * INTERVAL '1 hour' AS moment FROM generate_series(1, 20000) number"
+    made = ["DROP TABLE IF EXISTS many", f"CREATE TABLE many AS SELECT {moments}", "CREATE INDEX ON many (moment)"]
+    explain = (
+        "CREATE OR REPLACE FUNCTION explained(query text) RETURNS SETOF text LANGUAGE plpgsql AS "
+        "$$ BEGIN RETURN QUERY EXECUTE 'EXPLAIN ' || query; END $$"
+    )
+    execute(postgres, *made, "ANALYZE many", explain)
+    condition = exp.and_(*within("moment", ZONED, date(2021, 1, 4), date(2021, 1, 5)))
+    with open_source(postgres.uri(), "many") as opened:
+        query = exp.select(name_of_period("day", "moment", ZONED)).from_(opened.relation).where(condition)
+        plan = execute(postgres, f"SELECT * FROM explained($query$ {opened.engine.render(query)} $query$)")
+    assert any("Index" in line for (line,) in plan), plan

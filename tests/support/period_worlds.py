@@ -44,6 +44,7 @@ class World:
         records: those that have arrived.
         expected: the released rows, as often as they must stand.
         released: the names of the released periods, in order.
+        held: how many records these had when they were released.
     """
 
     seed: int
@@ -52,6 +53,7 @@ class World:
     records: list[Record] = field(default_factory=list)
     expected: Counter[Row] = field(default_factory=Counter)
     released: list[str] = field(default_factory=list)
+    held: int = 0
 
     def arrive(self, night: int, count: int = 90) -> None:
         """Let the records of a day arrive, some of days before, and change some that are there."""
@@ -73,14 +75,24 @@ class World:
         last = self.released[-1] if self.released else ""
         return sorted(name for name in names if name > last and is_closed(self.every, name, now, self.delay))
 
+    def of_period(self, name: str) -> list[Record]:
+        """The records of a period."""
+        return [each for each in self.records if each[0] is not None and period_of(self.every, each[0]) == name]
+
+    def late(self) -> int:
+        """How many more records the released periods have now, whichever name they would have had."""
+        end = self.released[-1] if self.released else ""
+        now = [each for each in self.records if each[0] is not None and period_of(self.every, each[0]) <= end]
+        return len(now) - self.held
+
     def release(self, names: Iterable[str], levels: dict[str, int]) -> None:
         """Note the rows that a run must publish of periods: those of classes that meet the models, each by itself."""
         for name in names:
             classes: dict[tuple[str, str, str], list[str]] = defaultdict(list)
-            for moment, place, sex, illness in self.records:
-                if moment is not None and period_of(self.every, moment) == name:
-                    shown = (place, *PLACES[place])[levels["place"]]
-                    classes[name, shown, (sex, "*")[levels["sex"]]].append(illness)
+            for _, place, sex, illness in self.of_period(name):
+                shown = (place, *PLACES[place])[levels["place"]]
+                classes[name, shown, (sex, "*")[levels["sex"]]].append(illness)
+            self.held += len(self.of_period(name))
             for key, illnesses in classes.items():
                 if len(illnesses) >= K and len(set(illnesses)) >= 2:
                     self.expected.update((*key, illness) for illness in illnesses)

@@ -54,12 +54,12 @@ LINES = {
     "core": 46_430,
     "assess": 14_950,
     "interop": 7_680,
-    "commands": 6_815,
+    "commands": 6_820,
     "report": 5_760,
     "recoding": 5_200,
     "live": 3_060,
     "ledger": 3_260,
-    "periods": 480,
+    "periods": 490,
     "tables": 2_300,
 }
 """The most lines of Python of each folder. A feature is paid for by what it takes away."""

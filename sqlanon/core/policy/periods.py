@@ -19,7 +19,7 @@ class Periods(PolicyPart):
     """
 
     built = 'sqlanon.Periods("admitted", "day")'
-    order = ("column", "every", "closes_after")
+    order = ("column", "every", "closes_after", "late")
 
     column: str = entry(
         text(),
@@ -53,6 +53,16 @@ class Periods(PolicyPart):
         example="periods: {column: admitted, every: day, closes_after: 2 days}",
         page="lakehouse.md#closed-periods",
         without="a period is closed at its end",
+    )
+    late: str = entry(
+        choice(
+            count="a run says how many more records the released periods have by now",
+            ignore="nothing is said of them, and no earlier period is read",
+        ),
+        "count",
+        about="What is done about records that arrive after their period was released. They are never published.",
+        example="periods: {column: admitted, late: ignore}",
+        page="lakehouse.md#closed-periods",
     )
 
 

@@ -220,12 +220,12 @@ def add_coarse(first: int | str, second: int | str) -> int | str:
     >>> add_coarse(7, 3), add_coarse("<5", 10), add_coarse("11-14", "<=9")
     (10, '11-14', '11-23')
     """
-    (low, high), (least, most) = _read_bounds(first), _read_bounds(second)
+    (low, high), (least, most) = bounds_of(first), bounds_of(second)
     return low + least if (low, least) == (high, most) else f"{low + least}-{high + most}"
 
 
-def _read_bounds(shown: int | str) -> tuple[int, int]:
-    """Return the smallest and the largest count that a text which travels can mean."""
+def bounds_of(shown: int | str) -> tuple[int, int]:
+    """Return the smallest and the largest count that a count as it travels can mean."""
     if isinstance(shown, int):
         return shown, shown
     if shown.startswith("<="):
