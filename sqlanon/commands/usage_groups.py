@@ -70,8 +70,10 @@ def like_options(command: Decorated) -> Decorated:
     """Let a command say how a release repeats an earlier one."""
     about = "Keep the levels of the release of MANIFEST (key like): they are judged, and not searched."
     replan = "With like: search again, from the levels of the earlier release, and say what changes."
-    replanning = click.option("--replan", is_flag=True, help=replan)
-    return click.option("--like", type=click.Path(), metavar="MANIFEST", help=about)(replanning(command))
+    changed = "Write nothing, with the exit code 3, where the release at the target is equal to the new one."
+    command = click.option("--if-changed", is_flag=True, help=changed)(command)
+    command = click.option("--replan", is_flag=True, help=replan)(command)
+    return click.option("--like", type=click.Path(), metavar="MANIFEST", help=about)(command)
 
 
 no_header_option = click.option(

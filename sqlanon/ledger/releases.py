@@ -156,7 +156,7 @@ class ReleaseLedger:
                 hint="name the same column as before (ledger.record, or entity), or begin another ledger.",
             )
 
-    def check_kind(self, kind: str) -> None:
+    def _check_kind(self, kind: str) -> None:
         """Raise InputError if earlier releases of the source knew its persons by keys of another kind."""
         if others := {item.entry.person_type for item in self.of_source()} - {kind, ""}:
             raise InputError(
@@ -244,8 +244,9 @@ class ReleaseLedger:
         """Check that every record of a source has a person; if ``once``, one of its own.
 
         Raises:
-            InputError: some records have none, or two have one key.
+            InputError: some records have none, two have one key, or earlier releases knew keys of another kind.
         """
+        self._check_kind(kind_of_key(type_name))
         name = self.person_column
         missing, text = count_if(is_null(column(name))), EntityColumn(name, type_name).text()
         counts = [named(item, f"count_{i}") for i, item in enumerate((missing, count_rows(), count_distinct(text)))]
@@ -416,12 +417,6 @@ class ReleaseLedger:
             changed = exp.Update(this=rows, expressions=[new], where=exp.Where(this=met))
             changed.set("from_", exp.From(this=table(RESPELLED, "known")))
             self.database.engine.run("write ledger", changed)
-
-    def shown_digests(self) -> set[str]:
-        """Return the digests of the records that the last release in cohorts shows."""
-        query = exp.select(_digits("person")).from_(aliased(self.database.table("shown"), HELD))
-        rows = self.database.engine.run("read ledger", query.where(_of(self.of_source()[-1].number)))
-        return {str(row[0]) for row in rows}
 
     def erase(self, digests: Sequence[str]) -> None:
         """Write down that records are to be erased: they go with the next release in cohorts.

@@ -31,7 +31,7 @@ def drop_work(engine: Engine) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Turn:
     """What a next state may do.
 
     Attributes:
@@ -54,7 +54,7 @@ class Step:
         return 0 if self.hold is None else max(self.now - self.hold, 0)
 
 
-def decide(engine: Engine, cohorts: Cohorts, present: exp.Query, step: Step) -> None:
+def decide(engine: Engine, cohorts: Cohorts, present: exp.Query, turn: Turn) -> None:
     """Read the source once, and decide who stays (``names.REMAINING``), who goes (``names.GONE``), who comes
     (``names.COMING``) and who never will (``names.FAILED``).
 
@@ -62,17 +62,17 @@ def decide(engine: Engine, cohorts: Cohorts, present: exp.Query, step: Step) -> 
         present: the rows of the source as they would be shown.
     """
     work(engine, names.PRESENT, present)
-    work(engine, names.FATES, cohorts.fates(step.now))
+    work(engine, names.FATES, cohorts.fates(turn.now))
     if cohorts.several:
         _let_go(engine, names.ERASED, overdue=True)
-        work(engine, names.ALONG, cohorts.along(step.latest))
+        work(engine, names.ALONG, cohorts.along(turn.latest))
         _let_go(engine, names.ALONG)
     work(engine, names.PASSING, cohorts.deciding())
-    work(engine, names.REMAINING, cohorts.remaining_still(step.latest) if step.still else cohorts.remaining())
+    work(engine, names.REMAINING, cohorts.remaining_still(turn.latest) if turn.still else cohorts.remaining())
     work(engine, names.GONE, cohorts.going())
     _nobody(engine, cohorts)
-    for place in range(step.places):
-        judge_newcomers(engine, cohorts, step.margin, place)
+    for place in range(turn.places):
+        judge_newcomers(engine, cohorts, turn.margin, place)
 
 
 def _nobody(engine: Engine, cohorts: Cohorts) -> None:

@@ -32,7 +32,7 @@ from sqlanon.core.sqltrees.trees import (
 from sqlanon.errors import InputError
 from sqlanon.live.compiler.epochs import EpochView
 from sqlanon.live.compiler.live import LiveView
-from sqlanon.live.deciding import Step, decide, drop_work, judge_first, work
+from sqlanon.live.deciding import Turn, decide, drop_work, judge_first, work
 from sqlanon.live.facts import Fact
 
 EPOCH, NUMBER, STATE = "epoch", "number", "state"
@@ -151,7 +151,7 @@ def advance(engine: Engine, where: Place, epoch: EpochView, output: Output) -> E
     found = _read_state(engine, where)
     if found[0] >= now:
         return None
-    decide(engine, epoch.cohorts, epoch.present(), Step(margin=output.margin or 0))
+    decide(engine, epoch.cohorts, epoch.present(), Turn(margin=output.margin or 0))
     with engine.transaction():
         _write_fact(engine, facts, NUMBER, column(FACT_COLUMNS[2]))  # locks it
         if _read_state(engine, where) != found:

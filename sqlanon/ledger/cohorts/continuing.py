@@ -10,14 +10,12 @@ from sqlglot import exp
 from sqlanon.core.audit.epochs import audit_changes, audit_state
 from sqlanon.core.compiler.encoded_source import SOURCE, EntityColumn
 from sqlanon.core.engines.base import Engine
-from sqlanon.core.evaluate.evaluator import Evaluator
 from sqlanon.core.evaluate.session import Session
 from sqlanon.core.lattice.nodes import Node
 from sqlanon.core.models import for_source
 from sqlanon.core.plan.full_domain import judging
-from sqlanon.core.policy.ledger import CohortsSpec
 from sqlanon.core.publish.ledger import Ledger
-from sqlanon.core.search.base import Problem, Request
+from sqlanon.core.search.base import Problem
 from sqlanon.core.search.certificate import Certificate
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import (
@@ -33,16 +31,14 @@ from sqlanon.core.sqltrees.trees import (
     table,
     union_all,
 )
+from sqlanon.ledger.cohorts.chain import choose_chain, turn_of
 from sqlanon.ledger.cohorts.plan import STRATEGY, CohortCounts, CohortLedger, CohortPlan, class_counts
 from sqlanon.ledger.cohorts.state import load_state
 from sqlanon.ledger.releases import ReleaseLedger
 from sqlanon.live.compiler.cohorts import Cohorts
 from sqlanon.live.compiler.live import SensitiveColumn
 from sqlanon.live.compiler.live_models import counted_columns
-from sqlanon.live.deciding import Step, decide, work
-
-PLACES, FEWER = 5, 4
-"""The most nodes of a chain, and how many times fewer classes each has than the one before."""
+from sqlanon.live.deciding import decide, work
 
 
 def cohorts_of(session: Session) -> Cohorts:
@@ -107,7 +103,7 @@ def continued_plan(session: Session, ledger: ReleaseLedger) -> CohortPlan:
     cohorts = cohorts_of(session)
     of_source = [item.number for item in ledger.of_source()]
     load_state(ledger.database, engine, last, list(cohorts.published), of_source)
-    decide(engine, cohorts, present_query(session, chain), _step(spec.cohorts, state, len(chain)))
+    decide(engine, cohorts, present_query(session, chain), turn_of(spec.cohorts, state, len(chain)))
     work(engine, names.NEXT, next_rows(cohorts))
     following = table(names.NEXT)
     with engine.journal.phase("auditing"):
@@ -145,38 +141,6 @@ def _use_digests(engine: Engine) -> None:
     engine.create(
         "persons of the ledger", names.LEDGER_PERSONS, exp.select(*own).from_(table(names.NEXT)), replayed=False
     )
-
-
-def _step(asked: CohortsSpec, state: int, places: int) -> Step:
-    """Return what a state may do.
-
-    With ``coarser_after`` coming and going take turns: to classes that lose somebody each time nobody could come.
-    """
-    turn = asked.coarser_after
-    comes = turn is None or state % turn == 0
-    at = 1 if turn is None else places
-    return Step(
-        margin=asked.margin, places=at if comes else 0, now=state, hold=asked.hold, still=turn is not None and comes
-    )
-
-
-def choose_chain(problem: Problem, evaluator: Evaluator, node: Node) -> tuple[Node, ...]:
-    """Return a chain of nodes from one to the top, each more general than the one before and with far fewer classes.
-
-    On the way one attribute is raised by a level at a time, the one that costs least by the measure of the policy.
-    """
-    top = problem.lattice.top
-    [verdict] = evaluator.judge([Request(node, problem.catalog.bottom)], exact=True)
-    chain, classes = [node], verdict.classes
-    while node != top:
-        raised = [(*node[:i], level + 1, *node[i + 1 :]) for i, level in enumerate(node) if level < top[i]]
-        judged = evaluator.judge([Request(other, problem.catalog.bottom) for other in raised], exact=True)
-        best = min(judged, key=lambda one: (one.loss, one.suppressed, one.node))
-        node = best.node
-        if FEWER * best.classes <= classes and len(chain) < PLACES - 1 and node != top:
-            chain.append(node)
-            classes = best.classes
-    return (*chain, node) if node != chain[-1] else tuple(chain)
 
 
 def next_rows(cohorts: Cohorts) -> exp.Query:

@@ -15,6 +15,7 @@ from sqlanon.core.source.joining import open_policy_source
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import column, table
 from sqlanon.errors import InputError
+from sqlanon.ledger.cohorts.state import shown_digests
 from sqlanon.ledger.identity import TEXT_KEYS, kind_of_key
 from sqlanon.ledger.releases import ReleaseLedger
 from sqlanon.ledger.run import policy_ledger
@@ -58,7 +59,7 @@ def erase_records(policy: Policy, keys: Sequence[str]) -> Erasure:
                     hint="withdraw the releases that show them, and publish anew without these records.",
                 )
             digests = _digests(ledger, opened.types[ledger.person_column], keys)
-            shown = ledger.shown_digests() & {*digests}
+            shown = shown_digests(ledger.database, releases[-1].number) & {*digests}
             ledger.erase(sorted(digests))
             return Erasure(str(ledger.database.path), len(digests), len(shown))
         finally:

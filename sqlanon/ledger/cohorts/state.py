@@ -132,6 +132,13 @@ def load_state(
     engine.load("records that left", names.LEFT, database.engine.arrow("read ledger", left), replayed=False)
 
 
+def shown_digests(database: LedgerDatabase, number: int) -> set[str]:
+    """Return the digests of the records that a release in cohorts shows."""
+    query = exp.select(_digits("person")).from_(database.table("shown"))
+    rows = database.engine.run("read ledger", query.where(equal(column("number"), exp.convert(number))))
+    return {str(row[0]) for row in rows}
+
+
 def write_erased(database: LedgerDatabase, source: str, digests: Iterable[str]) -> None:
     """Write down, in a transaction, that records of a source are to be erased."""
     database.make_tables(name for name in OF_COHORTS if not database.has(name))

@@ -75,11 +75,6 @@ class Cohorts:
         return all(isinstance(model, KAnonymity) for model in self.models)
 
     @property
-    def own(self) -> list[str]:
-        """The columns of a row in ``names.PRESENT`` beside its cells."""
-        return [names.RECORD, names.PERSON, *([names.NODE_PLACE] if self.several else [])]
-
-    @property
     def k(self) -> int:
         """The least number of records or persons of a group."""
         return max(model.k for model in self.models if isinstance(model, KAnonymity))
