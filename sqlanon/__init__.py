@@ -84,6 +84,7 @@ if TYPE_CHECKING:
         NoSolutionError,
         NothingNewError,
         PolicyError,
+        RepeatError,
         SearchStoppedError,
         SourceChangedError,
         SourceError,
@@ -170,6 +171,7 @@ __all__ = [
     "Redact",
     "Refresh",
     "Release",
+    "RepeatError",
     "Risk",
     "RiskComparison",
     "RunSummary",
@@ -215,8 +217,8 @@ _NAMES = {
     "sqlanon.core.audit.check": "CheckResult ModelResult",
     "sqlanon.errors": (
         "AuditError EngineError HierarchyError IdentifyingColumnError InputError Interrupted "
-        "NoSolutionError NothingNewError PolicyError SearchStoppedError SourceChangedError SourceError SqlanonError "
-        "TargetError UncoveredValuesError UnsupportedError"
+        "NoSolutionError NothingNewError PolicyError RepeatError SearchStoppedError SourceChangedError SourceError "
+        "SqlanonError TargetError UncoveredValuesError UnsupportedError"
     ),
     "sqlanon.report.evidence.pack": "EvidencePack evidence",
     "sqlanon.assess.frontier.verb": "frontier",

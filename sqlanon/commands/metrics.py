@@ -136,6 +136,8 @@ class Metrics:
 
     def _facts(self) -> dict[str, Any]:
         facts = {name: self.document[name] for name in OF_RELEASE if self.document.get(name) is not None}
+        if "ledger" in facts:
+            facts["ledger"] = {key: value for key, value in facts["ledger"].items() if key != "file"}
         written = self.document.get("output", {})
         places = [Path(written[kind]) for kind in ("file", "folder") if kind in written]
         return facts | ({"bytes_written": sum(map(_bytes, places))} if places else {})

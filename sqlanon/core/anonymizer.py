@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlanon.core.doors import behind
@@ -87,13 +88,16 @@ def anonymize(
     *,
     watch: Watcher | bool | None = None,
     prepare: Callable[[PublishablePlan], None] | None = None,
+    if_changed: bool = False,
 ) -> Release:
     """Plan and publish: the main job, from a table to an audited release with a proof.
 
     Args:
         prepare: called with the plan before it is published, while the source is read as it was planned on.
+        if_changed: do not replace a release that is equal to the new one.
 
     Raises:
+        NothingNewError: they are equal (``if_changed``); nothing was published.
         SqlanonError: see ``plan``, ``recode`` and ``Plan.publish``; on any error nothing is left behind.
     """
     policy = as_policy(policy)
@@ -101,7 +105,7 @@ def anonymize(
         found = _published_plan(session)
         if prepare is not None:
             prepare(found)
-        return found.publish_to(target)
+        return found.publish_to(target if target is None else replace(target, if_changed=if_changed))
 
 
 @contextmanager

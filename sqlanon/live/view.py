@@ -396,7 +396,9 @@ def _audit(engine: Engine, relation: exp.Expr, draft: LiveDraft, old: Kept | Non
     claim = draft.claim if draft.view.entity is None else draft.claim.without_models()
     audit_release(engine, relation, claim)
     if draft.replacing is not None and old is not None:
-        draft.replacing.compare(engine, old[0], relation, claim, old[1])
+        from sqlanon.core.publish.replaced import ReplacedRelease
+
+        draft.replacing.compare(engine, old[0], relation, claim, ReplacedRelease(old[1]))
     engine.drop(names.READ_LIVE)
 
 

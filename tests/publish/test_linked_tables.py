@@ -574,7 +574,7 @@ def test_a_run_of_several_tables_that_fails_is_told(clinic: Path) -> None:
 @pytest.mark.slow
 def test_what_changed_since_an_earlier_release_of_several_tables(clinic: Path) -> None:
     file, old = clinic / "policy.json", clinic / "old.json"
-    file.write_text(json.dumps(document(output={"file": "out.duckdb"}, if_exists="replace")))
+    file.write_text(json.dumps(document(output={"file": "out.duckdb"}, if_exists="replace", repeats="accept")))
     assert run_command("run", file).returncode == 0
     old.write_bytes((clinic / "out.duckdb.manifest.json").read_bytes())
     same = run_command("run", file, "--dry-run", "--diff", old, "-q")
@@ -582,7 +582,9 @@ def test_what_changed_since_an_earlier_release_of_several_tables(clinic: Path) -
     change(clinic, "INSERT INTO visits SELECT 100 + i, 39, 2000 FROM range(9) AS t(i)")  # the nine visits of one person
     tables = document()["tables"]
     tables["diagnoses"]["columns"] = {"icd": SUPPRESS, "ward": {"role": "drop"}}
-    file.write_text(json.dumps(document(tables=tables, output={"file": "out.duckdb"}, if_exists="replace")))
+    file.write_text(
+        json.dumps(document(tables=tables, output={"file": "out.duckdb"}, if_exists="replace", repeats="accept"))
+    )
     done = run_command("run", file, "--json", "--diff", old)
     assert done.returncode == 0, done.stderr
     shown = json.loads(done.stdout)

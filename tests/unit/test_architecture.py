@@ -51,16 +51,16 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 46_430,
+    "core": 46_570,
     "assess": 14_950,
     "interop": 7_680,
-    "commands": 6_820,
+    "commands": 6_930,
     "report": 5_760,
     "recoding": 5_200,
-    "live": 3_060,
-    "ledger": 3_260,
+    "live": 3_135,
+    "ledger": 3_855,
     "periods": 490,
-    "tables": 2_300,
+    "tables": 2_305,
 }
 """The most lines of Python of each folder. A feature is paid for by what it takes away."""
 MODULES_OF_A_FILE, ROOMS_OF_A_FILE, NAMES_OF_A_CLASS = 20, 12, 25
@@ -87,7 +87,7 @@ MANY_ROOMS = {
 }
 MANY_NAMES = {
     "Engine": 47,
-    "PolicyFacts": 46,
+    "PolicyFacts": 47,
     "Planned": 43,
     "RunSummary": 38,
     "Catalog": 30,

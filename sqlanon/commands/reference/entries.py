@@ -41,7 +41,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "privacy", "suppression_limit", "suppression_count", "nulls", "suppressed", "ledger", "like", "periods",
     ),
     "How the best release is found": ("quality", "search", "transformation", "engine"),
-    "Where the release goes": ("output", "if_exists", "report", "certificate"),
+    "Where the release goes": ("output", "if_exists", "repeats", "report", "certificate"),
     "Several tables": ("tables",),
 }  # fmt: skip
 """The keys of a policy by what they are about, in the order of the reference."""

@@ -69,7 +69,8 @@ class PolicyFacts(PolicyPart):
     order = (
         "version", "source", "files", "table", "csv", "join", "columns", "entity", "key", "sample", "accept",
         "row_security", "privacy", "undeclared", "uncovered", "nulls", "suppressed", "if_exists", "suppression_limit",
-        "suppression_count", "quality", "search", "transformation", "publish", "ledger", "like", "periods", "output",
+        "suppression_count", "quality", "search", "transformation", "publish", "ledger", "like", "periods", "repeats",
+        "output",
         "report", "certificate", "engine",
     )  # fmt: skip
 
@@ -227,7 +228,7 @@ class PolicyFacts(PolicyPart):
         choice(error="the run ends", replace="it is replaced, once the new release has passed its audit"),
         "error",
         about="What happens to a target that is there already. A release that is replaced without a ledger is compared "
-        "with the new one, and a warning counts the classes that almost agree.",
+        "with the new one: see repeats.",
         page="ledger.md#a-release-that-is-replaced-without-a-ledger",
         example="replace",
         kept=ALWAYS,
@@ -282,6 +283,18 @@ class PolicyFacts(PolicyPart):
         example="released.parquet.manifest.json",
         page="ledger.md#levels-that-stay",
         without="the levels are searched",
+        kept=HERE,
+    )
+    repeats: str = entry(
+        choice(
+            refuse="the run ends, and says how many classes would differ by fewer than k records",
+            accept="it is replaced, with a warning",
+        ),
+        "refuse",
+        about="What happens where a release of the same policy over nearly the same records would be replaced by one "
+        "from which it differs, without a ledger and without like.",
+        example="accept",
+        page="ledger.md#a-release-that-is-replaced-without-a-ledger",
         kept=HERE,
     )
     periods: Periods | None = entry(
@@ -404,8 +417,7 @@ TOP_KEYS = tuple(
         "version", "source", "files", "table", "csv", "join", "columns", "entity", "key", "sample", "accept",
         "undeclared", "row_security", "uncovered", "privacy", "suppression_limit", "suppression_count", "nulls",
         "quality", "search", "suppressed", "transformation", "publish", "ledger", "like", "periods", "output",
-        "if_exists",
-        "report", "certificate", "engine",
+        "if_exists", "repeats", "report", "certificate", "engine",
     )
 )  # fmt: skip
 """Keys of a policy in the order of its schema, beside those that hold the options of further file formats."""

@@ -77,6 +77,7 @@ class Target:
         workplace: of a file, held by the run that this target is of (``reserved``).
         recorder: writes the release down.
         replacing: compares it with an earlier release that it replaces; None where a ledger judges them.
+        if_changed: a release that is equal to the earlier one is not written.
         periods: puts earlier periods beside those that are written; None where a run releases all records.
     """
 
@@ -91,6 +92,7 @@ class Target:
     recorder: Recording | None = None
     source_frame: str | None = None
     replacing: Replacing | None = None
+    if_changed: bool = False
     periods: OpenPeriods | None = None
 
     @classmethod
