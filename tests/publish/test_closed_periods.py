@@ -30,6 +30,8 @@ from sqlanon.core.publish.papers import MANIFEST, check_papers
 from sqlanon.core.publish.workplace import working_at
 from sqlanon.core.source.opening import open_source
 from sqlanon.errors import InputError, NoSolutionError, NothingNewError, PolicyError, TargetError, UnsupportedError
+from sqlanon.interop.scripts.dbt.release import refuse_release
+from sqlanon.interop.scripts.warehouse import refuse_script
 from sqlanon.periods import opening
 from sqlanon.periods.calendar import ZONED, name_of_period, within
 
@@ -507,3 +509,19 @@ def test_periods_are_of_dates_and_timestamps(
         return
     with sqlanon.anonymize(connection, policy) as release:
         assert set(release.to_arrow()["moment"].to_pylist()) == {"2024-02-26", "2024-02-27"}
+
+
+def test_dates_of_a_csv_file_have_periods(tmp_path: Path, clock: list[datetime]) -> None:
+    lines = [f"2024-02-{day},place 1,m,{illness}" for day in (26, 27) for illness in ("flu", "gout", "flu")]
+    (tmp_path / "s.csv").write_text("\n".join([",".join(COLUMNS), *lines]))
+    clock.append(FIRST + DAY + HOUR)
+    document = policy_document(World(0, "day", HOUR), source="s.csv")
+    with sqlanon.anonymize(None, sqlanon.Policy.from_dict(document, base_directory=tmp_path)) as release:
+        assert release.to_arrow()["moment"].to_pylist() == ["2024-02-26"] * 3
+
+
+def test_no_script_stands_for_a_release_by_periods() -> None:
+    policy = sqlanon.Policy.from_dict(policy_document(World(0, "day", HOUR), source="s.parquet"))
+    for refuse in (refuse_script, refuse_release):
+        with pytest.raises(UnsupportedError, match="period"):
+            refuse(policy)
