@@ -52,7 +52,10 @@ def check(ledger: str, accept: str | None, as_json: bool) -> int:
         warn("the ledger is taken as it is, and so is the release at the target of the policy.")
     elif accept is not None:
         accepted = accept_release(path, policy, accept)
-        warn(f"release {accepted.number}: it is accepted that its persons are other ones than those of later releases.")
+        warn(
+            f"release {accepted.number}: it is accepted that its persons are other ones than those of later releases, "
+            "or go."
+        )
     found = check_ledger_file(path, policy)
     if as_json:
         print(json.dumps(found.to_dict(checked=True)))
@@ -101,7 +104,8 @@ def erase(policy: str, records: str, as_json: bool) -> int:
     else:
         print(
             f"Records to be erased: {found.named}; the last release shows {found.shown} of them. They go with the next "
-            "release (sqlanon run), which says how many others go with them."
+            "release (sqlanon run), which says how many others go with them. The ledger keeps the digests of their "
+            "keys in a list of its own, so that they stay away if the source has them again."
         )
     return 0
 

@@ -58,7 +58,8 @@ TABLES: Mapping[str, Mapping[str, str]] = {
 """The tables of a ledger and their columns. ``facts`` is all of a ``ReleaseEntry`` as JSON."""
 OF_COHORTS = ("shown", "departed", "erased")
 """Tables that a ledger has once a release in cohorts is recorded: the rows of the last one, their cells as JSON, the
-records that left, and those that are to be erased (``number`` is 0, ``known`` whether they are known by their keys)."""
+records that left, and those to be erased (``number`` is 0, ``known`` whether releases know them by their keys; NULL: a
+random digest)."""
 
 
 class LedgerDatabase:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -25,7 +23,6 @@ from sqlanon.core.interrupts import held
 from sqlanon.core.lattice.catalog import Catalog
 from sqlanon.core.models import for_source, least_count, least_size
 from sqlanon.core.policy import Output
-from sqlanon.core.policy.writing import canonical, document
 from sqlanon.core.publish.targets import place
 from sqlanon.core.source.recorded import Recorded
 from sqlanon.core.sqltrees import names
@@ -33,9 +30,8 @@ from sqlanon.errors import AuditError, EngineError, InputError, UnsupportedError
 from sqlanon.ledger.cohorts.recorded import CohortRecording, in_cohorts, recording_in_cohorts
 from sqlanon.ledger.cohorts.state import CohortState
 from sqlanon.ledger.facts import ReleaseEntry
-from sqlanon.ledger.identity import kind_of_key
+from sqlanon.ledger.identity import hierarchies_of, kind_of_key
 from sqlanon.ledger.releases import ReleaseLedger
-from sqlanon.live.facts import file_facts
 
 UNCONFIRMED = (
     "The release was published, but the ledger could not record that: it lists the release as pending, which counts as "
@@ -206,13 +202,13 @@ def recording_of(
         InputError: see ``refuse_unrecorded``.
     """
     policy = session.policy
-    cohorts = recording_in_cohorts(ledger, plan, manifest) if in_cohorts(policy) else None
+    cohorts = recording_in_cohorts(ledger, plan) if in_cohorts(policy) else None
     if cohorts is None:
         refuse_other_plans(ledger, session)
     refuse_unrecorded(session, ledger, output)
     names_ = [attribute.name for attribute in plan.catalog.attributes]
     levels = dict(zip(names_, plan.published_levels, strict=True))
-    hierarchies, k = _hierarchies(session), least_count(for_source(policy.models, plan.catalog))
+    hierarchies, k = hierarchies_of(session.engine, policy), least_count(for_source(policy.models, plan.catalog))
 
     def describe(release: str, digest: str | None, classes: int, persons: int) -> ReleaseEntry:
         return ReleaseEntry(
@@ -247,17 +243,6 @@ def recorded(ledger: ReleaseLedger, recording: LedgerRecording | None) -> Record
     counts = None if recording is None or recording.cohorts is None else recording.cohorts.counts
     more = {} if counts is None else {"cohorts": counts.to_dict()}
     return Recorded(str(ledger.database.path), release, len(earlier), more=more)
-
-
-def _hierarchies(session: Session) -> dict[str, str]:
-    """Return the SHA-256 of each hierarchy: of its file or table, or of how the policy writes it."""
-    columns = document(session.policy, portable=True)["columns"]
-    found = {
-        name: hashlib.sha256(json.dumps(canonical(keys["hierarchy"]), default=str).encode()).hexdigest()
-        for name, keys in columns.items()
-        if "hierarchy" in keys and keys["role"] == "quasi_identifier"
-    }
-    return found | {name: digest for what, name, digest in file_facts(session.engine, session.policy) if name in found}
 
 
 def _as_loaded(rows: pa.Table) -> pa.Table:

@@ -42,7 +42,15 @@ from sqlanon.core.sqltrees.trees import (
     table,
 )
 from sqlanon.errors import InputError
-from sqlanon.ledger.cohorts.state import ERASED, NEW_STATE, CohortState, load_new_state, write_erased, write_state
+from sqlanon.ledger.cohorts.state import (
+    ERASED,
+    NEW_STATE,
+    CohortState,
+    load_new_state,
+    to_be_forgotten,
+    write_erased,
+    write_state,
+)
 from sqlanon.ledger.database import LedgerDatabase
 from sqlanon.ledger.entries import accepted_releases, known_targets, read_releases, target_of
 from sqlanon.ledger.facts import PENDING, PUBLISHED, EarlierRelease, ReleaseEntry, in_one_hand, same_name
@@ -392,7 +400,9 @@ class ReleaseLedger:
         try:
             older = [item.number for item in self.of_source() if not item.entry.person_form] if self._respelled else []
             own = [item.number for item in self.of_source()]
-            resealed = [*own, ERASED] if state is not None and state.erased else [*older, *outdated]
+            resealed = [*older, *outdated]
+            if state is not None:
+                resealed = [*(own if to_be_forgotten(self.database, entry.source) else resealed), ERASED]
             with self._seals.writing(f"begin {number}", [number, *resealed]):
                 self.database.insert("releases", (number, PENDING, *shown, json.dumps(entry.to_dict())))
                 for name, rows in tables.items():
@@ -402,7 +412,7 @@ class ReleaseLedger:
                     engine.run("write ledger", exp.insert(query, self.database.table(name)))
                 self._respell(older)
                 if state is not None:
-                    write_state(self.database, number, state, outdated, own)
+                    write_state(self.database, number, state, outdated, own, entry.source)
         finally:
             for name in (*(LOADED + name for name in tables), *NEW_STATE):
                 engine.drop(name)

@@ -16,7 +16,7 @@ from sqlanon.core.source.recorded import JudgedTogether, Recorded
 from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.ledger.cohorts.continuing import continued_plan
 from sqlanon.ledger.cohorts.plan import CohortPlan
-from sqlanon.ledger.cohorts.recorded import check_continued, in_cohorts
+from sqlanon.ledger.cohorts.recorded import check_continued, in_cohorts, refuse_beside_cohorts
 from sqlanon.ledger.identity import source_name
 from sqlanon.ledger.recording import LedgerRecording, Recordable, recorded, recording_of
 from sqlanon.ledger.releases import ReleaseLedger
@@ -43,6 +43,7 @@ class RunLedger:
 
     def judge_together(self, policy: Policy, encoded: Policy, opened: Source) -> JudgedTogether | None:
         if not in_cohorts(policy):
+            refuse_beside_cohorts(self.ledger)
             return judge_together(self.ledger, policy, encoded, opened)
         if self.ledger.of_source():
             check_continued(self.ledger, policy, opened)

@@ -30,9 +30,11 @@ from sqlanon.core.sqltrees.trees import (
     table,
     union_all,
 )
+from sqlanon.errors import InputError
 from sqlanon.ledger.cohorts.chain import certificate_of, choose_chain, turn_of
 from sqlanon.ledger.cohorts.plan import CohortCounts, CohortLedger, CohortPlan, class_counts
 from sqlanon.ledger.cohorts.state import load_state
+from sqlanon.ledger.identity import hierarchies_of
 from sqlanon.ledger.releases import ReleaseLedger
 from sqlanon.live.compiler.cohorts import Cohorts
 from sqlanon.live.compiler.live import SensitiveColumn
@@ -86,7 +88,7 @@ def continued_plan(session: Session, ledger: ReleaseLedger) -> CohortPlan:
     """Return the plan of the next release in cohorts.
 
     Raises:
-        InputError: the ledger holds no rows of the last release.
+        InputError: the ledger holds no rows of the last release, or more than half of them would go.
         AuditError: the next state, or what it differs in, does not meet the models.
     """
     start = time.perf_counter()
@@ -96,6 +98,12 @@ def continued_plan(session: Session, ledger: ReleaseLedger) -> CohortPlan:
     last = ledger.of_source()[-1]
     problem, evaluator = judging(session)
     chain = tuple(tuple(map(int, node)) for node in last.entry.cohorts["chain"])
+    if any(
+        level >= each.height for node in chain for level, each in zip(node, problem.catalog.attributes, strict=True)
+    ):
+        raise InputError(
+            f"The hierarchies have fewer levels than release {last.number} was published at.", hint="restore them."
+        )
     if len(chain) == 1 and spec.cohorts.coarser_after is not None:
         chain = choose_chain(problem, evaluator, chain[0])
     state = int(last.entry.cohorts["state"]) + 1
@@ -111,11 +119,11 @@ def continued_plan(session: Session, ledger: ReleaseLedger) -> CohortPlan:
     account = _account(engine, problem, list(cohorts.quasi))
     found = engine.run("count cohorts", cohorts.counts(following))[0]
     joined, gone, withdrawn, held = (int(count or 0) for count in found)
+    _refuse_loss(session, ledger, gone + withdrawn, left=joined + last.entry.persons - gone - withdrawn)
     erased, along = (_among_shown(engine, name) for name in (names.ERASED, names.ALONG))
     counts = CohortCounts(joined, gone, withdrawn, held, _waiting(engine), erased, along)
     places = exp.select(column(names.NODE_PLACE), count_rows()).from_(following.copy())
     at: dict[int, int] = dict(engine.run("places", places.group_by(column(names.NODE_PLACE))))
-    forgotten = _not_in_source(engine)
     _use_digests(engine)
     return CohortPlan(
         catalog=problem.catalog,
@@ -127,9 +135,27 @@ def continued_plan(session: Session, ledger: ReleaseLedger) -> CohortPlan:
         state=state,
         base=last.number,
         counts=counts,
-        forgotten=forgotten,
         _account=account,
         _session=session,
+    )
+
+
+def _refuse_loss(session: Session, ledger: ReleaseLedger, lost: int, left: int) -> None:
+    """Raise InputError if a release would lose more than half of the last one's records, and nobody accepted that, or
+    show none at all. With other hierarchies it cannot be accepted: they are why."""
+    last = ledger.of_source()[-1]
+    entry = last.entry
+    as_before = entry.hierarchies == hierarchies_of(session.engine, session.policy)
+    if left and (2 * lost <= entry.persons or (as_before and entry.release in ledger.accepted)):
+        return
+    cure = f"accept it: sqlanon ledger check POLICY --accept {last.number}"
+    cure = cure if left else "withdraw the last release by hand: nobody would be left in this one"
+    raise InputError(
+        f"{lost} of the {entry.persons} records that release {last.number} shows would go, and no record that left "
+        "comes back. Nothing was published.",
+        hint=f"compare the source with that of the last release. If they did leave or change, {cure}."
+        if as_before
+        else "restore the hierarchies of that release.",
     )
 
 
@@ -205,12 +231,3 @@ def _among_shown(engine: Engine, name: str) -> int:
     met = equal(column(names.RECORD, "shown"), column(names.RECORD, "some"))
     count = exp.select(named(count_rows(), "n")).from_(table(name, "some")).join(table(names.SHOWN, "shown"), on=met)
     return int(engine.run("records that go", count)[0][0])
-
-
-def _not_in_source(engine: Engine) -> tuple[str, ...]:
-    """Return the records that are to be erased and that the source has no longer."""
-    met = equal(column("person", "persons"), column(names.RECORD, "erased"))
-    lost = exp.select(column(names.RECORD, "erased")).from_(table(names.ERASED, "erased"))
-    lost = lost.join(table(names.LEDGER_PERSONS, "persons"), on=met, join_type="left")
-    rows = engine.run("erased records", lost.where(is_null(column("person", "persons"))))
-    return tuple(str(row[0]) for row in rows)

@@ -78,7 +78,6 @@ class CohortPlan(PublishablePlan):
         state: its number, from 1.
         base: the number of the release in the ledger that it continues.
         counts: what it did.
-        forgotten: the digests of erased records that the source has no longer.
     """
 
     chain: tuple[Node, ...]
@@ -86,7 +85,6 @@ class CohortPlan(PublishablePlan):
     state: int
     base: int
     counts: CohortCounts
-    forgotten: tuple[str, ...]
     _account: Ledger
 
     @property

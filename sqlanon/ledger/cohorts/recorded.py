@@ -13,6 +13,7 @@ from sqlanon.core.compiler.members import rows_of_members
 from sqlanon.core.evaluate.session import Session
 from sqlanon.core.lattice.nodes import Node
 from sqlanon.core.policy import Policy
+from sqlanon.core.publish.manifest import models_of
 from sqlanon.core.source.opening import Source
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import canonical, column, named, number, table, union_all
@@ -20,7 +21,7 @@ from sqlanon.errors import InputError
 from sqlanon.ledger.cohorts.continuing import cohorts_of, present_query
 from sqlanon.ledger.cohorts.plan import CohortCounts, CohortPlan
 from sqlanon.ledger.cohorts.state import CohortState
-from sqlanon.ledger.facts import EarlierRelease
+from sqlanon.ledger.identity import hierarchies_of
 from sqlanon.ledger.releases import ReleaseLedger
 from sqlanon.ledger.together import refuse_strangers
 from sqlanon.live.compiler.cohorts import nothing
@@ -36,15 +37,28 @@ def check_continued(ledger: ReleaseLedger, policy: Policy, opened: Source) -> No
     """Check that a release in cohorts can continue the earlier ones of its ledger.
 
     Raises:
-        InputError: some were not released in cohorts, or hardly anybody of the last one is known again.
+        InputError: some were not released in cohorts, the policy is another one than that of the last, or hardly
+            anybody of it is known again.
     """
     earlier = ledger.of_source()
     if others := [item.number for item in earlier if not item.entry.cohorts]:
         raise InputError(
             f"Release {others[0]} of the ledger was not released in cohorts, so that none continues it.",
-            hint="leave out cohorts; or begin another ledger, if nobody has both releases.",
+            hint="leave out cohorts; or begin another ledger, if nobody has both releases. If nobody has that one, "
+            f"forget it: sqlanon ledger forget POLICY {others[0]}.",
         )
+    _refuse_others(ledger, policy, opened)
     refuse_strangers(ledger, opened, earlier[-1:])
+
+
+def refuse_beside_cohorts(ledger: ReleaseLedger) -> None:
+    """Raise InputError if the last release of a source is in cohorts, which one without them would end for good."""
+    if (earlier := ledger.of_source()) and earlier[-1].entry.cohorts:
+        raise InputError(
+            f"Release {earlier[-1].number} of the ledger was released in cohorts, and this policy asks for none: no "
+            "later release could continue them.",
+            hint="say ledger: {…, cohorts: {…}} as before; or take another ledger, if nobody has both releases.",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +70,12 @@ class CohortRecording:
         state: its number among the releases in cohorts.
         base: the number of the release that it continues; None for the first.
         counts: what it did; None for the first.
-        forgotten: the digests of erased records that the source has no longer.
     """
 
     chain: tuple[Node, ...]
     state: int = 1
     base: int | None = None
     counts: CohortCounts | None = None
-    forgotten: tuple[str, ...] = ()
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -87,7 +99,7 @@ class CohortRecording:
         own = (names.RECORD, names.COHORT, names.NODE_PLACE, names.SINCE)
         shown = names.SHOWN if self.base is None else names.NEXT
         rows = engine.arrow("rows of the release", exp.select(*map(column, (*cells, *own))).from_(table(shown)))
-        return CohortState(self.base, rows, engine.arrow("records that left", _distinct(left)), self.forgotten)
+        return CohortState(self.base, rows, engine.arrow("records that left", _distinct(left)))
 
     def _begin(self, session: Session, numbered: exp.Expr, entity: EntityColumn, types: Mapping[str, str]) -> None:
         """Load the rows of the first release as ``names.SHOWN``, a class a cohort.
@@ -110,11 +122,11 @@ class CohortRecording:
         judge_first(engine, cohorts, present_query(session, self.chain))
 
 
-def recording_in_cohorts(ledger: ReleaseLedger, plan: Any, manifest: Mapping[str, Any]) -> CohortRecording:
+def recording_in_cohorts(ledger: ReleaseLedger, plan: Any) -> CohortRecording:
     """Return what is recorded of a plan in cohorts.
 
     Raises:
-        InputError: the plan does not continue the last release, or asks for other columns or models.
+        InputError: the plan does not continue the last release.
     """
     earlier = ledger.of_source()
     if not isinstance(plan, CohortPlan):
@@ -126,23 +138,33 @@ def recording_in_cohorts(ledger: ReleaseLedger, plan: Any, manifest: Mapping[str
         return CohortRecording((plan.node,))
     if plan.base != earlier[-1].number:
         raise InputError("Another release was recorded since this plan was made.", hint="make a new plan.")
-    _refuse_others(earlier[-1], plan, manifest)
-    return CohortRecording(plan.chain, plan.state, plan.base, plan.counts, plan.forgotten)
+    return CohortRecording(plan.chain, plan.state, plan.base, plan.counts)
 
 
-def _refuse_others(last: EarlierRelease, plan: CohortPlan, manifest: Mapping[str, Any]) -> None:
-    """Raise InputError if a release would have other columns, quasi-identifiers or models than the last one."""
-    entry, asked = last.entry, ""
-    if entry.columns != tuple(item["name"] for item in manifest["columns"]):
+def _refuse_others(ledger: ReleaseLedger, policy: Policy, opened: Source) -> None:
+    """Raise InputError if a release would have other columns, quasi-identifiers, models or hierarchies than the last.
+
+    Other hierarchies are taken where somebody accepted the last release.
+    """
+    last, asked = ledger.of_source()[-1], ""
+    entry = last.entry
+    if entry.columns != tuple(item.name for item in policy.columns if item.role != "drop"):
         asked = "columns"
-    elif [*entry.levels] != [attribute.name for attribute in plan.catalog.attributes]:
+    elif [*entry.levels] != [item.name for item in policy.quasi_identifiers]:
         asked = "quasi-identifiers"
-    elif [dict(model) for model in entry.models] != manifest["models"]:
+    elif [dict(model) for model in entry.models] != models_of(policy):
         asked = "models"
     if asked:
         raise InputError(
             f"The policy has other {asked} than release {last.number}, whose cohorts it continues.",
             hint="take those of that release; or begin another ledger, if nobody has its releases.",
+        )
+    if entry.release not in ledger.accepted and entry.hierarchies != hierarchies_of(opened.engine, policy):
+        raise InputError(
+            f"The hierarchies are not those of release {last.number}, whose cohorts this policy continues: records "
+            "whose cells they change would leave for good.",
+            hint="restore them; or begin another ledger, if nobody has its releases. If they gained values and nothing "
+            f"else, say so: sqlanon ledger check POLICY --accept {last.number}.",
         )
 
 

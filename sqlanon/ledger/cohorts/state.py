@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.sqltrees import names
-from sqlanon.core.sqltrees.trees import column, equal, named, table
+from sqlanon.core.sqltrees.trees import column, equal, is_null, named, table
 from sqlanon.errors import InputError
 from sqlanon.ledger.database import OF_COHORTS, LedgerDatabase
 from sqlanon.ledger.facts import EarlierRelease
@@ -36,13 +36,11 @@ class CohortState:
         base: the number of the release that it continues; None for the first.
         rows: the rows that it shows, with the columns of ``OWN``; all others are cells, as texts.
         departed: the digests of the records that left with this release, or never will be shown (``person``).
-        erased: the digests of erased records that the source has no longer: the ledger forgets their keys.
     """
 
     base: int | None
     rows: pa.Table
     departed: pa.Table
-    erased: tuple[str, ...] = ()
 
 
 def load_new_state(database: LedgerDatabase, state: CohortState, of_source: Sequence[EarlierRelease]) -> list[int]:
@@ -57,13 +55,14 @@ def load_new_state(database: LedgerDatabase, state: CohortState, of_source: Sequ
 
 
 def write_state(
-    database: LedgerDatabase, number: int, state: CohortState, outdated: Sequence[int], of: Sequence[int]
+    database: LedgerDatabase, number: int, state: CohortState, outdated: Sequence[int], of: Sequence[int], source: str
 ) -> None:
     """Write the state of a release down, in a transaction that writes its entry.
 
     Args:
         outdated: the numbers of the releases whose rows are superfluous.
         of: the numbers of the releases of the source.
+        source: its name.
     """
     engine = database.engine
     database.make_tables(name for name in OF_COHORTS if not database.has(name))
@@ -76,20 +75,37 @@ def write_state(
     engine.run("write ledger", exp.insert(query, database.table("shown")))
     left = exp.select(exp.convert(number), exp.cast(column("person"), "UUID")).distinct().from_(table(NEW_DEPARTED))
     engine.run("write ledger", exp.insert(left, database.table("departed")))
-    for digest in state.erased:
-        _forget_key(database, digest, [*of, number, ERASED])
+    _forget_erased(database, [*of, number], source)
 
 
-def _forget_key(database: LedgerDatabase, digest: str, numbers: Sequence[int]) -> None:
-    """Give a person a random digest in all releases: they are counted as before, and nobody knows them again."""
-    new = str(uuid4())
-    for name in ("members", "sensitive", *OF_COHORTS):
-        met = [equal(column("person"), exp.cast(exp.Literal.string(digest), "UUID")), column("number").isin(*numbers)]
-        changes = [equal(column("person"), exp.cast(exp.Literal.string(new), "UUID"))]
-        if name == "erased":
-            changes.append(equal(column("known"), exp.false()))
-        changed = exp.Update(this=database.table(name), expressions=changes, where=exp.Where(this=exp.and_(*met)))
-        database.engine.run("write ledger", changed)
+def to_be_forgotten(database: LedgerDatabase, source: str) -> list[str]:
+    """Return the digests of erased records by which the releases of a source still know them."""
+    if not database.has("erased"):
+        return []
+    known = exp.select(column("person")).distinct().from_(database.table("erased"))
+    known = known.where(equal(column("source"), exp.Literal.string(source)), equal(column("known"), exp.true()))
+    return [str(row[0]) for row in database.engine.run("read ledger", known)]
+
+
+def _forget_erased(database: LedgerDatabase, numbers: Sequence[int], source: str) -> None:
+    """Give erased records random digests in all releases: they are counted as before, and nobody knows them again.
+
+    The list of erased records alone keeps their digests, so that they stay away if the source has them again. It holds
+    the random ones too (``known`` is NULL) while a state that may be taken back shows them.
+    """
+    erased, person = database.table("erased"), column("person")
+    shown = exp.select(person).from_(database.table("shown"))
+    outdated = exp.and_(is_null(column("known")), exp.Not(this=person.isin(query=shown)))
+    database.engine.run("write ledger", exp.Delete(this=erased, where=exp.Where(this=outdated)))
+    for digest in to_be_forgotten(database, source):
+        old, new = (exp.cast(exp.Literal.string(text), "UUID") for text in (digest, str(uuid4())))
+        for name in ("members", "sensitive", "shown", "departed", "erased"):
+            within = numbers if name != "erased" else [ERASED]
+            change = equal(person, new) if name != "erased" else equal(column("known"), exp.false())
+            met = exp.and_(equal(person, old), column("number").isin(*within))
+            changed = exp.Update(this=database.table(name), expressions=[change], where=exp.Where(this=met))
+            database.engine.run("write ledger", changed)
+        database.insert("erased", (ERASED, source, new.this.this, None))
 
 
 def load_state(

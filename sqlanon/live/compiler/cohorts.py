@@ -78,7 +78,7 @@ class Cohorts:
     @property
     def k(self) -> int:
         """The least number of records or persons of a group."""
-        return max(model.k for model in self.models if isinstance(model, KAnonymity))
+        return max((model.k for model in self.models if isinstance(model, KAnonymity)), default=1)
 
     def fates(self, now: int = 0) -> exp.Select:
         """Return the records that are shown, their groups, whether the source has them so still, and their part.
