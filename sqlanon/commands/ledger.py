@@ -10,6 +10,7 @@ from sqlanon.commands.common import read_policy, warn
 from sqlanon.commands.progress import progress
 from sqlanon.core.words import share
 from sqlanon.errors import InputError
+from sqlanon.ledger.cohorts.erasing import erase_records
 from sqlanon.ledger.facts import PENDING
 from sqlanon.ledger.forecast import Forecast, MarginForecast, forecast
 from sqlanon.ledger.review import (
@@ -90,6 +91,34 @@ def forget(ledger: str, release: str, yes: bool, as_json: bool) -> int:
     if (file := found.entry.output.get("file")) is not None and Path(file).exists():
         warn(f"its target still holds a file ({file}): remove it, or the next run to there is refused.")
     return 0
+
+
+def erase(policy: str, records: str, as_json: bool) -> int:
+    """Carry ``ledger erase`` out, and return the exit code."""
+    found = erase_records(read_policy(policy), read_keys(Path(records)))
+    if as_json:
+        print(json.dumps(found.to_dict()))
+    else:
+        print(
+            f"Records to be erased: {found.named}; the last release shows {found.shown} of them. They go with the next "
+            "release (sqlanon run), which says how many others go with them."
+        )
+    return 0
+
+
+def read_keys(path: Path) -> list[str]:
+    """Return the keys of records that a file holds, one a line.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    try:
+        return path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        raise InputError(
+            f"The file {path.name!r} cannot be read.",
+            hint="give a text file (UTF-8) with the key of a record in each line.",
+        ) from None
 
 
 def execute_forecast(

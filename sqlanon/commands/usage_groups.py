@@ -185,6 +185,20 @@ def ledger_forget() -> Work:
     return forget
 
 
+@ledger.command("erase", cls=GuardedCommand, short_help="Erase records from releases in cohorts.")
+@click.argument("policy", type=click.Path(), metavar="POLICY")
+@click.option("--records", type=click.Path(), required=True, help="A file with the key of a record in each line.")
+@json_option
+def ledger_erase() -> Work:
+    """Erase records from the releases in cohorts of POLICY: they go with the next release, and with the fewest others.
+
+    Records may be named that the source has no longer. Releases that are out are not changed.
+    """
+    from sqlanon.commands.ledger import erase
+
+    return erase
+
+
 @click.command(cls=GuardedCommand)
 @click.argument("folder", type=click.Path(), default=".")
 @click.option("--k", type=click.IntRange(min=2), default=5, show_default=True, help="Withhold counts below this.")

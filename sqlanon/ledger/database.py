@@ -52,12 +52,13 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "cells": "VARCHAR",
     },
     "departed": {"number": "BIGINT", "person": "UUID"},
+    "erased": {"number": "BIGINT", "source": "VARCHAR", "person": "UUID", "known": "BOOLEAN"},
     "seals": {"write": "BIGINT", "what": "VARCHAR", "state": "VARCHAR", "seal": "VARCHAR"},
 }  # fmt: skip
 """The tables of a ledger and their columns. ``facts`` is all of a ``ReleaseEntry`` as JSON."""
-OF_COHORTS = ("shown", "departed")
-"""Tables that a ledger has once a release in cohorts is recorded: the rows of the last one, their cells as JSON, and
-the records that left."""
+OF_COHORTS = ("shown", "departed", "erased")
+"""Tables that a ledger has once a release in cohorts is recorded: the rows of the last one, their cells as JSON, the
+records that left, and those that are to be erased (``number`` is 0, ``known`` whether they are known by their keys)."""
 
 
 class LedgerDatabase:

@@ -17,7 +17,7 @@ from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.ledger.cohorts.continuing import continued_plan
 from sqlanon.ledger.cohorts.plan import CohortPlan
 from sqlanon.ledger.cohorts.recorded import check_continued, in_cohorts
-from sqlanon.ledger.identity import kind_of_key, source_name
+from sqlanon.ledger.identity import source_name
 from sqlanon.ledger.recording import LedgerRecording, Recordable, recorded, recording_of
 from sqlanon.ledger.releases import ReleaseLedger
 from sqlanon.ledger.together import judge_together
@@ -133,6 +133,5 @@ def load_persons(ledger: ReleaseLedger, policy: Policy, source: Source) -> None:
         InputError: some records have no person, two records have one key, or keys had another type before.
     """
     kind = source.types[ledger.person_column]
-    ledger.check_kind(kind_of_key(kind))
     ledger.check_persons(source.engine, source.relation, kind, once=policy.entity is None)
     ledger.load_persons(source.engine, source.relation, kind)

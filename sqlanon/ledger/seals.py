@@ -36,6 +36,7 @@ SEALED: tuple[tuple[str, str, list[str]], ...] = (
     ("sensitive", "s", ["attribute", "value"]),
     ("shown", "h", ["cohort", "place", "since", "cells"]),
     ("departed", "d", []),
+    ("erased", "e", ["source", "known"]),
 )
 """The tables whose rows are sealed by the number of their release: with a letter, and what is sealed of a person."""
 ACCEPT = "`sqlanon ledger check POLICY --accept state` takes it as it is"

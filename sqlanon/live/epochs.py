@@ -32,7 +32,7 @@ from sqlanon.core.sqltrees.trees import (
 from sqlanon.errors import InputError
 from sqlanon.live.compiler.epochs import EpochView
 from sqlanon.live.compiler.live import LiveView
-from sqlanon.live.deciding import decide, drop_work, judge_newcomers, work
+from sqlanon.live.deciding import Turn, decide, drop_work, judge_first, work
 from sqlanon.live.facts import Fact
 
 EPOCH, NUMBER, STATE = "epoch", "number", "state"
@@ -81,12 +81,9 @@ def begin(engine: Engine, where: Place, epoch: EpochView) -> list[Place]:
         name = where.named(where.name + ending).table
         engine.run("write epoch", exp.Create(this=name, kind="TABLE", expression=query))
         engine.analyze(name)
-    if not epoch.cohorts.by_size:
-        work(engine, names.PRESENT, epoch.present())
-        work(engine, names.GONE, exp.select(exp.Star()).from_(epoch.shown.copy()).where(exp.false()))
-        judge_newcomers(engine, epoch.cohorts, 0)
-        _leave_out_failed(engine, epoch)
-        drop_work(engine)
+    judge_first(engine, epoch.cohorts, epoch.present())
+    _leave_out_failed(engine, epoch)
+    drop_work(engine)
     audit_state(engine, epoch.shown, [item.name for item in epoch.view.quasi], epoch.view.models)
     return [where.named(where.name + ending) for ending in (SHOWN, LEFT)]
 
@@ -154,7 +151,7 @@ def advance(engine: Engine, where: Place, epoch: EpochView, output: Output) -> E
     found = _read_state(engine, where)
     if found[0] >= now:
         return None
-    decide(engine, epoch.cohorts, epoch.present(), margin=output.margin or 0)
+    decide(engine, epoch.cohorts, epoch.present(), Turn(margin=output.margin or 0))
     with engine.transaction():
         _write_fact(engine, facts, NUMBER, column(FACT_COLUMNS[2]))  # locks it
         if _read_state(engine, where) != found:

@@ -16,8 +16,19 @@ import pytest
 from effort import Block, seeds
 
 import sqlanon
+from sqlanon.commands.ledger import read_keys
+from sqlanon.ledger.cohorts.erasing import erase_records
+from sqlanon.ledger.review import check_ledger_file
 
 K = 3
+OPTIONS: list[dict[str, int]] = [
+    {"coarser_after": 2, "hold": 1, "margin": 1},
+    {"margin": 2},
+    {"hold": 3, "margin": 0},
+    {"margin": 0},
+    {"coarser_after": 3, "margin": 0},
+    {"hold": 1, "margin": 1},
+]
 Row = dict[str, Any]
 
 
@@ -64,6 +75,10 @@ class Nights:
             row["ill"] = self.draw.choice(["flu", "cold", "", None, "NULL"])
         self.arrive(self.draw.choice((0, 1, 6, 15)))
 
+    def true_at(self, tag: str, row: Row, night: int) -> bool:
+        """Whether the source had a record as it is shown."""
+        return tag in self.sources[night] and self.sources[night][tag]["ill"] == row["ill"]
+
     def release(self) -> sqlanon.Release:
         """Publish the next release, and keep what it shows."""
         worlds.write_source(self.folder, pa.Table.from_pylist(self.rows, schema=worlds.records(1).schema))
@@ -98,6 +113,8 @@ def check(nights: Nights) -> None:
             assert {night for night, other in enumerate(releases) if tag in other} >= {*range(began, night + 1)}
             source = nights.sources[began][tag]
             assert (row["ill"], row["tag"]) == (source["ill"], source["tag"]), "it was true when it came"
+            if (hold := nights.cohorts.get("hold")) is not None and night - began >= hold:
+                assert any(nights.true_at(tag, row, night - back) for back in range(hold + 1)), "it is held too long"
         for members in _classes(release).values():
             assert len(members) >= K
             assert not nights.values or len({row["ill"] for row in members}) >= 2
@@ -120,6 +137,7 @@ def _classes(release: dict[str, Row]) -> dict[tuple[Any, ...], list[Row]]:
     return found
 
 
+@pytest.mark.slow
 def test_a_second_release_keeps_the_levels_and_counts_who_came_and_waits(tmp_path: Path) -> None:
     nights = Nights(tmp_path, 1, values=False, cohorts={"margin": 1})
     nights.release()
@@ -143,10 +161,38 @@ def test_a_second_release_keeps_the_levels_and_counts_who_came_and_waits(tmp_pat
 def test_whoever_has_all_releases_singles_nobody_out(tmp_path: Path, block: Block, values: bool) -> None:
     more = 0
     for seed in block:
-        nights = Nights(tmp_path / str(seed), seed, values, {"margin": seed % 3})
+        nights = Nights(tmp_path / str(seed), seed, values, OPTIONS[seed % len(OPTIONS)])
         for _ in range(8):
             nights.release()
             nights.change()
         check(nights)
         more += len(histories(nights.releases)) - len(_classes(nights.releases[0]))
     assert more > 0, "cohorts came or were divided"
+
+
+@pytest.mark.slow
+def test_erased_records_go_with_the_next_release_and_the_fewest_others(tmp_path: Path) -> None:
+    nights = Nights(tmp_path, 4, values=False, cohorts={"margin": 0})
+    nights.release()
+    (keys := tmp_path / "erased.txt").write_text("k3\n K4 \n\nnobody\n")
+    (policy := tmp_path / "policy.json").write_text(json.dumps(nights.document()))
+    asked = erase_records(sqlanon.Policy.from_file(policy), read_keys(keys))
+    assert (asked.named, asked.shown) == (3, len({"k3", "k4"} & nights.releases[0].keys()))
+    nights.rows = [row for row in nights.rows if row["tag"] != "k3"]
+    found = nights.release()
+    check(nights)
+    assert not {"k3", "k4"} & nights.releases[1].keys()
+    gone = nights.releases[0].keys() - nights.releases[1].keys()
+    counts = found.recorded.to_dict()["cohorts"] if found.recorded is not None else {}
+    assert (counts["erased"], counts["gone"] + counts["withdrawn"]) == (asked.shown, len(gone))
+    for cell, members in _classes(nights.releases[0]).items():
+        left = [row for row in members if row["tag"] in gone]
+        asked_of = [row for row in left if row["tag"] in ("k3", "k4")]
+        assert len(left) in (0, max(K, len(asked_of)) if len(members) >= 2 * K else len(members)), cell
+    ledger = tmp_path / "private" / "ledger.duckdb"
+    known = {str(digest).replace("-", "") for (digest,) in worlds.rows_of(ledger, "SELECT person FROM members")}
+    assert worlds.person("k3") not in known, "the source has it no longer, and nobody knows it again"
+    assert worlds.person("k4") in known, "the source has it, and it has to stay away"
+    nights.release()
+    check(nights)
+    assert check_ledger_file(ledger, sqlanon.Policy.from_file(policy)).holds

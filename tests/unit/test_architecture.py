@@ -51,14 +51,14 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 46_535,
+    "core": 46_570,
     "assess": 14_950,
     "interop": 7_680,
-    "commands": 6_885,
+    "commands": 6_930,
     "report": 5_760,
     "recoding": 5_200,
-    "live": 3_060,
-    "ledger": 3_636,
+    "live": 3_135,
+    "ledger": 3_855,
     "periods": 490,
     "tables": 2_305,
 }

@@ -43,11 +43,28 @@ class CohortsSpec(PolicyPart):
 
     margin: int = entry(
         whole(0),
-        0,
+        5,
         about="A cohort begins with at least so many records more than a class must hold.",
         unit="records",
         example="ledger: {file: private/ledger.duckdb, record: id, cohorts: {margin: 5}, key: {env: KEY}}",
         page="ledger.md#cohorts",
+    )
+    coarser_after: int | None = entry(
+        whole(2),
+        about="Newcomers come with every release of this number alone, in which nobody leaves; who are not enough at "
+        "the levels of the first release come together at more general ones.",
+        unit="releases",
+        example="ledger: {file: private/ledger.duckdb, record: id, cohorts: {coarser_after: 7}, key: {env: KEY}}",
+        page="ledger.md#cohorts",
+        without="they come with any release, at the levels of the first",
+    )
+    hold: int | None = entry(
+        whole(1),
+        about="In how many releases at most a row is shown as it was. Then others of its cohort go with it.",
+        unit="releases",
+        example="ledger: {file: private/ledger.duckdb, record: id, cohorts: {hold: 30}, key: {env: KEY}}",
+        page="ledger.md#cohorts",
+        without="until enough of its cohort go",
     )
 
 
@@ -187,6 +204,7 @@ def _check_cohorts(faults: Faults, policy: Any, spec: LedgerSpec) -> None:
         "publish": (bool(policy.publish), "leave out publish"),
         "subset": (policy.subset is not None, "make a view of the subset, and name it as the table"),
         "sample": (policy.sample is not None, "leave out sample"),
+        "periods": (policy.periods is not None, "leave out periods, or cohorts"),
         "like": (policy.like is not None, "leave out like: the levels of the first release are kept in any case"),
         "suppressed: redact": (policy.suppressed == "redact", "say suppressed: drop"),
         "ledger.hold": (spec.hold, "leave it out: newcomers wait in any case"),

@@ -31,6 +31,7 @@ from sqlanon.core.sqltrees.trees import (
     table,
     union_all,
 )
+from sqlanon.ledger.cohorts.chain import choose_chain, turn_of
 from sqlanon.ledger.cohorts.plan import STRATEGY, CohortCounts, CohortLedger, CohortPlan, class_counts
 from sqlanon.ledger.cohorts.state import load_state
 from sqlanon.ledger.releases import ReleaseLedger
@@ -94,22 +95,28 @@ def continued_plan(session: Session, ledger: ReleaseLedger) -> CohortPlan:
     assert spec is not None and spec.cohorts is not None
     engine.journal.report("searching")
     last = ledger.of_source()[-1]
-    problem, _ = judging(session)
+    problem, evaluator = judging(session)
     chain = tuple(tuple(map(int, node)) for node in last.entry.cohorts["chain"])
+    if len(chain) == 1 and spec.cohorts.coarser_after is not None:
+        chain = choose_chain(problem, evaluator, chain[0])
     state = int(last.entry.cohorts["state"]) + 1
     cohorts = cohorts_of(session)
-    load_state(ledger.database, engine, last.number, list(cohorts.published), [i.number for i in ledger.of_source()])
-    decide(engine, cohorts, present_query(session, chain), margin=spec.cohorts.margin, now=state)
+    of_source = [item.number for item in ledger.of_source()]
+    load_state(ledger.database, engine, last, list(cohorts.published), of_source)
+    decide(engine, cohorts, present_query(session, chain), turn_of(spec.cohorts, state, len(chain)))
     work(engine, names.NEXT, next_rows(cohorts))
     following = table(names.NEXT)
     with engine.journal.phase("auditing"):
         audit_state(engine, following, list(cohorts.quasi), cohorts.models)
         audit_changes(engine, table(names.FATES), following, cohorts.models)
     account = _account(engine, problem, list(cohorts.quasi))
-    joined, gone, withdrawn, held = map(int, engine.run("count cohorts", cohorts.counts(following))[0])
-    counts = CohortCounts(joined, gone, withdrawn, held, _waiting(engine))
+    found = engine.run("count cohorts", cohorts.counts(following))[0]
+    joined, gone, withdrawn, held = (int(count or 0) for count in found)
+    erased, along = (_among_shown(engine, name) for name in (names.ERASED, names.ALONG))
+    counts = CohortCounts(joined, gone, withdrawn, held, _waiting(engine), erased, along)
     places = exp.select(column(names.NODE_PLACE), count_rows()).from_(following.copy())
     at: dict[int, int] = dict(engine.run("places", places.group_by(column(names.NODE_PLACE))))
+    forgotten = _not_in_source(engine)
     _use_digests(engine)
     return CohortPlan(
         catalog=problem.catalog,
@@ -121,6 +128,7 @@ def continued_plan(session: Session, ledger: ReleaseLedger) -> CohortPlan:
         state=state,
         base=last.number,
         counts=counts,
+        forgotten=forgotten,
         _account=account,
         _session=session,
     )
@@ -191,6 +199,22 @@ def _waiting(engine: Engine) -> int:
             table(name, f"known_{place}"), on=equal(known, column(names.RECORD, "present")), join_type="left"
         ).where(is_null(known.copy()))
     return int(engine.run("waiting records", waits)[0][0])
+
+
+def _among_shown(engine: Engine, name: str) -> int:
+    """Return how many records of a working table the last release showed."""
+    met = equal(column(names.RECORD, "shown"), column(names.RECORD, "some"))
+    count = exp.select(named(count_rows(), "n")).from_(table(name, "some")).join(table(names.SHOWN, "shown"), on=met)
+    return int(engine.run("records that go", count)[0][0])
+
+
+def _not_in_source(engine: Engine) -> tuple[str, ...]:
+    """Return the records that are to be erased and that the source has no longer."""
+    met = equal(column("person", "persons"), column(names.RECORD, "erased"))
+    lost = exp.select(column(names.RECORD, "erased")).from_(table(names.ERASED, "erased"))
+    lost = lost.join(table(names.LEDGER_PERSONS, "persons"), on=met, join_type="left")
+    rows = engine.run("erased records", lost.where(is_null(column("person", "persons"))))
+    return tuple(str(row[0]) for row in rows)
 
 
 def _certificate(problem: Problem) -> Certificate:

@@ -42,6 +42,8 @@ class CohortCounts(Facts):
         withdrawn: records of cohorts of which too few were left.
         held: records that are shown as they were, though the source has changed or lost them.
         waiting: records of the source that may come later.
+        erased: of those that went, records that were to be erased.
+        along: of those that went, records that the source has as they were shown: others had to go, with enough.
     """
 
     joined: int
@@ -49,6 +51,8 @@ class CohortCounts(Facts):
     withdrawn: int
     held: int
     waiting: int
+    erased: int
+    along: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +79,7 @@ class CohortPlan(PublishablePlan):
         state: its number, from 1.
         base: the number of the release in the ledger that it continues.
         counts: what it did.
+        forgotten: the digests of erased records that the source has no longer.
     """
 
     chain: tuple[Node, ...]
@@ -82,6 +87,7 @@ class CohortPlan(PublishablePlan):
     state: int
     base: int
     counts: CohortCounts
+    forgotten: tuple[str, ...]
     _account: Ledger
 
     @property

@@ -24,7 +24,7 @@ from sqlanon.ledger.facts import EarlierRelease
 from sqlanon.ledger.releases import ReleaseLedger
 from sqlanon.ledger.together import refuse_strangers
 from sqlanon.live.compiler.cohorts import nothing
-from sqlanon.live.deciding import judge_newcomers, work
+from sqlanon.live.deciding import judge_first, work
 
 
 def in_cohorts(policy: Policy) -> bool:
@@ -56,12 +56,14 @@ class CohortRecording:
         state: its number among the releases in cohorts.
         base: the number of the release that it continues; None for the first.
         counts: what it did; None for the first.
+        forgotten: the digests of erased records that the source has no longer.
     """
 
     chain: tuple[Node, ...]
     state: int = 1
     base: int | None = None
     counts: CohortCounts | None = None
+    forgotten: tuple[str, ...] = ()
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -85,7 +87,7 @@ class CohortRecording:
         own = (names.RECORD, names.COHORT, names.NODE_PLACE, names.SINCE)
         shown = names.SHOWN if self.base is None else names.NEXT
         rows = engine.arrow("rows of the release", exp.select(*map(column, (*cells, *own))).from_(table(shown)))
-        return CohortState(self.base, rows, engine.arrow("records that left", _distinct(left)))
+        return CohortState(self.base, rows, engine.arrow("records that left", _distinct(left)), self.forgotten)
 
     def _begin(self, session: Session, numbered: exp.Expr, entity: EntityColumn, types: Mapping[str, str]) -> None:
         """Load the rows of the first release as ``names.SHOWN``, a class a cohort.
@@ -104,13 +106,8 @@ class CohortRecording:
         ]
         rows = rows_of_members(numbered, entity).subquery("rows")
         work(engine, names.SHOWN, exp.select(*cells, *own).from_(rows))
-        nobody = exp.select(exp.Star()).from_(table(names.SHOWN)).where(exp.false())
-        work(engine, names.GONE, nobody)
-        work(engine, names.LEFT, _records(names.GONE))
-        work(engine, names.FAILED, _records(names.GONE))
-        if not cohorts.by_size:
-            work(engine, names.PRESENT, present_query(session, self.chain))
-            judge_newcomers(engine, cohorts, 0)
+        work(engine, names.LEFT, _records(names.SHOWN).where(exp.false()))
+        judge_first(engine, cohorts, present_query(session, self.chain))
 
 
 def recording_in_cohorts(ledger: ReleaseLedger, plan: Any, manifest: Mapping[str, Any]) -> CohortRecording:
@@ -130,7 +127,7 @@ def recording_in_cohorts(ledger: ReleaseLedger, plan: Any, manifest: Mapping[str
     if plan.base != earlier[-1].number:
         raise InputError("Another release was recorded since this plan was made.", hint="make a new plan.")
     _refuse_others(earlier[-1], plan, manifest)
-    return CohortRecording(plan.chain, plan.state, plan.base, plan.counts)
+    return CohortRecording(plan.chain, plan.state, plan.base, plan.counts, plan.forgotten)
 
 
 def _refuse_others(last: EarlierRelease, plan: CohortPlan, manifest: Mapping[str, Any]) -> None:

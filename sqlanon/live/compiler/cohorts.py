@@ -34,6 +34,9 @@ from sqlanon.core.sqltrees.trees import (
 )
 from sqlanon.live.compiler.live import FrozenColumn, LiveView, SensitiveColumn, live_view
 
+MOST = 2**31
+"""More persons than a group holds."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cohorts:
@@ -70,11 +73,6 @@ class Cohorts:
     def by_size(self) -> bool:
         """Whether the models judge how large a class is and nothing else."""
         return all(isinstance(model, KAnonymity) for model in self.models)
-
-    @property
-    def own(self) -> list[str]:
-        """The columns of a row in ``names.PRESENT`` beside its cells."""
-        return [names.RECORD, names.PERSON, *([names.NODE_PLACE] if self.several else [])]
 
     @property
     def k(self) -> int:
@@ -182,6 +180,14 @@ class Cohorts:
         """Return the records that stay; see ``sql/epoch/remaining.sql``."""
         return bind("epoch/remaining.sql", relations={"fates": table(names.FATES), "passing": table(names.PASSING)})
 
+    def remaining_still(self, latest: int) -> exp.Query:
+        """Return the records that stay where nobody goes but those of groups with a record that is overdue."""
+        record, cohort = column(names.RECORD), column(names.COHORT)
+        overdue = [equal(column("stays"), number(0)), exp.LTE(this=column(names.SINCE), expression=number(latest))]
+        groups = exp.select(cohort).from_(table(names.FATES)).where(both(overdue))
+        others = exp.select(record).from_(table(names.FATES)).where(exp.Not(this=cohort.isin(query=groups)))
+        return exp.select(record).distinct().from_(union_all([self.remaining(), others]).subquery("staying"))
+
     def going(self) -> exp.Select:
         """Return the rows that are shown and do not stay."""
         stays = equal(column(names.RECORD, "remaining"), column(names.RECORD, "shown"))
@@ -191,6 +197,14 @@ class Cohorts:
             .join(table(names.REMAINING, "remaining"), on=stays, join_type="left")
             .where(is_null(column(names.RECORD, "remaining")))
         )
+
+    def along(self, latest: int) -> exp.Select:
+        """Return the records that go with others of their group that are overdue; see ``sql/epoch/along.sql``.
+
+        Where models judge values, all of the group go.
+        """
+        k = self.k if self.by_size else MOST
+        return bind("epoch/along.sql", relations={"fates": table(names.FATES)}, values={"k": k, "latest": latest})
 
     def counts(self, shown: exp.Expr | None = None) -> exp.Select:
         """Return how many records came, went and are held; see ``sql/epoch/counts.sql``."""
