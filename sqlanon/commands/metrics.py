@@ -25,8 +25,6 @@ OF_RELEASE = (
 """What the line of a run takes from the document of ``run --json``."""
 BEGINS = b'{"time": "'
 """How a file of metrics begins; no other file is appended to."""
-UNCHANGED = 3
-"""The exit code of a run that found nothing new."""
 
 
 @dataclass(slots=True)
@@ -123,7 +121,7 @@ class Metrics:
         append(self.path, "".join(json.dumps(line) + "\n" for line in lines), creates=self.creates)
 
     def _outcome(self, code: int, error: BaseException | None) -> str:
-        if code == UNCHANGED:
+        if self.document.get("unchanged"):
             return "unchanged"
         if error is not None:
             return "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"

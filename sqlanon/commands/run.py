@@ -169,6 +169,7 @@ def run_policy(
         try:
             release = anonymize(None, policy, watch=watch, if_changed=if_changed)
         except NothingNewError as nothing:
+            note(lambda: {"unchanged": True})
             if lineage is not None:
                 lineage.skip()
             if not as_json:

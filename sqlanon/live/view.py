@@ -69,6 +69,8 @@ def refuse_policy(policy: Policy) -> None:
     elif policy.sample is not None:
         limit = "reads records of later days, and would need the key of the sample in the database"
         instead = "leave out sample"
+    elif policy.periods is not None:
+        limit, instead = "shows periods that are not closed, and judges closed ones again", "leave out periods"
     elif policy.ledger is not None:
         limit = "shows other records on every read, so that no ledger can say whom it has shown in which class"
         instead = "leave out ledger"

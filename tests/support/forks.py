@@ -15,18 +15,23 @@ from collections.abc import Callable
 
 
 def serve(place: str) -> None:
-    """Run each command that is asked for at a socket, in a fork of its own."""
+    """Run each command that is asked for at a socket, in a fork of its own, as long as the parent lives."""
     import sqlanon.commands.run
     import sqlanon.core.anonymizer  # noqa: F401
     from sqlanon.cli import start
 
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    parent = os.getppid()
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(f"{place}.new")
         listening.listen(64)
         os.rename(f"{place}.new", place)  # whoever sees it is answered
-        while True:
-            connection, _ = listening.accept()
+        listening.settimeout(1)
+        while os.getppid() == parent:
+            try:
+                connection, _ = listening.accept()
+            except TimeoutError:
+                continue
             if os.fork() == 0:
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 listening.close()
