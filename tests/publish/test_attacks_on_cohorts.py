@@ -28,10 +28,9 @@ def remove(nights: Nights, tags: list[str]) -> None:
     nights.rows = [row for row in nights.rows if row["tag"] not in tags]
 
 
-@pytest.mark.parametrize("margin", [0, 2])
-def test_who_comes_and_goes_many_times_is_shown_once_among_k(tmp_path: Path, margin: int) -> None:
+def test_who_comes_and_goes_many_times_is_shown_once_among_k(tmp_path: Path) -> None:
     """Each departure and return would be a difference of one; a record that left does not come back."""
-    nights = Nights(tmp_path, 11, values=False, cohorts={"margin": margin})
+    nights = Nights(tmp_path, 11, values=False, cohorts={"margin": 0})
     nights.release()
     victim = dict(next(row for row in nights.rows if row["tag"] in nights.releases[0]))
     for night in range(1, NIGHTS):
@@ -56,7 +55,7 @@ def test_what_an_attacker_enters_joins_no_cohort_that_is_there(tmp_path: Path) -
     owned: set[str] = set()
     inside: list[str] = []
     victim = ""
-    for night in range(NIGHTS // 2):
+    for night in range(NIGHTS // 3):
         if night:
             gone = [row["tag"] for row in worlds[0].rows if random.Random(f"{row['tag']} {night}").random() < 0.03]
             for nights in worlds:
