@@ -66,4 +66,4 @@ def within(name: str, type_name: str, first: date | None, end: date) -> list[exp
 def _beginning(day: date, type_name: str) -> exp.Expr:
     """Return the first moment of a day as a value of a type, so that an index or a file's statistics serve."""
     text = f"{day.isoformat()} 00:00:00+00" if type_name == ZONED else day.isoformat()
-    return exp.cast(exp.Literal.string(text), type_name)
+    return exp.cast(exp.Literal.string(text), type_name.partition("_")[0])  # TIMESTAMP_NS, say

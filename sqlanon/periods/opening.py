@@ -74,7 +74,7 @@ def open_periods(policy: Policy, opened: Source, target: Target | None) -> tuple
         raise _nothing_new(last)
     if any(NAME.fullmatch(each) is None for each in released):
         raise SourceError(
-            f"The column {periods.column!r} holds moments before the year 1, which no period has.",
+            f"The column {periods.column!r} holds moments of years that have not four digits.",
             hint="leave such records out in a view of the source.",
         )
     run = RunPeriods(released, common, policy.fingerprint(), earlier)

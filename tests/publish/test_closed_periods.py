@@ -29,7 +29,9 @@ from sqlanon.core.engines.duckdb.engine import DuckDBEngine
 from sqlanon.core.publish.papers import MANIFEST, check_papers
 from sqlanon.core.publish.workplace import working_at
 from sqlanon.core.source.opening import open_source
-from sqlanon.errors import InputError, NoSolutionError, NothingNewError, PolicyError, TargetError
+from sqlanon.errors import InputError, NoSolutionError, NothingNewError, PolicyError, TargetError, UnsupportedError
+from sqlanon.interop.scripts.dbt.release import refuse_release
+from sqlanon.interop.scripts.warehouse import refuse_script
 from sqlanon.periods import opening
 from sqlanon.periods.calendar import ZONED, name_of_period, within
 
@@ -481,3 +483,45 @@ def test_the_closed_periods_of_a_server_are_found_by_an_index(postgres: Server) 
         query = exp.select(name_of_period("day", "moment", ZONED)).from_(opened.relation).where(condition)
         plan = execute(postgres, f"SELECT * FROM explained($query$ {opened.engine.render(query)} $query$)")
     assert any("Index" in line for (line,) in plan), plan
+
+
+def test_what_needs_the_records_of_one_run_is_refused(tmp_path: Path, clock: list[datetime]) -> None:
+    place = Folder(tmp_path)
+    policy = policy_of(place, begun(place, clock))
+    with pytest.raises(UnsupportedError, match="closed then"):
+        sqlanon.verify(place.path.with_name("released.certificate.json"), policy)
+    with pytest.raises(UnsupportedError, match="in the place of moments"):
+        sqlanon.attack(place.path, policy)
+
+
+@pytest.mark.parametrize("kind", ["DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_NS", "TEXT"])
+def test_periods_are_of_dates_and_timestamps(
+    kind: str, connection: duckdb.DuckDBPyConnection, clock: list[datetime]
+) -> None:
+    days = "['2024-02-26', '2024-02-27', '2024-02-28'][1 + i % 3]"
+    listed = f"CAST({days} AS {kind}) AS moment, 'place 1' AS place, 'm' AS sex, ['flu', 'gout'][1 + i % 2] AS illness"
+    connection.execute(f"CREATE TABLE s AS SELECT {listed} FROM range(24) t(i)")
+    clock.append(FIRST + 2 * DAY + HOUR)
+    policy = sqlanon.Policy.from_dict(policy_document(World(0, "day", HOUR), table="s"))
+    if kind == "TEXT":
+        with pytest.raises(InputError, match="holds no dates"):
+            sqlanon.anonymize(connection, policy)
+        return
+    with sqlanon.anonymize(connection, policy) as release:
+        assert set(release.to_arrow()["moment"].to_pylist()) == {"2024-02-26", "2024-02-27"}
+
+
+def test_dates_of_a_csv_file_have_periods(tmp_path: Path, clock: list[datetime]) -> None:
+    lines = [f"2024-02-{day},place 1,m,{illness}" for day in (26, 27) for illness in ("flu", "gout", "flu")]
+    (tmp_path / "s.csv").write_text("\n".join([",".join(COLUMNS), *lines]))
+    clock.append(FIRST + DAY + HOUR)
+    document = policy_document(World(0, "day", HOUR), source="s.csv")
+    with sqlanon.anonymize(None, sqlanon.Policy.from_dict(document, base_directory=tmp_path)) as release:
+        assert release.to_arrow()["moment"].to_pylist() == ["2024-02-26"] * 3
+
+
+def test_no_script_stands_for_a_release_by_periods() -> None:
+    policy = sqlanon.Policy.from_dict(policy_document(World(0, "day", HOUR), source="s.parquet"))
+    for refuse in (refuse_script, refuse_release):
+        with pytest.raises(UnsupportedError, match="period"):
+            refuse(policy)
