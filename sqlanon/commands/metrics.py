@@ -123,9 +123,11 @@ class Metrics:
     def _outcome(self, code: int, error: BaseException | None) -> str:
         if self.document.get("unchanged"):
             return "unchanged"
+        if self.document.get("output"):  # what follows may fail
+            return "published"
         if error is not None:
             return "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
-        return "published" if self.document.get("output") else "planned"
+        return "planned"
 
     def _line(self, phase: str, spent: Spent) -> dict[str, Any]:
         began = datetime.fromtimestamp(spent.began, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

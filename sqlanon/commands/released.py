@@ -142,6 +142,9 @@ def print_release(release: Release) -> None:
     for name in gone:
         say(f"    {_describe_nothing_left(plan, name)}")
     say("  " + ", ".join(f"{name} {value:.2f} s" for name, value in release.seconds.items()))
+    if release.recorded is not None and "cohorts" in release.recorded.more:
+        counts = release.recorded.more["cohorts"]
+        say("  records in cohorts: " + ", ".join(f"{count:,} {what}" for what, count in counts.items()))
     if plan.source.periods is not None:
         say(f"  periods: {', '.join(plan.source.periods.released)}")
     for place, name in release.output.items():

@@ -227,6 +227,7 @@ def _report(
         release = replace(release, output={"standard output": form})
     for warning in release.warnings:
         warn(warning)
+    note(lambda: describe_release(release))
     try:
         write_beside(release, beside, audience)
         if lineage is not None:
@@ -237,7 +238,6 @@ def _report(
         raise error
     if form is not None:
         send(Path(written), form)
-    note(lambda: describe_release(release))
     if as_json:
         answer(describe_release(release) | ({} if changed is None else {"diff": changed}))
     else:

@@ -85,6 +85,7 @@ def _report(release: TablesRelease, lineage: Lineage | None, since: Earlier | No
     changed: Mapping[str, Any] | None = None if since is None else since.changes(release.manifest)
     for warning in release.warnings:
         warn(warning)
+    note(release.to_dict)
     try:
         if lineage is not None:
             lineage.complete(release.manifest)
@@ -92,7 +93,6 @@ def _report(release: TablesRelease, lineage: Lineage | None, since: Earlier | No
         if release.output:
             warn("the release itself was published; what follows failed after it.")
         raise
-    note(release.to_dict)
     if as_json:
         answer(release.to_dict() | ({} if changed is None else {"diff": changed}))
         return

@@ -38,6 +38,8 @@ class Nights:
 
     Attributes:
         values: the policy asks for two values of ``ill`` in each class.
+        levels: the only ones that the policy allows; {}: a search chooses.
+        steady: no record changes, and changes draw the same whatever the values are.
     """
 
     folder: Path
@@ -48,6 +50,8 @@ class Nights:
     releases: list[dict[str, Row]] = field(default_factory=list)
     sources: list[dict[str, Row]] = field(default_factory=list)
     made: int = 0
+    levels: dict[str, int] = field(default_factory=dict)
+    steady: bool = False
 
     def __post_init__(self) -> None:
         self.draw = random.Random(self.seed)
@@ -56,6 +60,8 @@ class Nights:
 
     def document(self) -> dict[str, Any]:
         document = worlds.document(self.folder)
+        for name, level in self.levels.items():
+            document["columns"][name] |= {"min_level": level, "max_level": level}
         if not self.values:
             document["columns"]["ill"] = {"role": "keep"}
         return document | {
@@ -71,7 +77,10 @@ class Nights:
     def change(self) -> None:
         share = self.draw.choice((0.0, 0.05, 0.1, 0.3))
         self.rows = [row for row in self.rows if self.draw.random() > share]
-        for row in self.draw.sample(self.rows, min(len(self.rows), self.draw.choice((0, 0, 1, 4)))):
+        changing = (
+            [] if self.steady else self.draw.sample(self.rows, min(len(self.rows), self.draw.choice((0, 0, 1, 4))))
+        )
+        for row in changing:
             row["ill"] = self.draw.choice(["flu", "cold", "", None, "NULL"])
         self.arrive(self.draw.choice((0, 1, 6, 15)))
 
@@ -168,6 +177,30 @@ def test_whoever_has_all_releases_singles_nobody_out(tmp_path: Path, block: Bloc
         check(nights)
         more += len(histories(nights.releases)) - len(_classes(nights.releases[0]))
     assert more > 0, "cohorts came or were divided"
+
+
+@pytest.mark.slow
+def test_who_is_shown_does_not_depend_on_the_values_of_those_who_are(tmp_path: Path) -> None:
+    """The same nights, with the values of each cohort dealt out among its records anew, show the same records."""
+    levels = {"sex": 0, "place": 1, "age": 1}
+    found = []
+    deal: dict[str, Any] = {}
+    for once in ("as they are", "dealt anew"):
+        nights = Nights(tmp_path / once, 11, values=True, cohorts={"margin": 1, "hold": 2}, levels=levels, steady=True)
+        for _ in range(6):
+            nights.rows = [row | {"ill": deal.get(row["tag"], row["ill"])} for row in nights.rows]
+            nights.release()
+            nights.change()
+        check(nights)
+        found.append([release.keys() for release in nights.releases])
+        draw = random.Random(3)
+        for tags in histories(nights.releases).values():
+            own = [next(release[tag]["ill"] for release in nights.releases if tag in release) for tag in sorted(tags)]
+            deal |= dict(zip(sorted(tags), draw.sample(own, len(own)), strict=True))
+    assert found[0] == found[1]
+    assert any(
+        deal[row["tag"]] != row["ill"] for source in nights.sources for row in source.values() if row["tag"] in deal
+    )
 
 
 @pytest.mark.slow

@@ -10,7 +10,11 @@ from typing import Any
 import duckdb
 import pytest
 import yaml
+from click.testing import CliRunner
 from command_line import sqlanon
+
+from sqlanon.cli import main
+from sqlanon.errors import TargetError
 
 VALUE = "Przybylski"
 
@@ -108,3 +112,23 @@ def test_several_policies_have_one_file() -> None:
     assert sqlanon("run", "p.yaml", "q.yaml", "--metrics", "m.jsonl").returncode == 0
     ended = [line for line in lines() if line["phase"] == "run"]
     assert [line["policy"] for line in ended] == ["p", "q"] and len({line["run"] for line in ended}) == 2
+
+
+@pytest.mark.slow
+def test_a_release_whose_report_fails_was_published(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise TargetError("The disk is full.", hint="make room.")
+
+    monkeypatch.setattr("sqlanon.commands.run.write_beside", fail)
+    assert CliRunner().invoke(main, ["run", "p.yaml", "--metrics", "m.jsonl"]).exit_code == 2
+    run = lines()[-1]
+    assert (run["outcome"], run["exit_code"], run["error"]) == ("published", 2, "TargetError")
+    assert Path("r.csv").exists()
+
+
+@pytest.mark.slow
+def test_a_run_that_finds_nothing_new_says_so() -> None:
+    policy(repeats="accept")
+    outcomes = [sqlanon("run", "p.yaml", "--if-changed", "--metrics", "m.jsonl").returncode for _ in range(2)]
+    assert outcomes == [0, 3]
+    assert [line["outcome"] for line in lines() if line["phase"] == "run"] == ["published", "unchanged"]

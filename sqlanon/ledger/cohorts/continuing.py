@@ -16,7 +16,6 @@ from sqlanon.core.models import for_source
 from sqlanon.core.plan.full_domain import judging
 from sqlanon.core.publish.ledger import Ledger
 from sqlanon.core.search.base import Problem
-from sqlanon.core.search.certificate import Certificate
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import (
     aliased,
@@ -31,8 +30,8 @@ from sqlanon.core.sqltrees.trees import (
     table,
     union_all,
 )
-from sqlanon.ledger.cohorts.chain import choose_chain, turn_of
-from sqlanon.ledger.cohorts.plan import STRATEGY, CohortCounts, CohortLedger, CohortPlan, class_counts
+from sqlanon.ledger.cohorts.chain import certificate_of, choose_chain, turn_of
+from sqlanon.ledger.cohorts.plan import CohortCounts, CohortLedger, CohortPlan, class_counts
 from sqlanon.ledger.cohorts.state import load_state
 from sqlanon.ledger.releases import ReleaseLedger
 from sqlanon.live.compiler.cohorts import Cohorts
@@ -120,7 +119,7 @@ def continued_plan(session: Session, ledger: ReleaseLedger) -> CohortPlan:
     _use_digests(engine)
     return CohortPlan(
         catalog=problem.catalog,
-        certificate=_certificate(problem),
+        certificate=certificate_of(problem, chain, at, account.records - account.excluded),
         seconds={**session.seconds, "search": time.perf_counter() - start},
         warnings=session.warnings,
         chain=chain,
@@ -215,9 +214,3 @@ def _not_in_source(engine: Engine) -> tuple[str, ...]:
     lost = lost.join(table(names.LEDGER_PERSONS, "persons"), on=met, join_type="left")
     rows = engine.run("erased records", lost.where(is_null(column("person", "persons"))))
     return tuple(str(row[0]) for row in rows)
-
-
-def _certificate(problem: Problem) -> Certificate:
-    """Return a certificate that proves nothing."""
-    measure = problem.measure
-    return Certificate(measure.name, measure.aggregate, 0.0, None, None, False, STRATEGY, 0, problem.lattice.size)

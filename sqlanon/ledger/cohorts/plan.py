@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from sqlglot import exp
 
+from sqlanon.core.audit.beside_release import BesideRelease
 from sqlanon.core.compiler.class_sizes import count_by
 from sqlanon.core.facts import Facts
 from sqlanon.core.lattice.nodes import Node
+from sqlanon.core.plan.beside import judge_release
 from sqlanon.core.plan.planned import as_buckets
 from sqlanon.core.plan.published import PublishedClasses, PublishedTypes
 from sqlanon.core.plan.publishing import PublishablePlan
@@ -27,9 +29,6 @@ from sqlanon.core.sqltrees.trees import (
     table,
 )
 from sqlanon.errors import UnsupportedError
-
-STRATEGY = "cohorts"
-"""What a certificate names as the strategy where records come and go, and nothing is searched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +133,16 @@ class CohortPlan(PublishablePlan):
         ]
         own = [named(column(names.RECORD), alias) for alias in values.values()]
         return exp.select(*cells, *own).from_(table(names.NEXT))
+
+    def _judge_release(self) -> BesideRelease:
+        session = self._session
+        known = tuple(found for found in session.beside.columns if not found.entity_like)  # others have no cells
+        session = replace(session, beside=replace(session.beside, columns=known))
+
+        def rows(published: Mapping[str, str]) -> tuple[exp.Query, bool]:
+            return self.generalized_query(published), False
+
+        return judge_release(session, rows, self.generalized, self.ledger.published)
 
     def _rows(self, query: exp.Query) -> ReleasedRows:
         return ReleasedRows(query)

@@ -3,7 +3,8 @@
 They serve live views with an epoch (``epochs.py`` has the proof) and releases in cohorts (the ledger). A group are the
 records that came at one moment to one class of one node; its *place* is the place of this node in a chain of nodes,
 each more general than the one before. ``names.PRESENT`` holds the rows of the source as they would be shown now, at
-each place of the chain.
+each place of the chain. A record comes in one group, at the first place at which there are enough; so groups at several
+places are as disjoint as those at one, and the proof holds for them.
 """
 
 from __future__ import annotations
