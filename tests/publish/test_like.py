@@ -245,3 +245,15 @@ def test_the_first_night_needs_no_manifest_and_the_second_says_what_changes(tmp_
     assert (code, failed["error"]) == (1, "NoSolutionError") and "--replan" in failed["hint"]
     code, third = told("--replan")
     assert code == 0 and third["diff"]["columns"]["changed"]
+
+
+@pytest.mark.slow
+def test_a_release_of_several_rules_is_no_node(tmp_path: Path) -> None:
+    write(tmp_path, invent(random.Random(4), 80))
+    columns = {name: item for name, item in document(tmp_path)["columns"].items() if name != "ill"}
+    asked = document(tmp_path, columns=columns | {"ill": {"role": "keep"}})
+    run(asked | {"transformation": {"type": "local_recoding"}, "suppression_limit": 0.5})
+    with pytest.raises(InputError, match="several rules"):
+        run(asked | {"like": str(tmp_path / "r.csv.manifest.json")})
+    release = run(asked | {"like": {"manifest": str(tmp_path / "r.csv.manifest.json"), "replan": True}})
+    assert release.certificate.optimal

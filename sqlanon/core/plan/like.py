@@ -123,12 +123,12 @@ def _search_from(session: Session, manifest: Mapping[str, Any] | None, problem: 
 
 def _levels(manifest: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
     """Return the level of each quasi-identifier, and how many levels its hierarchy has; -1: several, or none."""
-    found = {}
+    found: dict[str, tuple[int, int]] = {}
     for item in manifest["columns"]:
         if item["role"] == "quasi_identifier":
             level, height = item.get("level"), item.get("height")
             are_counts = all(isinstance(each, int) and not isinstance(each, bool) for each in (level, height))
-            found[item["name"]] = (level, height) if are_counts else (-1, 0)
+            found[item["name"]] = (level, height) if are_counts and "rules" not in manifest else (-1, 0)
     return found
 
 
