@@ -102,6 +102,8 @@ def erase(policy: str, records: str, as_json: bool) -> int:
     if as_json:
         print(json.dumps(found.to_dict()))
     else:
+        if found.unknown:
+            warn(f"{found.unknown} of the {found.named} keys are known neither to the source nor to any release.")
         print(
             f"Records to be erased: {found.named}; the last release shows {found.shown} of them. They go with the next "
             "release (sqlanon run), which says how many others go with them. The ledger keeps the digests of their "

@@ -22,7 +22,7 @@ from sqlanon.commands.verbosity import say, verbosity
 from sqlanon.core.anonymizer import anonymize
 from sqlanon.core.plan.release import Release
 from sqlanon.core.policy import Like, Policy
-from sqlanon.errors import InputError, Interrupted, NothingNewError, SqlanonError
+from sqlanon.errors import InputError, Interrupted, NothingNewError, SqlanonError, UnsupportedError
 from sqlanon.report.failures import summarize_failure
 from sqlanon.report.files import check_report, write_report
 from sqlanon.tables.policy import TablesPolicy, is_tables_file, names_tables
@@ -162,6 +162,8 @@ def run_policy(
     named = {**asked, "report": policy.report, "certificate": asked.get("certificate") or policy.certificate}
     beside = {what: Path(name) for what, name in named.items() if name}
     check_beside(taken_by(policy) if taken is None else taken, beside)
+    if "script" in beside and policy.ledger is not None and policy.ledger.cohorts is not None:
+        raise UnsupportedError("No script repeats releases in cohorts.", hint="leave out --script.")
     told = policy if form is None else replace(policy, output=None)  # standard output is no dataset
     lineage = _lineage(beside.pop("openlineage", None), told)
     report = beside.get("report")

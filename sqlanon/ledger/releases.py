@@ -42,15 +42,7 @@ from sqlanon.core.sqltrees.trees import (
     table,
 )
 from sqlanon.errors import InputError
-from sqlanon.ledger.cohorts.state import (
-    ERASED,
-    NEW_STATE,
-    CohortState,
-    load_new_state,
-    to_be_forgotten,
-    write_erased,
-    write_state,
-)
+from sqlanon.ledger.cohorts.state import ERASED, NEW_STATE, CohortState, load_new_state, write_erased, write_state
 from sqlanon.ledger.database import LedgerDatabase
 from sqlanon.ledger.entries import accepted_releases, known_targets, read_releases, target_of
 from sqlanon.ledger.facts import PENDING, PUBLISHED, EarlierRelease, ReleaseEntry, in_one_hand, same_name
@@ -396,14 +388,11 @@ class ReleaseLedger:
         engine = self.database.engine
         for name, rows in tables.items():  # before: a transaction of DuckDB writes to one database
             engine.load("members of a release", LOADED + name, rows, replayed=False)
-        outdated = [] if state is None else load_new_state(self.database, state, self.of_source())
+        own = [item.number for item in self.of_source()]
+        changed = [] if state is None else load_new_state(self.database, state, own, entry.source)
         try:
             older = [item.number for item in self.of_source() if not item.entry.person_form] if self._respelled else []
-            own = [item.number for item in self.of_source()]
-            resealed = [*older, *outdated]
-            if state is not None:
-                resealed = [*(own if to_be_forgotten(self.database, entry.source) else resealed), ERASED]
-            with self._seals.writing(f"begin {number}", [number, *resealed]):
+            with self._seals.writing(f"begin {number}", [number, *older, *changed]):
                 self.database.insert("releases", (number, PENDING, *shown, json.dumps(entry.to_dict())))
                 for name, rows in tables.items():
                     query = exp.select(exp.convert(number), *map(_stored, rows.schema.names)).from_(
@@ -412,7 +401,7 @@ class ReleaseLedger:
                     engine.run("write ledger", exp.insert(query, self.database.table(name)))
                 self._respell(older)
                 if state is not None:
-                    write_state(self.database, number, state, outdated, own, entry.source)
+                    write_state(self.database, number, state, own, entry.source)
         finally:
             for name in (*(LOADED + name for name in tables), *NEW_STATE):
                 engine.drop(name)

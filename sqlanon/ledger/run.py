@@ -16,7 +16,8 @@ from sqlanon.core.source.recorded import JudgedTogether, Recorded
 from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.ledger.cohorts.continuing import continued_plan
 from sqlanon.ledger.cohorts.plan import CohortPlan
-from sqlanon.ledger.cohorts.recorded import check_continued, in_cohorts, refuse_beside_cohorts
+from sqlanon.ledger.cohorts.recorded import check_continued, in_cohorts
+from sqlanon.ledger.cohorts.refusing import refuse_beside_cohorts
 from sqlanon.ledger.identity import source_name
 from sqlanon.ledger.recording import LedgerRecording, Recordable, recorded, recording_of
 from sqlanon.ledger.releases import ReleaseLedger

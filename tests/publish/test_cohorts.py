@@ -17,9 +17,10 @@ from effort import Block, seeds
 
 import sqlanon
 from sqlanon.commands.ledger import read_keys
-from sqlanon.errors import InputError
+from sqlanon.commands.run import run_policy
+from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.ledger.cohorts.erasing import erase_records
-from sqlanon.ledger.review import accept_release, check_ledger_file
+from sqlanon.ledger.review import accept_release, check_ledger_file, forget_release
 
 K = 3
 OPTIONS: list[dict[str, int]] = [
@@ -405,3 +406,24 @@ def test_who_comes_in_one_night_with_an_attacker_s_records_is_among_these(tmp_pa
     assert all(len(tags) >= K for tags in found)
     assert all(len(tags - owned) >= K - len(tags & owned) for tags in found)
     assert any({*newcomer} == tags - owned for tags in found), "the attack works where nobody else came"
+
+
+@pytest.mark.slow
+def test_the_last_release_can_be_forgotten_though_it_withdrew_records(tmp_path: Path) -> None:
+    nights = Nights(tmp_path, 4, values=False, cohorts={"margin": 0})
+    nights.release()
+    (policy := tmp_path / "policy.json").write_text(json.dumps(nights.document()))
+    small = min(_classes(nights.releases[0]).values(), key=len)
+    nights.rows = [row for row in nights.rows if row["tag"] not in {member["tag"] for member in small}]
+    nights.release()
+    assert len(nights.releases[1]) < len(nights.releases[0])
+    forget_release(tmp_path / "private" / "ledger.duckdb", sqlanon.Policy.from_file(policy), "2")
+    (tmp_path / "out" / "released.parquet").unlink()
+    forgotten = nights.releases.pop()
+    nights.sources.pop()
+    nights.release()
+    assert nights.releases[1] == forgotten
+    asked = erase_records(sqlanon.Policy.from_file(policy), [small[0]["tag"], next(iter(forgotten)), "nobody"])
+    assert (asked.named, asked.shown, asked.unknown) == (3, 1, 1)
+    with pytest.raises(UnsupportedError, match="No script"):
+        run_policy(sqlanon.Policy.from_file(policy), as_json=True, files={"script": str(tmp_path / "out.sql")})

@@ -181,6 +181,15 @@ def test_sqlite(tmp_path: Path) -> None:
         check(ledger, number, publish(tmp_path, source=str(source), output=output))
 
 
+def test_sqlite_with_cells_that_no_model_watches(tmp_path: Path) -> None:
+    """The release is staged for the warnings before it is recorded, and has no persons there."""
+    ledger, source = worlds.prepare(tmp_path), tmp_path / "source.sqlite"
+    write_sqlite(source, worlds.records(1))
+    columns = worlds.document(tmp_path)["columns"] | {"ill": {"role": "keep"}}
+    publish(tmp_path, source=str(source), columns=columns, output={"file": str(tmp_path / "out" / "released.csv")})
+    assert worlds.states(ledger) == ["published"]
+
+
 def test_postgres(tmp_path: Path, postgres: Server) -> None:
     ledger = worlds.prepare(tmp_path)
     write_postgres(postgres, worlds.records(1))

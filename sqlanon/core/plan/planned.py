@@ -439,7 +439,9 @@ class Planned(Representing, Closing):
         """
         claim = self._claim()
         staged: exp.Expr | None = self._measured.pop(STAGED, None)
-        if staged is not None:
+        if staged is not None and recording is not None:  # its rows have no persons
+            self.engine.drop(staged.name)
+        elif staged is not None:
             try:
                 yield exp.select(*map(column, claim.columns)).from_(staged), claim
             except BaseException:

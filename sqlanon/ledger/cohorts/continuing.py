@@ -30,11 +30,10 @@ from sqlanon.core.sqltrees.trees import (
     table,
     union_all,
 )
-from sqlanon.errors import InputError
 from sqlanon.ledger.cohorts.chain import certificate_of, choose_chain, turn_of
 from sqlanon.ledger.cohorts.plan import CohortCounts, CohortLedger, CohortPlan, class_counts
+from sqlanon.ledger.cohorts.refusing import refuse_fewer_levels, refuse_loss
 from sqlanon.ledger.cohorts.state import load_state
-from sqlanon.ledger.identity import hierarchies_of
 from sqlanon.ledger.releases import ReleaseLedger
 from sqlanon.live.compiler.cohorts import Cohorts
 from sqlanon.live.compiler.live import SensitiveColumn
@@ -98,12 +97,7 @@ def continued_plan(session: Session, ledger: ReleaseLedger) -> CohortPlan:
     last = ledger.of_source()[-1]
     problem, evaluator = judging(session)
     chain = tuple(tuple(map(int, node)) for node in last.entry.cohorts["chain"])
-    if any(
-        level >= each.height for node in chain for level, each in zip(node, problem.catalog.attributes, strict=True)
-    ):
-        raise InputError(
-            f"The hierarchies have fewer levels than release {last.number} was published at.", hint="restore them."
-        )
+    refuse_fewer_levels(last, chain, [attribute.height for attribute in problem.catalog.attributes])
     if len(chain) == 1 and spec.cohorts.coarser_after is not None:
         chain = choose_chain(problem, evaluator, chain[0])
     state = int(last.entry.cohorts["state"]) + 1
@@ -119,7 +113,7 @@ def continued_plan(session: Session, ledger: ReleaseLedger) -> CohortPlan:
     account = _account(engine, problem, list(cohorts.quasi))
     found = engine.run("count cohorts", cohorts.counts(following))[0]
     joined, gone, withdrawn, held = (int(count or 0) for count in found)
-    _refuse_loss(session, ledger, gone + withdrawn, left=joined + last.entry.persons - gone - withdrawn)
+    refuse_loss(session, ledger, gone + withdrawn, left=joined + last.entry.persons - gone - withdrawn)
     erased, along = (_among_shown(engine, name) for name in (names.ERASED, names.ALONG))
     counts = CohortCounts(joined, gone, withdrawn, held, _waiting(engine), erased, along)
     places = exp.select(column(names.NODE_PLACE), count_rows()).from_(following.copy())
@@ -137,25 +131,6 @@ def continued_plan(session: Session, ledger: ReleaseLedger) -> CohortPlan:
         counts=counts,
         _account=account,
         _session=session,
-    )
-
-
-def _refuse_loss(session: Session, ledger: ReleaseLedger, lost: int, left: int) -> None:
-    """Raise InputError if a release would lose more than half of the last one's records, and nobody accepted that, or
-    show none at all. With other hierarchies it cannot be accepted: they are why."""
-    last = ledger.of_source()[-1]
-    entry = last.entry
-    as_before = entry.hierarchies == hierarchies_of(session.engine, session.policy)
-    if left and (2 * lost <= entry.persons or (as_before and entry.release in ledger.accepted)):
-        return
-    cure = f"accept it: sqlanon ledger check POLICY --accept {last.number}"
-    cure = cure if left else "withdraw the last release by hand: nobody would be left in this one"
-    raise InputError(
-        f"{lost} of the {entry.persons} records that release {last.number} shows would go, and no record that left "
-        "comes back. Nothing was published.",
-        hint=f"compare the source with that of the last release. If they did leave or change, {cure}."
-        if as_before
-        else "restore the hierarchies of that release.",
     )
 
 

@@ -13,15 +13,14 @@ from sqlanon.core.compiler.members import rows_of_members
 from sqlanon.core.evaluate.session import Session
 from sqlanon.core.lattice.nodes import Node
 from sqlanon.core.policy import Policy
-from sqlanon.core.publish.manifest import models_of
 from sqlanon.core.source.opening import Source
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import canonical, column, named, number, table, union_all
 from sqlanon.errors import InputError
 from sqlanon.ledger.cohorts.continuing import cohorts_of, present_query
 from sqlanon.ledger.cohorts.plan import CohortCounts, CohortPlan
+from sqlanon.ledger.cohorts.refusing import refuse_others
 from sqlanon.ledger.cohorts.state import CohortState
-from sqlanon.ledger.identity import hierarchies_of
 from sqlanon.ledger.releases import ReleaseLedger
 from sqlanon.ledger.together import refuse_strangers
 from sqlanon.live.compiler.cohorts import nothing
@@ -47,18 +46,8 @@ def check_continued(ledger: ReleaseLedger, policy: Policy, opened: Source) -> No
             hint="leave out cohorts; or begin another ledger, if nobody has both releases. If nobody has that one, "
             f"forget it: sqlanon ledger forget POLICY {others[0]}.",
         )
-    _refuse_others(ledger, policy, opened)
+    refuse_others(ledger, policy, opened)
     refuse_strangers(ledger, opened, earlier[-1:])
-
-
-def refuse_beside_cohorts(ledger: ReleaseLedger) -> None:
-    """Raise InputError if the last release of a source is in cohorts, which one without them would end for good."""
-    if (earlier := ledger.of_source()) and earlier[-1].entry.cohorts:
-        raise InputError(
-            f"Release {earlier[-1].number} of the ledger was released in cohorts, and this policy asks for none: no "
-            "later release could continue them.",
-            hint="say ledger: {…, cohorts: {…}} as before; or take another ledger, if nobody has both releases.",
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,33 +128,6 @@ def recording_in_cohorts(ledger: ReleaseLedger, plan: Any) -> CohortRecording:
     if plan.base != earlier[-1].number:
         raise InputError("Another release was recorded since this plan was made.", hint="make a new plan.")
     return CohortRecording(plan.chain, plan.state, plan.base, plan.counts)
-
-
-def _refuse_others(ledger: ReleaseLedger, policy: Policy, opened: Source) -> None:
-    """Raise InputError if a release would have other columns, quasi-identifiers, models or hierarchies than the last.
-
-    Other hierarchies are taken where somebody accepted the last release.
-    """
-    last, asked = ledger.of_source()[-1], ""
-    entry = last.entry
-    if entry.columns != tuple(item.name for item in policy.columns if item.role != "drop"):
-        asked = "columns"
-    elif [*entry.levels] != [item.name for item in policy.quasi_identifiers]:
-        asked = "quasi-identifiers"
-    elif [dict(model) for model in entry.models] != models_of(policy):
-        asked = "models"
-    if asked:
-        raise InputError(
-            f"The policy has other {asked} than release {last.number}, whose cohorts it continues.",
-            hint="take those of that release; or begin another ledger, if nobody has its releases.",
-        )
-    if entry.release not in ledger.accepted and entry.hierarchies != hierarchies_of(opened.engine, policy):
-        raise InputError(
-            f"The hierarchies are not those of release {last.number}, whose cohorts this policy continues: records "
-            "whose cells they change would leave for good.",
-            hint="restore them; or begin another ledger, if nobody has its releases. If they gained values and nothing "
-            f"else, say so: sqlanon ledger check POLICY --accept {last.number}.",
-        )
 
 
 def _distinct(left: list[exp.Query]) -> exp.Select:

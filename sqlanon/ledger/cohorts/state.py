@@ -43,31 +43,34 @@ class CohortState:
     departed: pa.Table
 
 
-def load_new_state(database: LedgerDatabase, state: CohortState, of_source: Sequence[EarlierRelease]) -> list[int]:
-    """Load a state into the ledger's engine, and return the numbers of the releases whose rows it makes superfluous."""
+def load_new_state(database: LedgerDatabase, state: CohortState, of: Sequence[int], source: str) -> list[int]:
+    """Load a state into the ledger's engine, and return the numbers under which writing it changes rows.
+
+    Args:
+        of: the numbers of the releases of a source.
+        source: its name.
+    """
     for name, rows in ((NEW_ROWS, state.rows), (NEW_DEPARTED, state.departed)):
         database.engine.load("state of a release", name, rows, replayed=False)
     if not database.has("shown"):
-        return []
-    numbers = exp.select(column("number")).distinct().from_(database.table("shown"))
-    held = {int(row[0]) for row in database.engine.run("states", numbers)}
-    return sorted(held & {item.number for item in of_source} - {state.base})
+        return [ERASED]
+    numbers = exp.select(column("number")).distinct().from_(database.table("shown")).where(_outdated(state, of))
+    outdated = [int(row[0]) for row in database.engine.run("states", numbers)]
+    return [ERASED, *(of if _to_be_forgotten(database, source) else outdated)]
 
 
-def write_state(
-    database: LedgerDatabase, number: int, state: CohortState, outdated: Sequence[int], of: Sequence[int], source: str
-) -> None:
-    """Write the state of a release down, in a transaction that writes its entry.
+def _outdated(state: CohortState, of: Sequence[int]) -> exp.Expr:
+    """Return the condition on rows that a new state makes superfluous."""
+    others = [number for number in of if number != state.base]
+    return column("number").isin(*others) if others else exp.false()
 
-    Args:
-        outdated: the numbers of the releases whose rows are superfluous.
-        of: the numbers of the releases of the source.
-        source: its name.
-    """
+
+def write_state(database: LedgerDatabase, number: int, state: CohortState, of: Sequence[int], source: str) -> None:
+    """Write the state of a release down, in a transaction that writes its entry; see ``load_new_state``."""
     engine = database.engine
     database.make_tables(name for name in OF_COHORTS if not database.has(name))
-    for older in outdated:
-        database.delete(older, ["shown"])
+    superfluous = exp.Delete(this=database.table("shown"), where=exp.Where(this=_outdated(state, of)))
+    engine.run("write ledger", superfluous)
     own = [exp.cast(column(kept), "UUID") if name == "person" else column(kept) for name, kept in OWN.items()]
     cells = [column(name) for name in state.rows.schema.names if name not in OWN.values()]
     packed = exp.cast(exp.Anonymous(this="TO_JSON", expressions=[exp.Array(expressions=cells)]), "VARCHAR")
@@ -78,10 +81,8 @@ def write_state(
     _forget_erased(database, [*of, number], source)
 
 
-def to_be_forgotten(database: LedgerDatabase, source: str) -> list[str]:
+def _to_be_forgotten(database: LedgerDatabase, source: str) -> list[str]:
     """Return the digests of erased records by which the releases of a source still know them."""
-    if not database.has("erased"):
-        return []
     known = exp.select(column("person")).distinct().from_(database.table("erased"))
     known = known.where(equal(column("source"), exp.Literal.string(source)), equal(column("known"), exp.true()))
     return [str(row[0]) for row in database.engine.run("read ledger", known)]
@@ -97,7 +98,7 @@ def _forget_erased(database: LedgerDatabase, numbers: Sequence[int], source: str
     shown = exp.select(person).from_(database.table("shown"))
     outdated = exp.and_(is_null(column("known")), exp.Not(this=person.isin(query=shown)))
     database.engine.run("write ledger", exp.Delete(this=erased, where=exp.Where(this=outdated)))
-    for digest in to_be_forgotten(database, source):
+    for digest in _to_be_forgotten(database, source):
         old, new = (exp.cast(exp.Literal.string(text), "UUID") for text in (digest, str(uuid4())))
         for name in ("members", "sensitive", "shown", "departed", "erased"):
             within = numbers if name != "erased" else [ERASED]
@@ -150,9 +151,13 @@ def load_state(
 
 def shown_digests(database: LedgerDatabase, number: int) -> set[str]:
     """Return the digests of the records that a release in cohorts shows."""
-    query = exp.select(_digits("person")).from_(database.table("shown"))
-    rows = database.engine.run("read ledger", query.where(equal(column("number"), exp.convert(number))))
-    return {str(row[0]) for row in rows}
+    return persons_of(database, "shown", equal(column("number"), exp.convert(number)))
+
+
+def persons_of(database: LedgerDatabase, name: str, *where: exp.Expr) -> set[str]:
+    """Return the digests in a table of a ledger, of all rows or of some."""
+    query = exp.select(_digits("person")).distinct().from_(database.table(name)).where(*where)
+    return {str(row[0]) for row in database.engine.run("read ledger", query)}
 
 
 def write_erased(database: LedgerDatabase, source: str, digests: Iterable[str]) -> None:
