@@ -51,14 +51,14 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 46_676,
+    "core": 46_678,
     "assess": 14_950,
     "interop": 7_680,
-    "commands": 6_939,
+    "commands": 6_947,
     "report": 5_760,
     "recoding": 5_200,
     "live": 3_135,
-    "ledger": 3_947,
+    "ledger": 4_043,
     "periods": 490,
     "tables": 2_305,
 }
@@ -75,9 +75,8 @@ MANY_ROOMS = {
     "commands.run": 18,
     "commands.usage": 19,
     "core.plan.planned": 17,
-    "ledger.recording": 17,
+    "ledger.recording": 16,
     "ledger.cohorts.continuing": 14,
-    "ledger.cohorts.recorded": 13,
     "ledger.releases": 13,
     "report.cards": 15,
     "live.view": 14,

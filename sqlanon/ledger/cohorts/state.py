@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.sqltrees import names
-from sqlanon.core.sqltrees.trees import column, equal, is_null, named, table
+from sqlanon.core.sqltrees.trees import column, equal, is_null, named, normal_text, table
 from sqlanon.errors import InputError
 from sqlanon.ledger.database import OF_COHORTS, LedgerDatabase
 from sqlanon.ledger.facts import EarlierRelease
@@ -84,7 +84,9 @@ def write_state(database: LedgerDatabase, number: int, state: CohortState, of: S
 def _to_be_forgotten(database: LedgerDatabase, source: str) -> list[str]:
     """Return the digests of erased records by which the releases of a source still know them."""
     known = exp.select(column("person")).distinct().from_(database.table("erased"))
-    known = known.where(equal(column("source"), exp.Literal.string(source)), equal(column("known"), exp.true()))
+    known = known.where(
+        equal(column("source"), exp.Literal.string(normal_text(source))), equal(column("known"), exp.true())
+    )
     return [str(row[0]) for row in database.engine.run("read ledger", known)]
 
 
@@ -106,7 +108,7 @@ def _forget_erased(database: LedgerDatabase, numbers: Sequence[int], source: str
             met = exp.and_(equal(person, old), column("number").isin(*within))
             changed = exp.Update(this=database.table(name), expressions=[change], where=exp.Where(this=met))
             database.engine.run("write ledger", changed)
-        database.insert("erased", (ERASED, source, new.this.this, None))
+        database.insert("erased", (ERASED, normal_text(source), new.this.this, None))
 
 
 def load_state(
@@ -140,7 +142,7 @@ def load_state(
     engine.drop(names.SHOWN)
     engine.load("rows of the last release", names.SHOWN, data, replayed=False)
     erased = exp.select(named(_digits("person"), names.RECORD)).from_(database.table("erased"))
-    erased = erased.where(equal(column("source"), exp.Literal.string(last.entry.source)))
+    erased = erased.where(equal(column("source"), exp.Literal.string(normal_text(last.entry.source))))
     engine.drop(names.ERASED)
     engine.load("erased records", names.ERASED, database.engine.arrow("read ledger", erased), replayed=False)
     departed = exp.select(named(_digits("person"), names.RECORD)).from_(database.table("departed"))
@@ -164,7 +166,7 @@ def write_erased(database: LedgerDatabase, source: str, digests: Iterable[str]) 
     """Write down, in a transaction, that records of a source are to be erased."""
     database.make_tables(name for name in OF_COHORTS if not database.has(name))
     for digest in digests:
-        database.insert("erased", (ERASED, source, digest, True))
+        database.insert("erased", (ERASED, normal_text(source), digest, True))
 
 
 def _digits(name: str) -> exp.Expr:
