@@ -218,8 +218,12 @@ def _by_name(found: ColumnProfile, named: tuple[str, ...]) -> Look | None:
 
 def _names_carers(found: ColumnProfile) -> bool:
     """Return whether a column names the persons who treat or teach, not their houses."""
+    if found.reads_as == "text" and found.distinct > 1 and _share(found, "titled") >= NEARLY_ALL:
+        return True
     of_persons = not {*CARERS.split()}.isdisjoint(parts_of(found.name))
-    return of_persons and found.distinct >= SEVERAL_NAMES and _share(found, "full_name") >= NEARLY_ALL
+    if not of_persons or found.distinct < SEVERAL_NAMES:
+        return False
+    return _share(found, "full_name") >= NEARLY_ALL or (is_whole(found) and found.distinct > FEW_TEXTS)
 
 
 def _post(found: ColumnProfile, kind: str, says: str) -> Look | None:
@@ -266,6 +270,8 @@ def _by_texts(found: ColumnProfile, named: tuple[str, ...]) -> Look | None:
     """Return the look of texts whose name says nothing: sentences, and values that differ in most records."""
     if found.reads_as != "text" or found.is_mixed:
         return None
+    if found.distinct > 1 and _share(found, "titled") >= NEARLY_ALL:
+        return Look("name", "its values are names with a title")
     known = topic_of(found.name) is not None or set(named) & {"country", "place"}
     if _share(found, "full_name") >= NEARLY_ALL and found.distinct >= SEVERAL_NAMES and not known:
         return Look("name", "its values are written like names of persons")

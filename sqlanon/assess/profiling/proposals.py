@@ -39,10 +39,12 @@ THEMES: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     ),
 }  # fmt: skip
 """The names of proposals -> looks and topics of the columns that they put first."""
+DECADE = "the decade"
 BALANCED, SEVERAL_RULES, ONE_RULE = "balanced", "several rules", "one rule for all records"
 PROPOSALS = 3
-WEIGHT = 4.0
-"""Of the columns that a proposal puts first; the others weigh 1."""
+WEIGHT, UNKNOWN = 4.0, 0.5
+"""Of the columns that a proposal puts first, and of those of which nothing says that others know them; the others weigh
+1."""
 BAND = 10
 """Years of a band of ages, at most, that a reader wishes for."""
 SECONDS, SECONDS_BY_SQL, ALL_SECONDS, GAP = 3.0, 8.0, 60.0, 0.02
@@ -147,6 +149,7 @@ class Proposal(Facts):
             count in each.
         records, published, suppressed: records; with an entity, persons instead (``unit``).
         highest_risk, average_risk: of prosecutors: 1 / the smallest class, classes / published records.
+        blank: columns that travel with another, and would be blank in some records.
         left_out: sensitive columns that are not published, because their models would cost too much of the others.
         optimal: whether it is proven that no node does better by the weights and wishes of the proposal.
         weights, max_levels: the keys of columns that make a run find the same.
@@ -168,6 +171,7 @@ class Proposal(Facts):
     optimal: bool
     columns: tuple[ColumnLeft, ...]
     left_out: tuple[str, ...] = ()
+    blank: tuple[str, ...] = ()
     unmet: tuple[UnmetWish, ...] = ()
     drop: Gain | None = None
     weights: Mapping[str, float] = field(default_factory=dict)
@@ -262,10 +266,11 @@ class _Searches:
         self._whole, self._policy, self._found = whole, policy, found
         self._deadline = time.monotonic() + ALL_SECONDS
         heights = {attribute.name: attribute.height for attribute in whole.catalog.attributes}
+        self._own = {item.name: UNKNOWN for item in policy.quasi_identifiers if found[item.name].otherwise == "keep"}
         wishes = [
             (item.name, *wish)
             for item in policy.quasi_identifiers
-            if (wish := wish_of(found[item.name], item.hierarchy, heights[item.name])) is not None
+            for wish in wishes_of(found[item.name], item.hierarchy, heights[item.name])
         ]
         self._wishes = sorted(wishes, key=lambda wish: wish[3])
         self.protected = self._affordable([item.name for item in policy.columns if item.role == "sensitive"])
@@ -304,17 +309,28 @@ class _Searches:
     def balanced(self) -> Proposal:
         """Return the best release by equal weights that meets the wishes it can, the most important first."""
         plan, met, unmet = self._searched({}, {}) or self._whole, dict[str, int](), list[UnmetWish]()
-        most = _mean_loss(plan) + WISHES_COST
+        most = self._cost(plan) + WISHES_COST
         for column, level, wish, _ in self._wishes:
+            if column in met:
+                continue
             tried = self._searched({}, {**met, column: level})
             if tried is None:
                 unmet.append(self._price(column, wish, level, met))
-            elif _mean_loss(tried) > most:
+            elif self._cost(tried) > most:
                 unmet.append(UnmetWish(column, wish, before=1 - _mean_loss(plan), after=1 - _mean_loss(tried)))
             else:
                 plan, met = tried, {**met, column: level}
         plan, met = self._something_of_each(plan, met)
-        return _proposal(BALANCED, plan, unmet=tuple(unmet), max_levels=met)
+        unmet = [item for item in unmet if item.column not in met or item.wish != DECADE]
+        return _proposal(BALANCED, plan, unmet=tuple(unmet), weights=self._own, max_levels=met)
+
+    def _cost(self, plan: Plan) -> float:
+        """Return the mean loss of the columns, by the weights that each has by itself."""
+        losses = plan.attribute_losses
+        if losses is None:
+            return plan.certificate.loss
+        weights = {name: self._own.get(name, 1.0) for name in losses}
+        return sum(weights[name] * loss for name, loss in losses.items()) / sum(weights.values())
 
     def _something_of_each(self, plan: Plan, met: dict[str, int]) -> tuple[Plan, dict[str, int]]:
         """Return a plan and its limits with something left of further columns, what others know of a person first."""
@@ -325,14 +341,14 @@ class _Searches:
             finer = [level for level, width in enumerate(attribute.widths) if width > 1]
             limits = {**met, attribute.name: finer[-1]} if finer else met
             tried = self._searched({}, limits) if finer else None
-            if tried is not None and _mean_loss(tried) <= _mean_loss(plan) + SOMETHING_COSTS:
+            if tried is not None and self._cost(tried) <= self._cost(plan) + SOMETHING_COSTS:
                 plan, met = tried, limits
         return plan, met
 
     def emphasis(self, name: str, weights: Mapping[str, float]) -> Proposal:
         """Return the best release by weights."""
         plan = self._searched(weights, {}) or self._whole
-        return _proposal(name, plan, weights=weights)
+        return _proposal(name, plan, weights={**self._own, **weights})
 
     def _searched(
         self,
@@ -342,7 +358,7 @@ class _Searches:
         **keys: object,
     ) -> Plan | None:
         """Return the best plan under settings of columns (``_columns``) and other keys; None where there is none."""
-        columns = _columns(self._policy, self.protected, weights, max_levels, gone)
+        columns = _columns(self._policy, self.protected, {**self._own, **weights}, max_levels, gone)
         try:
             return self._whole.with_policy(replace(self._policy, columns=columns, **keys))  # type: ignore[arg-type]
         except NONE_FOUND:
@@ -386,23 +402,28 @@ class _Searches:
             yield f"most detail of {item.name}", {item.name: WEIGHT}
 
 
-def wish_of(found: ColumnProfile, hierarchy: specs.HierarchySpec | None, height: int) -> tuple[int, str, int] | None:
-    """Return the highest level that most readers can live with, the wish in words, and its rank; None without one.
+def wishes_of(
+    found: ColumnProfile, hierarchy: specs.HierarchySpec | None, height: int
+) -> tuple[tuple[int, str, int], ...]:
+    """Return the highest levels that most readers can live with, the best first, each in words and with its rank.
 
     Args:
         height: the number of levels, level 0 included.
     """
     if found.topic == "sex":
-        return 0, "sex as it is", 0
+        return ((0, "sex as it is", 0),)
     if found.looks_like == "age" and isinstance(hierarchy, specs.Intervals):
         widths = [hierarchy.width * math.prod(hierarchy.fanouts[:depth]) for depth in range(len(hierarchy.fanouts) + 1)]
         fitting = [depth + 1 for depth, width in enumerate(widths) if width <= BAND]
-        return (fitting[-1], f"ages in bands of {BAND} years at most", 1) if fitting else None
+        return ((fitting[-1], f"ages in bands of {BAND} years at most", 1),) if fitting else ()
     if isinstance(hierarchy, specs.Dates) and "year" in hierarchy.levels:
         without_day = height - 2 < len(hierarchy.levels)
         periods = [name for name in hierarchy.levels if name != "day" or not without_day]
-        return periods.index("year") + 1, "the year", 2
-    return (0, "the year", 2) if found.looks_like == "year" else None
+        year = periods.index("year") + 1
+        if found.looks_like == "birth_date" and "decade" in periods:
+            return (year, "the year", 1), (year + 1, DECADE, 1)
+        return ((year, "the year", 2),)
+    return ((0, "the year", 2),) if found.looks_like == "year" else ()
 
 
 def _by_several_rules(source: object, policy: Policy, single: Proposal) -> Proposal | None:
@@ -472,6 +493,7 @@ def _proposal(
         plan.certificate.optimal,
         columns,
         tuple(item.name for item in plan.policy.columns if item.models == UNPROTECTED),
+        tuple(n for n, item in plan.travelling.items() if max(plan.published_levels[item.position]) > item.level),
         unmet,
         None,
         dict(weights or {}),

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 TOPICS: Mapping[str, str] = {
-    "sex": "sex gender geschlecht sexe sexo genere genero geslacht sesso plec koen kon kjonn cinsiyet",
+    "sex": "sex gender geschlecht sexe sexo genere genero geslacht sesso plec koen kon kjonn cinsiyet anrede "
+    "salutation civilite aanhef",
     "race": "race raceth ethnicity ethnic ethn ethnie ethnicite etnia etnicidade hautfarbe herkunft herkomst raca "
     "pochodzenie migration =origin",
     "religion": "religion konfession faith =church denomination bekenntnis geloof wyznanie relig*",
@@ -28,11 +29,11 @@ TOPICS: Mapping[str, str] = {
     "zdrowie helse haelsa surgery =operation =icu =los liegezeit verweildauer lengthofstay hospitalization "
     "hospitalized disab pain cd4 cd8 tani pregnan birthcontrol *smk* smok* *smok prescri chronic hosp* doctor "
     "arztbesuch oedema edema ascites rash lesion itch nausea fever cough dyspnea vomit fatigue fieber bloodpress "
-    "*illness",
+    "*illness dgns discapacidad",
     "crime": "offence offens crime criminal conviction convict arrest arrested straftat vorstrafe delikt delit "
     "delito reato sentence verdict felon felony prison jail incarcer inmate =priors parole probation gefaengnis",
     "politics": "party political politics partei parti partito partido wahl vote voted voter voting "
-    "parteizugehoerigkeit ideology elections",
+    "parteizugehoerigkeit ideology elections voto votacion",
     "sexuality": "orientation sexuality sexualitaet",
     "biometrics": "fingerprint iris biometric biometrie dna genome genotype genetic fingerabdruck allele =apoe "
     "=hla snp",
@@ -67,7 +68,7 @@ FLAGS: Mapping[str, str] = {
     "sex": "male males female females man men woman women masc fem mann frau weiblich maennlich homme femme "
     "hombre mujer uomo donna maschio femmina masculin feminin masculino feminino kvinna kvinde mand erkek kadin "
     "kobieta mezczyzna",
-    "race": "black blacks white whites nonwhite nwhite hispan hispanic hisp latino latina asian african "
+    "race": "black blacks white whites nonwhite nwhite hispan hispanic hisp indigena latino latina asian african "
     "afroamerican caucasian native foreign foreigner migrant immigrant minority indigenous aboriginal auslaender "
     "etranger extranjero",
     "religion": "catholic protestant muslim jewish christian hindu buddhist katholisch evangelisch",
@@ -82,7 +83,7 @@ FLAGS: Mapping[str, str] = {
 """Topic -> the names that a column of two or three codes has if it is called by a value of the topic."""
 STUDIED = (
     "status", "event", "y", "class", "target", "label", "response", "time", "duration", "days", "result",
-    "group", "arm", "rx", "tx", "stage", "grade", "stat",
+    "value", "wert", "valeur", "valor", "waarde", "group", "arm", "rx", "tx", "stage", "grade", "stat",
 )  # fmt: skip
 """Names of what a study found, where columns beside them speak of health or of a study."""
 SENSITIVE: Mapping[str, str] = {
@@ -102,7 +103,10 @@ CODED = (
     "art kennziffer"
 )
 """Parts of the names of columns whose numbers are codes, without an order."""
-CARERS = "physician doctor arzt aerztin medico medecin surgeon behandler attending prescriber teacher lehrer"
+CARERS = (
+    "physician doctor arzt aerztin medico medecin surgeon behandler attending prescriber teacher lehrer physn npi "
+    "huisarts hausarzt clinician enseignant profesor professor docente"
+)
 """Words of providers who are persons."""
 _ENDS = "([^a-z]|$)"
 VOCABULARY: Mapping[str, tuple[float, str]] = {
