@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from sqlanon.core.plan.full_domain import Plan, Solution
     from sqlanon.core.plan.release import Release
     from sqlanon.core.policy import (
+        CohortsSpec,
         Column,
         EngineOptions,
         Join,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
         Model,
         Output,
         Patterns,
+        Periods,
         Policy,
         Publish,
         Quality,
@@ -80,7 +82,9 @@ if TYPE_CHECKING:
         InputError,
         Interrupted,
         NoSolutionError,
+        NothingNewError,
         PolicyError,
+        RepeatError,
         SearchStoppedError,
         SourceChangedError,
         SourceError,
@@ -108,6 +112,7 @@ __all__ = [
     "BoundedKnowledge",
     "CheckResult",
     "Codes",
+    "CohortsSpec",
     "Column",
     "ColumnProfile",
     "Control",
@@ -145,11 +150,13 @@ __all__ = [
     "ModelResult",
     "NoSolutionError",
     "NotApplicable",
+    "NothingNewError",
     "NullAudit",
     "NullBias",
     "Output",
     "Parameter",
     "Patterns",
+    "Periods",
     "Plan",
     "Policy",
     "PolicyError",
@@ -164,6 +171,7 @@ __all__ = [
     "Redact",
     "Refresh",
     "Release",
+    "RepeatError",
     "Risk",
     "RiskComparison",
     "RunSummary",
@@ -209,8 +217,8 @@ _NAMES = {
     "sqlanon.core.audit.check": "CheckResult ModelResult",
     "sqlanon.errors": (
         "AuditError EngineError HierarchyError IdentifyingColumnError InputError Interrupted "
-        "NoSolutionError PolicyError SearchStoppedError SourceChangedError SourceError SqlanonError "
-        "TargetError UncoveredValuesError UnsupportedError"
+        "NoSolutionError NothingNewError PolicyError RepeatError SearchStoppedError SourceChangedError SourceError "
+        "SqlanonError TargetError UncoveredValuesError UnsupportedError"
     ),
     "sqlanon.report.evidence.pack": "EvidencePack evidence",
     "sqlanon.assess.frontier.verb": "frontier",
@@ -220,8 +228,8 @@ _NAMES = {
     "sqlanon.recoding.local.recoded_plan": "RecodedPlan",
     "sqlanon.core.plan.release": "Release",
     "sqlanon.core.policy": (
-        "Column EngineOptions Join Key LedgerSpec Like LocalRecoding Model Output Patterns Policy Publish Quality "
-        "SearchOptions"
+        "CohortsSpec Column EngineOptions Join Key LedgerSpec Like LocalRecoding Model Output Patterns Periods Policy "
+        "Publish Quality SearchOptions"
     ),
     "sqlanon.core.policy.extensions": "Extensions",
     "sqlanon.core.hierarchies.specs": (

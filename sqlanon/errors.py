@@ -9,9 +9,11 @@
     │   ├── SourceError            the source cannot be read, has no such table or column
     │   ├── SourceChangedError     the source changed between planning and publication
     │   ├── TargetError            the target exists, or cannot be written
+    │   ├── RepeatError            the release would repeat the one that it replaces (``differing``)
     │   └── UnsupportedError       a type or an option that an engine cannot serve
     ├── NoSolutionError            exit code 1: no node of the lattice meets the policy (``nearest``)
     ├── SearchStoppedError         exit code 1: stopped before any solution was found
+    ├── NothingNewError            exit code 3 where that was asked for: nothing was written
     ├── AuditError                 exit code 1: what was written does not satisfy the policy; nothing was published
     └── EngineError                exit code 2: the database refused a statement (``statement``, ``kind``)
 
@@ -127,6 +129,18 @@ class TargetError(InputError):
     """The target exists already, or cannot be written."""
 
 
+class RepeatError(InputError):
+    """The release would replace one of the same policy over nearly the same records; nothing was replaced.
+
+    Attributes:
+        differing: how many ``classes`` differ by fewer than k records, and the ``records`` by which they differ.
+    """
+
+    def __init__(self, message: str, *, hint: str, differing: Mapping[str, int]) -> None:
+        self.differing = dict(differing)
+        super().__init__(message, hint=hint)
+
+
 class UnsupportedError(InputError):
     """A type or an option that the engine cannot serve; the message names the alternative."""
 
@@ -144,6 +158,12 @@ class NoSolutionError(SqlanonError):
     def __init__(self, message: str, *, hint: str, nearest: Mapping[str, object] | None) -> None:
         self.nearest = dict(nearest) if nearest is not None else None
         super().__init__(message, hint=hint)
+
+
+class NothingNewError(SqlanonError):
+    """There is nothing to release that was not released before. Nothing was written."""
+
+    exit_code = 3
 
 
 class SearchStoppedError(SqlanonError):

@@ -68,6 +68,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the marks, and choose the effort and the reports of this tier."""
     config.addinivalue_line("markers", f"{FAST}: a test with none of the marks below; what runs by default")
     config.addinivalue_line("markers", "contract: a test of tests/contract, which asks several engines for the same")
+    config.addinivalue_line("markers", "nightly(reason): a test that is run at full effort alone, as every night")
+    config.addinivalue_line("markers", "few(count): a test of whose cases so many are run below full effort")
     for name, reason in MARKS.items():
         config.addinivalue_line("markers", f"{name}: {reason}")
     heed_signals()
@@ -134,16 +136,53 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         names |= {value.name for value in (callspec.params.values() if callspec else ()) if isinstance(value, Kind)}
         if item.path.stem in IN_DEPTH:
             names.add("slow")
+        if "spark" in names and item.path.parent.name == "contract" and item.path.stem != "test_engine_contract":
+            item.add_marker(pytest.mark.nightly("statements of a cluster take long; the engine contract has all kinds"))
         for name in names & MARKS.keys():
             item.add_marker(name)
         if item.path.parent.name == "contract":
             item.add_marker("contract")
         if not any(item.get_closest_marker(name) for name in MARKS):
             item.add_marker(FAST)
+    items[:] = [item for item in items if _is_asked(item)]
+    if not effort.is_full():
+        leave_out(config, items)
     if ORDER:
         shuffle(items, ORDER)
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: item.path.stem not in LONGEST)
+
+
+def _is_asked(item: pytest.Item) -> bool:
+    """Return whether the engine that a case names is asked for it."""
+    params = item.callspec.params if hasattr(item, "callspec") else {}
+    return all(kind.is_asked(params) for kind in params.values() if isinstance(kind, Kind))
+
+
+def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what only every night looks at: tests and cases that are marked so, and combinations of parameters.
+
+    Of a test with several parameters so many cases are run that each value occurs. The fast tier has chosen its cases
+    already (``effort.fast_of``); what it looks at need not occur again.
+    """
+    left_out = {item for item in items if item.get_closest_marker("nightly")}
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if hasattr(item, "callspec") and item not in left_out:
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for alike in cases.values():
+        fast = [item for item in alike if item.get_closest_marker(FAST)]
+        others = [item for item in alike if item not in fast]
+        chosen = effort.each_value([_values(item) for item in others], [_values(item) for item in fast])
+        kept = effort.spread(sorted(chosen), *(mark.args[0] for mark in alike[0].iter_markers("few")))
+        left_out |= {item for place, item in enumerate(others) if place not in kept}
+    items[:] = [item for item in items if item not in left_out]
+    config.hook.pytest_deselected(items=[*left_out])
+
+
+def _values(item: Any) -> frozenset[tuple[int, str]]:
+    """Return the values of a test's parameters: what each ``parametrize`` or fixture chose, by its place."""
+    return frozenset(enumerate(item.callspec._idlist))
 
 
 def shuffle(items: list[pytest.Item], seed: str) -> None:

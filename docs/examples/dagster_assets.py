@@ -1,6 +1,8 @@
-"""Dagster: a release as an asset, and its models as an asset check. Exit code 1 does not pass, 2 is an error.
+"""Dagster: every night a release as an asset, and its models as an asset check.
 
-The folder of the policy is the variable ``SQLANON_FOLDER``, or the current directory.
+The exit code decides: 0 materializes, 1 fails, 2 is tried again only if the database or the source could not be read,
+and 3 (nothing new) leaves the release as it is. The folder of the policy is the variable ``SQLANON_FOLDER``, or the
+current directory.
 """
 
 import json
@@ -16,28 +18,37 @@ POLICY = os.environ.get("SQLANON_POLICY", "policy.yaml")
 RELEASE = os.environ.get("SQLANON_RELEASE", "released.parquet")
 QI = os.environ.get("SQLANON_QI", "sex,age,zip")
 K = os.environ.get("SQLANON_K", "5")
+METRICS = os.environ.get("SQLANON_METRICS", "metrics.jsonl")
+PASSING = {"EngineError", "SourceError", "SourceChangedError"}
+"""Errors that may pass by themselves; the cure of all others is a person's."""
 
 
 def sqlanon(*arguments: str) -> tuple[int, dict[str, Any]]:
-    """Run a command and return its exit code, 0 or 1, and its document.
+    """Run a command and return its exit code, 0, 1 or 3, and its document.
 
     Raises:
-        dagster.Failure: nothing was judged (exit code 2, or an interrupt).
+        dagster.Failure: nothing was judged (exit code 2, or it was killed); tried again only where that may help.
     """
     done = subprocess.run(["sqlanon", *arguments, "--json"], cwd=FOLDER, capture_output=True, text=True, check=False)
     document = json.loads(done.stdout) if done.stdout else {}
-    if done.returncode not in (0, 1):
-        raise dagster.Failure(document.get("message") or done.stderr)
+    if done.returncode not in (0, 1, 3):
+        passes = not document or document.get("error") in PASSING
+        raise dagster.Failure(document.get("message") or done.stderr, allow_retries=passes)
     return done.returncode, document
 
 
-@dagster.asset(description="The release of the policy, audited before it is put in place.")
+@dagster.asset(
+    description="The release of the policy, audited before it is put in place.",
+    retry_policy=dagster.RetryPolicy(max_retries=2, delay=900),
+)
 def release() -> dagster.MaterializeResult:
     """Publish, and show what the manifest shows: counts below k stay hidden."""
-    code, document = sqlanon("run", POLICY)
-    if code:
+    code, document = sqlanon("run", POLICY, "--if-changed", "--metrics", METRICS)
+    if code == 1:
         raise dagster.Failure(document.get("message", "the policy cannot be met"), allow_retries=False)
-    manifest = json.loads(Path(f"{document['output']['file']}.manifest.json").read_text(encoding="utf-8"))
+    if code == 3:
+        return dagster.MaterializeResult(metadata={"unchanged": True})
+    manifest = json.loads(Path(FOLDER, f"{RELEASE}.manifest.json").read_text(encoding="utf-8"))
     shown = {"levels": document["levels"], "ledger": manifest["ledger"], "models": manifest["models"]}
     return dagster.MaterializeResult(metadata=shown)
 
@@ -50,4 +61,7 @@ def models_hold() -> dagster.AssetCheckResult:
     return dagster.AssetCheckResult(passed=code == 0, metadata={"models": models})
 
 
-definitions = dagster.Definitions(assets=[release], asset_checks=[models_hold])
+nightly = dagster.ScheduleDefinition(
+    name="nightly", target=dagster.AssetSelection.assets(release), cron_schedule="0 2 * * *"
+)
+definitions = dagster.Definitions(assets=[release], asset_checks=[models_hold], schedules=[nightly])

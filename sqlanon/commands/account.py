@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 import sys
-import time
 from collections import Counter
 
-from sqlanon.core.engines.journal import STATEMENT, Step, Watcher, logger
+from sqlanon.commands.metrics import Phases
+from sqlanon.core.engines.journal import STATEMENT, Watcher, logger
 
 
 class Account(logging.Handler):
@@ -22,11 +22,9 @@ class Account(logging.Handler):
 
     def clear(self) -> None:
         """Begin to count anew."""
-        self._began = time.perf_counter()
         self._counts: Counter[str] = Counter()
         self._seconds: Counter[str] = Counter()
-        self._steps: dict[str, float] = {}
-        self._step, self._since = "", self._began
+        self._phases = Phases()
 
     def emit(self, record: logging.LogRecord) -> None:
         """Count a statement; other messages are left alone."""
@@ -36,26 +34,14 @@ class Account(logging.Handler):
             self._seconds[str(name)] += seconds  # type: ignore[operator]
 
     def watching(self, watch: Watcher | None) -> Watcher:
-        """Return a watcher that times the steps, and hands them on to another."""
-
-        def timed(step: Step) -> None:
-            self._turn_to(step.phase)
-            if watch is not None:
-                watch(step)
-
-        return timed
-
-    def _turn_to(self, step: str) -> None:
-        now = time.perf_counter()
-        if self._step:
-            self._steps[self._step] = self._steps.get(self._step, 0.0) + now - self._since
-        self._step, self._since = step, now
+        """Return a watcher that times the phases, and hands them on to another."""
+        return self._phases.watching(watch)
 
     def lines(self) -> list[str]:
         """Return what was counted, for a person."""
-        self._turn_to("")
-        total = time.perf_counter() - self._began
-        steps = "".join(f", {name} {seconds:.2f} s" for name, seconds in self._steps.items())
+        self._phases.turn_to("")
+        steps = "".join(f", {name} {spent.seconds:.2f} s" for name, spent in self._phases.spent.items())
+        total = self._phases.total.seconds
         lines = [f"{total:.2f} s{steps}", f"{self._counts.total()} statements, {sum(self._seconds.values()):.2f} s"]
         return lines + [f"  {n} x {name}, {self._seconds[name]:.2f} s" for name, n in self._counts.most_common()]
 

@@ -38,6 +38,7 @@ def write(formatter: click.HelpFormatter, *words: str) -> None:
         ("0", "done" if words in FAULTS or command not in ("check", "verify") else "it holds"),
         *([("1", one)] if one else []),
         ("2", "bad input or usage, or a database refused a statement"),
+        *([("3", "nothing new was there to release (--if-changed)")] if command == "run" else []),
         ("130", "interrupted by Ctrl-C (143 by SIGTERM, 129 by SIGHUP)"),
     ]
     with formatter.section("Exit codes"):

@@ -20,6 +20,7 @@ from sqlanon.errors import (
     Interrupted,
     NoSolutionError,
     PolicyError,
+    RepeatError,
     SqlanonError,
     UncoveredValuesError,
 )
@@ -257,6 +258,8 @@ def _fail(error: SqlanonError, *, as_json: bool) -> int:
             document["columns"] = error.columns
         if isinstance(error, UncoveredValuesError):
             document["queries"] = error.queries
+        if isinstance(error, RepeatError):
+            document["differing"] = error.differing
         if error.hint:
             document["hint"] = error.hint
         said = {key: concealed(document[key]) for key in ("message", "faults", "hint", "queries") if key in document}

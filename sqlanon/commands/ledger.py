@@ -1,4 +1,4 @@
-"""``sqlanon ledger``: show a ledger of releases, check it, forget a release. For the operator: the counts are exact."""
+"""``sqlanon ledger``: show, check and forecast a ledger of releases, forget one. For the operator: counts are exact."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from sqlanon.commands.common import warn
+from sqlanon.commands.common import read_policy, warn
+from sqlanon.commands.progress import progress
+from sqlanon.core.words import share
 from sqlanon.errors import InputError
+from sqlanon.ledger.cohorts.erasing import erase_records
 from sqlanon.ledger.facts import PENDING
+from sqlanon.ledger.forecast import Forecast, MarginForecast, forecast
 from sqlanon.ledger.review import (
     CHANGED,
     NOT_CHECKED,
@@ -87,6 +91,68 @@ def forget(ledger: str, release: str, yes: bool, as_json: bool) -> int:
     if (file := found.entry.output.get("file")) is not None and Path(file).exists():
         warn(f"its target still holds a file ({file}): remove it, or the next run to there is refused.")
     return 0
+
+
+def erase(policy: str, records: str, as_json: bool) -> int:
+    """Carry ``ledger erase`` out, and return the exit code."""
+    found = erase_records(read_policy(policy), read_keys(Path(records)))
+    if as_json:
+        print(json.dumps(found.to_dict()))
+    else:
+        print(
+            f"Records to be erased: {found.named}; the last release shows {found.shown} of them. They go with the next "
+            "release (sqlanon run), which says how many others go with them."
+        )
+    return 0
+
+
+def read_keys(path: Path) -> list[str]:
+    """Return the keys of records that a file holds, one a line.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    try:
+        return path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        raise InputError(
+            f"The file {path.name!r} cannot be read.",
+            hint="give a text file (UTF-8) with the key of a record in each line.",
+        ) from None
+
+
+def execute_forecast(
+    policy: str, arrivals: float | None, departures: float | None, changes: float, days: int, as_json: bool
+) -> int:
+    """Carry ``ledger forecast`` out, and return the exit code."""
+    with progress() as watch:
+        found = forecast(read_policy(policy), (arrivals, departures, changes), days, watch)
+    print(json.dumps(found.to_dict()) if as_json else "\n".join(_forecast(found)))
+    return 0
+
+
+def _forecast(found: Forecast) -> Iterator[str]:
+    origin = "of the ledger's last release" if found.frozen else "that a search finds"
+    yield f"Expected {found.unit}, at the levels {origin}: " + ", ".join(f"{n} {i}" for n, i in found.levels.items())
+    yield f"  {found.counted:,} {found.unit} in {found.classes:,} classes; below k {found.k}: {found.in_small:,}"
+    if (seen := found.measured) is not None:
+        came, left = share(seen.arrivals), share(seen.departures)
+        shown = f"the first showed {seen.persons_first:,} persons, the last {seen.persons_last:,}"
+        yield f"  {seen.releases} releases in {seen.days:.1f} days: {came} came and {left} left a day; {shown}"
+    rates = f"{share(found.rates.arrivals)} come, {share(found.rates.departures)} leave"
+    yield f"  forecast: {found.days} days; each day {rates}, {share(found.rates.changes)} change"
+    heads = ("margin", "within 7", "within 30", "true days", "not shown", "in the end", "not true", "limit passed")
+    rows = [heads, *map(_margin, found.margins)]
+    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  " + "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+    yield f"  most true days: margin {found.best}" + ("" if found.margin is None else f"; the policy's: {found.margin}")
+
+
+def _margin(own: MarginForecast) -> tuple[str, ...]:
+    shares = (own.within_7, own.within_30, own.true_days, own.not_shown_last, own.not_shown_ever, own.not_true_ever)
+    passed = "never" if own.limit_passed is None else f"day {own.limit_passed}"
+    return (str(own.margin), *("" if each is None else share(each) for each in shares), passed)
 
 
 def _lines(found: LedgerReview) -> Iterator[str]:

@@ -15,4 +15,6 @@ def progress() -> Iterator[Watcher | None]:
     """Show a line on standard error while a command runs; nothing when that is no terminal, or the command is quiet."""
     asked = verbosity()
     with terminal_line(quiet=asked.quiet) as watch:
-        yield watch if asked.account is None else asked.account.watching(watch)
+        if asked.account is not None:
+            watch = asked.account.watching(watch)
+        yield watch if asked.metrics is None else asked.metrics.phases.watching(watch)

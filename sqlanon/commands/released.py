@@ -34,6 +34,7 @@ def describe_release(release: Release) -> dict[str, Any]:
         **pick(release, "snapshots=plan.snapshots verdict_sources statements=plan.statements"),
         **pick(release, "seconds", digits=6),
         **pick(release, "output ledger?=recorded"),
+        **({} if plan.source.periods is None else {"periods": list(plan.source.periods.released)}),
         "report": plan.policy.report,
         "warnings": [plan.policy.conceal(warning) for warning in release.warnings],
         "beside": plan.beside,
@@ -141,6 +142,11 @@ def print_release(release: Release) -> None:
     for name in gone:
         say(f"    {_describe_nothing_left(plan, name)}")
     say("  " + ", ".join(f"{name} {value:.2f} s" for name, value in release.seconds.items()))
+    if release.recorded is not None and "cohorts" in release.recorded.more:
+        counts = release.recorded.more["cohorts"]
+        say("  records in cohorts: " + ", ".join(f"{count:,} {what}" for what, count in counts.items()))
+    if plan.source.periods is not None:
+        say(f"  periods: {', '.join(plan.source.periods.released)}")
     for place, name in release.output.items():
         say(f"  {place}: {name}")
 

@@ -16,13 +16,13 @@ from sqlanon.commands.common import warn, with_search
 from sqlanon.commands.guarded import ANSWERS, Answers, answer, attempt, concealing
 from sqlanon.commands.progress import progress
 from sqlanon.commands.released import describe_release, print_release
-from sqlanon.commands.run_beside import check_beside, taken_by, write_beside
+from sqlanon.commands.run_beside import check_beside, measured, note, taken_by, write_beside
 from sqlanon.commands.standard_streams import STANDARD, read_standard_policy, send, to_file, to_standard_output
 from sqlanon.commands.verbosity import say, verbosity
 from sqlanon.core.anonymizer import anonymize
 from sqlanon.core.plan.release import Release
 from sqlanon.core.policy import Like, Policy
-from sqlanon.errors import InputError, Interrupted, SqlanonError
+from sqlanon.errors import InputError, Interrupted, NothingNewError, SqlanonError
 from sqlanon.report.failures import summarize_failure
 from sqlanon.report.files import check_report, write_report
 from sqlanon.tables.policy import TablesPolicy, is_tables_file, names_tables
@@ -36,19 +36,23 @@ def execute(
     policies: tuple[str, ...], as_json: bool, dry_run: bool, audience: str, fail_fast: bool, **given: Any
 ) -> int:
     """Carry the command out, with the options of ``usage``, and return the exit code."""
-    like, replan = given.pop("like"), given.pop("replan")
+    like, replan, if_changed, metrics = (given.pop(name) for name in ("like", "replan", "if_changed", "metrics"))
     beside = {name: given.pop(name) for name in ("script", "certificate", "report", "openlineage", "diff")}
     sending = (given.pop("to"), given.pop("form"))
     of_one = {**{f"--{name}": value for name, value in beside.items()}, "--to": sending[0], "--like": like}
 
     def run_one(path: str) -> int:
+        return measured(metrics, path, lambda: run_opened(path))
+
+    def run_opened(path: str) -> int:
         found = _opened(path)
         if not isinstance(found, Policy):
             from sqlanon.commands.run_tables import run_tables
 
             told = {name: beside[name] for name in ("openlineage", "diff")}
             lacking = [name for name, value in of_one.items() if value is not None and name[2:] not in told]
-            lacking += ["--replan"] if replan else []
+            flags = {"--replan": replan, "--if-changed": if_changed}
+            lacking += [name for name, is_given in flags.items() if is_given]
             return run_tables(found, lacking, as_json=as_json, dry_run=dry_run, **told, **given)
         found = _like(with_search(found, **given), like, replan=replan)
         loaded, form = _published(found, *sending, as_json=as_json, dry_run=dry_run)
@@ -59,7 +63,8 @@ def execute(
         if dry_run:
             loaded = replace(loaded, output=None, report=loaded.report if report else None, certificate=None)
         files = {name: beside[name] for name in ("script", "certificate", "openlineage")}
-        return run_policy(loaded, as_json=as_json, audience=audience, form=form, since=since, files=files, taken=taken)
+        told = {"since": since, "files": files, "taken": taken, "if_changed": if_changed}
+        return run_policy(loaded, as_json=as_json, audience=audience, form=form, **told)
 
     if len(policies) == 1:
         return run_one(policies[0])
@@ -141,6 +146,7 @@ def run_policy(
     form: str | None = None,
     since: Earlier | None = None,
     taken: Sequence[Path] | None = None,
+    if_changed: bool = False,
 ) -> int:
     """Run a policy, print what came of it, and return the exit code. A run that fails has its report too.
 
@@ -150,6 +156,7 @@ def run_policy(
         form: the format in which the release, a private file, is sent to standard output.
         since: an earlier release, to say what changed.
         taken: files of the run, which none of these may be; by default those of the policy.
+        if_changed: end with exit code 3, and write nothing, if the release at the target is equal to the new one.
     """
     asked = files or {}
     named = {**asked, "report": policy.report, "certificate": asked.get("certificate") or policy.certificate}
@@ -160,7 +167,17 @@ def run_policy(
     report = beside.get("report")
     with progress() as watch:
         try:
-            release = anonymize(None, policy, watch=watch)
+            release = anonymize(None, policy, watch=watch, if_changed=if_changed)
+        except NothingNewError as nothing:
+            note(lambda: {"unchanged": True})
+            if lineage is not None:
+                lineage.skip()
+            if not as_json:
+                say(nothing.message)
+            else:
+                of_periods: dict[str, Any] = {} if policy.periods is None else {"periods": []}
+                answer(of_periods | {"unchanged": True, "message": nothing.message})
+            return nothing.exit_code if if_changed else 0
         except SqlanonError as error:
             _report_failure(policy, error, report, audience, lineage)
             raise
@@ -210,6 +227,7 @@ def _report(
         release = replace(release, output={"standard output": form})
     for warning in release.warnings:
         warn(warning)
+    note(lambda: describe_release(release))
     try:
         write_beside(release, beside, audience)
         if lineage is not None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from sqlanon.commands.common import refuse_overwriting, warn
+from sqlanon.commands.metrics import Metrics, append
+from sqlanon.commands.verbosity import verbosity
 from sqlanon.core.disk.writing import check_directory, write_text
 from sqlanon.core.plan.release import Release
 from sqlanon.core.policy import Policy
@@ -40,6 +43,8 @@ def check_beside(taken: Sequence[Path], beside: Mapping[str, Path], *, folder: P
     Raises:
         TargetError: it would be; nothing has been done yet.
     """
+    metrics = verbosity().metrics
+    beside = beside if metrics is None else {**beside, "metrics": metrics.path}
     for what, path in beside.items():
         if what == "report":
             check_report(path)
@@ -48,6 +53,8 @@ def check_beside(taken: Sequence[Path], beside: Mapping[str, Path], *, folder: P
         if folder is not None and same_file(path.absolute().parent, folder):
             raise TargetError(f"The {what} {path.name!r} would be in the release.", hint="choose another folder.")
     refuse_overwriting(taken, beside)
+    if metrics is not None:
+        metrics.creates = True
 
 
 def write_beside(release: Release, beside: Mapping[str, Path], audience: str) -> None:
@@ -70,3 +77,37 @@ def _write_certificate(path: Path, release: Release) -> None:
         released = release.output.get("file")
         if released is not None and same_file(path.absolute().parent, Path(released).absolute().parent):
             warn(BESIDE.format(path.name))
+
+
+def measured(path: str | None, policy: str, work: Callable[[], int]) -> int:
+    """Return the exit code of a run, whose metrics are appended to a file if there is one, also where it fails.
+
+    Raises:
+        TargetError: the file is there, and is no file of metrics; nothing has been done yet.
+    """
+    if path is None:
+        return work()
+    append(Path(path), "", creates=False)
+    asked = verbosity()
+    metrics = asked.metrics = Metrics(Path(path), Path(policy).stem)
+    code = 2
+    error: BaseException | None = None
+    try:
+        code = work()
+    except BaseException as failure:
+        code, error = getattr(failure, "exit_code", 130 if isinstance(failure, KeyboardInterrupt) else 2), failure
+        raise
+    finally:
+        asked.metrics = None
+        try:
+            metrics.write(code, error)
+        except TargetError as second:  # the run itself has ended
+            warn(f"there are no metrics of this run: {second}")
+    return code
+
+
+def note(document: Callable[[], Mapping[str, Any]]) -> None:
+    """Take the document of a release into the metrics of the run, where there are any."""
+    metrics = verbosity().metrics
+    if metrics is not None:
+        metrics.document = document()

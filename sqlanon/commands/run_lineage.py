@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from uuid import uuid4
 
 from sqlanon.commands.agents.sieve import without_numbers
+from sqlanon.commands.verbosity import verbosity
 from sqlanon.core.disk.writing import write_text
 from sqlanon.core.policy import Policy
 from sqlanon.core.policy.paths import is_connection_text, is_database, is_file, is_server, is_url
@@ -31,6 +32,11 @@ HARMLESS = frozenset({"sslmode", "sslrootcert", "connect_timeout", "application_
 Datasets = list[dict[str, Any]]
 
 
+def _run() -> str:
+    metrics = verbosity().metrics
+    return str(uuid4()) if metrics is None else metrics.run
+
+
 @dataclass(frozen=True, slots=True)
 class Lineage:
     """A run that is reported to a catalog of lineage.
@@ -38,12 +44,13 @@ class Lineage:
     Attributes:
         path: the file of its events, one a line; it is written at the end of the run.
         policy: of one table, or of several; without an output where nothing stays.
+        run: its id, which its metrics have too.
         begun: when the run began.
     """
 
     path: Path
     policy: Policy | TablesPolicy
-    run: str = field(default_factory=lambda: str(uuid4()))
+    run: str = field(default_factory=_run)
     begun: str = field(default_factory=lambda: _now())  # noqa: PLW0108 - tests replace it
 
     def complete(self, manifest: Mapping[str, Any]) -> None:
@@ -54,6 +61,10 @@ class Lineage:
             released = {name: self._released(name) for name in names}
             outputs = released_datasets(manifest, released, self._origins())
         self._write("COMPLETE", run_facets(manifest), outputs)
+
+    def skip(self) -> None:
+        """Write that the run began, and that it had nothing to publish."""
+        self._write("COMPLETE", {}, [])
 
     def fail(self, error: SqlanonError) -> None:
         """Write that the run began, and why it failed; without numbers, which may be small counts."""

@@ -10,7 +10,7 @@ from typing import Any
 from sqlanon.commands.common import warn
 from sqlanon.commands.guarded import answer
 from sqlanon.commands.progress import progress
-from sqlanon.commands.run_beside import check_beside, taken_by
+from sqlanon.commands.run_beside import check_beside, note, taken_by
 from sqlanon.commands.run_changes import earlier_release, print_changes
 from sqlanon.commands.run_lineage import Lineage
 from sqlanon.commands.verbosity import say
@@ -85,6 +85,7 @@ def _report(release: TablesRelease, lineage: Lineage | None, since: Earlier | No
     changed: Mapping[str, Any] | None = None if since is None else since.changes(release.manifest)
     for warning in release.warnings:
         warn(warning)
+    note(release.to_dict)
     try:
         if lineage is not None:
             lineage.complete(release.manifest)

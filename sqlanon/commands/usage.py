@@ -130,6 +130,7 @@ def profile() -> Work:
 @click.option("--report", type=click.Path(), help="Write a report for people here, .html, .md, .txt or .json.")
 @click.option("--diff", type=click.Path(), metavar="MANIFEST", help="Say what changed since the release of MANIFEST.")
 @click.option("--openlineage", type=click.Path(), help="Write the run as OpenLineage events here (for the operator).")
+@click.option("--metrics", type=click.Path(), help="Append a line of JSON for each phase here (for the operator).")
 @click.option(
     "--audience",
     type=click.Choice(AUDIENCES),

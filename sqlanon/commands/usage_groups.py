@@ -70,8 +70,10 @@ def like_options(command: Decorated) -> Decorated:
     """Let a command say how a release repeats an earlier one."""
     about = "Keep the levels of the release of MANIFEST (key like): they are judged, and not searched."
     replan = "With like: search again, from the levels of the earlier release, and say what changes."
-    replanning = click.option("--replan", is_flag=True, help=replan)
-    return click.option("--like", type=click.Path(), metavar="MANIFEST", help=about)(replanning(command))
+    changed = "Write nothing, with the exit code 3, where the release at the target is equal to the new one."
+    command = click.option("--if-changed", is_flag=True, help=changed)(command)
+    command = click.option("--replan", is_flag=True, help=replan)(command)
+    return click.option("--like", type=click.Path(), metavar="MANIFEST", help=about)(command)
 
 
 no_header_option = click.option(
@@ -124,7 +126,7 @@ ledger_argument = click.argument("ledger", type=click.Path(), metavar="LEDGER|PO
 
 @click.group(cls=HelpedGroup)
 def ledger() -> None:
-    """Show and check a ledger of releases, or forget a release."""
+    """Show and check a ledger of releases, forecast what it sustains, or forget a release."""
 
 
 @ledger.command("show", cls=GuardedCommand, short_help="List what was released to whom.")
@@ -153,6 +155,24 @@ def ledger_check() -> Work:
     return check
 
 
+@ledger.command("forecast", cls=GuardedCommand, short_help="Forecast what releases every night would show.")
+@click.argument("policy", type=click.Path())
+@click.option("--arrivals", type=float, help="Newcomers a day, as a share of the records. [default: measured, or 0.01]")
+@click.option("--departures", type=float, help="Records that leave a day, as a share. [default: measured, or 0.01]")
+@click.option("--changes", type=float, default=0.0, show_default=True, help="Records a day of which a cell changes.")
+@click.option("--days", type=click.IntRange(min=1), default=365, show_default=True, help="One release a day.")
+@json_option
+def ledger_forecast() -> Work:
+    """Forecast what releases of POLICY every night would show, in cohorts at levels that stay. Nothing is published.
+
+    The classes of the source are counted at the levels of the ledger's last release, or where there is none at those
+    that a search finds. All figures are expectations.
+    """
+    from sqlanon.commands.ledger import execute_forecast
+
+    return execute_forecast
+
+
 @ledger.command("forget", cls=GuardedCommand, short_help="Forget a release for good.")
 @ledger_argument
 @click.argument("release")
@@ -163,6 +183,20 @@ def ledger_forget() -> Work:
     from sqlanon.commands.ledger import forget
 
     return forget
+
+
+@ledger.command("erase", cls=GuardedCommand, short_help="Erase records from releases in cohorts.")
+@click.argument("policy", type=click.Path(), metavar="POLICY")
+@click.option("--records", type=click.Path(), required=True, help="A file with the key of a record in each line.")
+@json_option
+def ledger_erase() -> Work:
+    """Erase records from the releases in cohorts of POLICY: they go with the next release, and with the fewest others.
+
+    Records may be named that the source has no longer. Releases that are out are not changed.
+    """
+    from sqlanon.commands.ledger import erase
+
+    return erase
 
 
 @click.command(cls=GuardedCommand)

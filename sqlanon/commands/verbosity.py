@@ -10,6 +10,7 @@ import click
 
 if TYPE_CHECKING:
     from sqlanon.commands.account import Account
+    from sqlanon.commands.metrics import Metrics
 
 KEY = "sqlanon.verbosity"
 
@@ -22,6 +23,7 @@ class Verbosity:
         quiet: no progress and no summary.
         verbose: statements are counted, and steps timed.
         account: what was counted so far, of a command that is verbose.
+        metrics: what is measured of the run, where that is asked for.
         about: what messages begin with, of a command that does several things.
         summary: where summaries are printed; None is standard output.
     """
@@ -29,6 +31,7 @@ class Verbosity:
     quiet: bool = False
     verbose: bool = False
     account: Account | None = field(default=None, repr=False)
+    metrics: Metrics | None = field(default=None, repr=False)
     about: str = ""
     summary: TextIO | None = None
 

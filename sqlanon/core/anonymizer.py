@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlanon.core.doors import behind
@@ -87,22 +88,24 @@ def anonymize(
     *,
     watch: Watcher | bool | None = None,
     prepare: Callable[[PublishablePlan], None] | None = None,
+    if_changed: bool = False,
 ) -> Release:
     """Plan and publish: the main job, from a table to an audited release with a proof.
 
     Args:
         prepare: called with the plan before it is published, while the source is read as it was planned on.
+        if_changed: do not replace a release that is equal to the new one.
 
     Raises:
+        NothingNewError: they are equal (``if_changed``); nothing was published.
         SqlanonError: see ``plan``, ``recode`` and ``Plan.publish``; on any error nothing is left behind.
     """
     policy = as_policy(policy)
     with watching(watch) as seen, encoded_session(source, policy, seen, publishing=True) as (session, target):
-        found: PublishablePlan
-        found = _planned(session) if policy.transformation is None else _recoded(session)
+        found = _published_plan(session)
         if prepare is not None:
             prepare(found)
-        return found.publish_to(target)
+        return found.publish_to(target if target is None else replace(target, if_changed=if_changed))
 
 
 @contextmanager
@@ -137,6 +140,8 @@ def encoded_session(
             closing.callback(ledger.close)
         target = _checked_target(policy, opened, other) if publishing else None
         with nullcontext() if target is None else target.reserved() as target:
+            if policy.periods is not None:
+                policy, opened = behind("periods")(policy, opened, target)
             session = _begin(policy, opened, ledger, start)
             closing.pop_all()
             closing.callback(session.close)
@@ -202,8 +207,20 @@ def _begin(policy: Policy, opened: Source, ledger: OpenLedger | None, start: flo
     return Session.begin(policy, encoded, opened, encoding, seconds, ledger)
 
 
+def _published_plan(session: Session) -> PublishablePlan:
+    """Return the plan that is published: one that continues earlier releases of a ledger, or a new one."""
+    if session.releases is not None:
+        continued: PublishablePlan | None = session.releases.next_plan(session)
+        if continued is not None:
+            return continued
+    return _planned(session) if session.policy.transformation is None else _recoded(session)
+
+
 def _planned(session: Session) -> Plan:
-    """Return the plan of one node: searched, or that of an earlier release."""
+    """Return the plan of one node: searched, or that of an earlier release, or of earlier periods."""
+    if session.source.periods is not None:
+        found: Plan = session.source.periods.plan(session)
+        return found
     return search_plan(session) if session.policy.like is None else like_plan(session)
 
 

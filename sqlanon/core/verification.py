@@ -34,7 +34,7 @@ from sqlanon.core.source.encoding import encode_source
 from sqlanon.core.source.joining import open_policy_source
 from sqlanon.core.verifying import Verification as Verification
 from sqlanon.core.verifying import Verifier
-from sqlanon.errors import InputError
+from sqlanon.errors import InputError, UnsupportedError
 
 OTHER_POLICY = (
     "The certificate was created for another policy: quasi-identifiers, sensitive columns, levels, weights, models, "
@@ -69,6 +69,11 @@ def verify(
         NoSolutionError: nothing can meet the policy, so that there is nothing to certify.
     """
     policy = as_policy(policy)
+    if policy.periods is not None:
+        raise UnsupportedError(
+            "The proof of a release by periods is about the records of the periods that were closed then.",
+            hint="check the release itself: sqlanon check RELEASE --qi COLUMN,… --k 5 --manifest.",
+        )
     document = _read(certificate)
     of_recipient = is_recipients(document)
     if proof is not None and not of_recipient:

@@ -47,9 +47,18 @@ TABLES: Mapping[str, Mapping[str, str]] = {
     "members": {"number": "BIGINT", "person": "UUID", "class": "BIGINT"},
     "sensitive": {"number": "BIGINT", "person": "UUID", "attribute": "VARCHAR", "value": "UUID"},
     "contents": {"number": "BIGINT", "digest": "VARCHAR"},
+    "shown": {
+        "number": "BIGINT", "person": "UUID", "cohort": "BIGINT", "place": "BIGINT", "since": "BIGINT",
+        "cells": "VARCHAR",
+    },
+    "departed": {"number": "BIGINT", "person": "UUID"},
+    "erased": {"number": "BIGINT", "source": "VARCHAR", "person": "UUID", "known": "BOOLEAN"},
     "seals": {"write": "BIGINT", "what": "VARCHAR", "state": "VARCHAR", "seal": "VARCHAR"},
 }  # fmt: skip
 """The tables of a ledger and their columns. ``facts`` is all of a ``ReleaseEntry`` as JSON."""
+OF_COHORTS = ("shown", "departed", "erased")
+"""Tables that a ledger has once a release in cohorts is recorded: the rows of the last one, their cells as JSON, the
+records that left, and those that are to be erased (``number`` is 0, ``known`` whether they are known by their keys)."""
 
 
 class LedgerDatabase:
@@ -241,10 +250,12 @@ class LedgerDatabase:
         self.engine.attach(path, new, read_only=False, replayed=False, unlogged=True)
         try:
             for name, columns in TABLES.items():
+                if name in OF_COHORTS and not self.has(name):
+                    continue
                 self._make_table(new, name)
                 if copied and name != "ledger":
                     rows = exp.select(*map(column, columns)).from_(self.table(name))
-                    rows = rows if name == "seals" else rows.where(*copied)
+                    rows = rows if name in ("seals", "departed") else rows.where(*copied)
                     self.engine.run("copy ledger", exp.insert(rows, table_reference([new, "main", name])))
             if seal:
                 self._insert(table_reference([new, "main", "seals"]), seal)
@@ -283,6 +294,12 @@ class LedgerDatabase:
         """Return the reference to one of ``TABLES``."""
         return table_reference([ALIAS, "main", name])
 
+    def has(self, name: str) -> bool:
+        """Return whether the ledger has one of ``OF_COHORTS``."""
+        known = exp.select(column("table_name")).from_(table_reference(["information_schema", "tables"]))
+        known = known.where(equal(column("table_catalog"), exp.Literal.string(ALIAS)))
+        return self.attached and (name,) in [tuple(row) for row in self.engine.run("tables of the ledger", known)]
+
     def facts(self) -> dict[str, str]:
         """Return the facts that the ledger records about itself; none if the file is no ledger."""
         rows = exp.select(column("name"), column("value")).from_(self.table("ledger"))
@@ -305,9 +322,11 @@ class LedgerDatabase:
         row = exp.Values(expressions=[exp.Tuple(expressions=[exp.Placeholder() for _ in values])])
         self.engine.run("write ledger", exp.Insert(this=where, expression=row), list(values))
 
-    def delete(self, number: int, of: Iterable[str] = ("releases", "members", "sensitive", "contents")) -> None:
+    def delete(
+        self, number: int, of: Iterable[str] = ("releases", "members", "sensitive", "contents", *OF_COHORTS)
+    ) -> None:
         """Delete a release and its members."""
-        for name in of:
+        for name in [known for known in of if known not in OF_COHORTS or self.has(known)]:
             found = equal(column("number"), exp.convert(number))
             self.engine.run("write ledger", exp.Delete(this=self.table(name), where=exp.Where(this=found)))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlanon.core.facts import Facts
@@ -57,6 +57,7 @@ class ReleaseEntry(Facts):
     persons: int
     person_type: str = ""
     person_form: str = ""
+    cohorts: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

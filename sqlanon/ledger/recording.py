@@ -30,6 +30,8 @@ from sqlanon.core.publish.targets import place
 from sqlanon.core.source.recorded import Recorded
 from sqlanon.core.sqltrees import names
 from sqlanon.errors import AuditError, EngineError, InputError, UnsupportedError
+from sqlanon.ledger.cohorts.recorded import CohortRecording, in_cohorts, recording_in_cohorts
+from sqlanon.ledger.cohorts.state import CohortState
 from sqlanon.ledger.facts import ReleaseEntry
 from sqlanon.ledger.identity import kind_of_key
 from sqlanon.ledger.releases import ReleaseLedger
@@ -60,6 +62,7 @@ class LedgerRecording:
         output: where the release goes.
         describe: returns what is written down, given the digest of a file, and the numbers of classes and persons.
         members, values: who is in which class, and the digests of their sensitive values; read from the source before.
+        cohorts: what is recorded of a release in cohorts beside that.
         said: what the ledger noted before.
         number: of the release in the ledger, once it is pending.
         release: its id.
@@ -68,8 +71,10 @@ class LedgerRecording:
     ledger: ReleaseLedger
     output: Output
     describe: Callable[[str, str | None, int, int], ReleaseEntry]
+    cohorts: CohortRecording | None = None
     members: pa.Table | None = None
     values: pa.Table | None = None
+    state: CohortState | None = None
     said: tuple[str, ...] = ()
     release: str = field(default_factory=lambda: token_hex(16))
     number: int | None = None
@@ -89,7 +94,7 @@ class LedgerRecording:
         self.digest = digest
         with held():
             entry = self.describe(self.release, digest, classes, persons)
-            self.number = self.ledger.begin(entry, self.members, self.values)
+            self.number = self.ledger.begin(entry, self.members, self.values, self.state)
 
     def placed(self) -> None:
         """Note that the release is at its place."""
@@ -127,7 +132,8 @@ class LedgerRecording:
                 too few persons.
         """
         engine, policy, column_ = session.engine, session.policy, self.ledger.person_column
-        entity = EntityColumn(column_, session.source.types[column_])
+        continues = self.cohorts is not None and self.cohorts.base is not None  # its rows hold digests, and no keys
+        entity = EntityColumn(column_, "VARCHAR" if continues else session.source.types[column_])
         numbered = compiler.numbered_rows(rows, claim.quasi_identifiers, claim.types).subquery("numbered")
         self.members = _as_loaded(engine.arrow("members of the release", compiler.members(numbered, entity)))
         if policy.entity is None and self.members.num_rows != claim.published:
@@ -147,6 +153,8 @@ class LedgerRecording:
             values = engine.arrow("values of the release", compiler.member_values(rows, entity, sensitive))
             self.values = _as_loaded(values)
             engine.drop(names.LEDGER_VALUES)
+        if self.cohorts is not None:
+            self.state = self.cohorts.read(session, numbered, entity, claim.types)
 
 
 def refuse_other_plans(ledger: ReleaseLedger, session: Session) -> None:
@@ -198,7 +206,9 @@ def recording_of(
         InputError: see ``refuse_unrecorded``.
     """
     policy = session.policy
-    refuse_other_plans(ledger, session)
+    cohorts = recording_in_cohorts(ledger, plan, manifest) if in_cohorts(policy) else None
+    if cohorts is None:
+        refuse_other_plans(ledger, session)
     refuse_unrecorded(session, ledger, output)
     names_ = [attribute.name for attribute in plan.catalog.attributes]
     levels = dict(zip(names_, plan.published_levels, strict=True))
@@ -224,16 +234,19 @@ def recording_of(
             persons=persons,
             person_type=kind_of_key(session.source.types[ledger.person_column]),
             person_form=ledger.person_form,
+            cohorts={} if cohorts is None else cohorts.facts,
         )
 
-    return LedgerRecording(ledger, output, describe, said=ledger.notes)
+    return LedgerRecording(ledger, output, describe, cohorts, said=ledger.notes)
 
 
 def recorded(ledger: ReleaseLedger, recording: LedgerRecording | None) -> Recorded:
     """Return what a run wrote down, or that it wrote nothing."""
     release = None if recording is None else recording.release
     earlier = [item for item in ledger.earlier() if item.entry.release != release]
-    return Recorded(str(ledger.database.path), release, len(earlier))
+    counts = None if recording is None or recording.cohorts is None else recording.cohorts.counts
+    more = {} if counts is None else {"cohorts": counts.to_dict()}
+    return Recorded(str(ledger.database.path), release, len(earlier), more=more)
 
 
 def _hierarchies(session: Session) -> dict[str, str]:

@@ -42,6 +42,7 @@ from sqlanon.core.sqltrees.trees import (
     table,
 )
 from sqlanon.errors import InputError
+from sqlanon.ledger.cohorts.state import ERASED, NEW_STATE, CohortState, load_new_state, write_erased, write_state
 from sqlanon.ledger.database import LedgerDatabase
 from sqlanon.ledger.entries import accepted_releases, known_targets, read_releases, target_of
 from sqlanon.ledger.facts import PENDING, PUBLISHED, EarlierRelease, ReleaseEntry, in_one_hand, same_name
@@ -155,7 +156,7 @@ class ReleaseLedger:
                 hint="name the same column as before (ledger.record, or entity), or begin another ledger.",
             )
 
-    def check_kind(self, kind: str) -> None:
+    def _check_kind(self, kind: str) -> None:
         """Raise InputError if earlier releases of the source knew its persons by keys of another kind."""
         if others := {item.entry.person_type for item in self.of_source()} - {kind, ""}:
             raise InputError(
@@ -243,8 +244,9 @@ class ReleaseLedger:
         """Check that every record of a source has a person; if ``once``, one of its own.
 
         Raises:
-            InputError: some records have none, or two have one key.
+            InputError: some records have none, two have one key, or earlier releases knew keys of another kind.
         """
+        self._check_kind(kind_of_key(type_name))
         name = self.person_column
         missing, text = count_if(is_null(column(name))), EntityColumn(name, type_name).text()
         counts = [named(item, f"count_{i}") for i, item in enumerate((missing, count_rows(), count_distinct(text)))]
@@ -361,12 +363,19 @@ class ReleaseLedger:
             engine.create("sensitive values of the ledger", names.LEDGER_VALUES, query, replayed=False)
         return table(names.LEDGER_VALUES)
 
-    def begin(self, entry: ReleaseEntry, members: pa.Table, values: pa.Table | None = None) -> int:
+    def begin(
+        self,
+        entry: ReleaseEntry,
+        members: pa.Table,
+        values: pa.Table | None = None,
+        state: CohortState | None = None,
+    ) -> int:
         """Write down a release that is about to take its place, as pending, and return its number.
 
         Args:
             members: ``person`` (32 digits) and ``class``.
             values: ``person``, ``attribute`` and ``value``.
+            state: of a release in cohorts, what the next one continues.
 
         Raises:
             InputError: the ledger cannot be written; then nothing may be published.
@@ -379,9 +388,12 @@ class ReleaseLedger:
         engine = self.database.engine
         for name, rows in tables.items():  # before: a transaction of DuckDB writes to one database
             engine.load("members of a release", LOADED + name, rows, replayed=False)
+        outdated = [] if state is None else load_new_state(self.database, state, self.of_source())
         try:
             older = [item.number for item in self.of_source() if not item.entry.person_form] if self._respelled else []
-            with self._seals.writing(f"begin {number}", [number, *older]):
+            own = [item.number for item in self.of_source()]
+            resealed = [*own, ERASED] if state is not None and state.erased else [*older, *outdated]
+            with self._seals.writing(f"begin {number}", [number, *resealed]):
                 self.database.insert("releases", (number, PENDING, *shown, json.dumps(entry.to_dict())))
                 for name, rows in tables.items():
                     query = exp.select(exp.convert(number), *map(_stored, rows.schema.names)).from_(
@@ -389,9 +401,11 @@ class ReleaseLedger:
                     )
                     engine.run("write ledger", exp.insert(query, self.database.table(name)))
                 self._respell(older)
+                if state is not None:
+                    write_state(self.database, number, state, outdated, own)
         finally:
-            for name in tables:
-                engine.drop(LOADED + name)
+            for name in (*(LOADED + name for name in tables), *NEW_STATE):
+                engine.drop(name)
         return number
 
     def _respell(self, older: Sequence[int]) -> None:
@@ -403,6 +417,15 @@ class ReleaseLedger:
             changed = exp.Update(this=rows, expressions=[new], where=exp.Where(this=met))
             changed.set("from_", exp.From(this=table(RESPELLED, "known")))
             self.database.engine.run("write ledger", changed)
+
+    def erase(self, digests: Sequence[str]) -> None:
+        """Write down that records are to be erased: they go with the next release in cohorts.
+
+        Raises:
+            InputError: the ledger cannot be written.
+        """
+        with self._seals.writing(f"erase {len(digests)}", [ERASED]):
+            write_erased(self.database, self.of_source()[-1].entry.source, digests)
 
     def confirm(self, number: int) -> None:
         """Write down that a pending release took its place.

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,18 @@ class LedgerReview:
         return pick(self, "file releases groups seals=sealed faults holds" if checked else "file releases")
 
 
+@dataclass(frozen=True, slots=True)
+class MeasuredRates(Facts):
+    """How the persons of a ledger's releases changed, a day on average, by those whom consecutive releases show."""
+
+    releases: int
+    days: float
+    arrivals: float
+    departures: float
+    persons_first: int
+    persons_last: int
+
+
 def ledger_file(place: str, *, missing: bool = False) -> tuple[Path, Policy | None]:
     """Return the file of a ledger, given it or a policy that names it, and that policy.
 
@@ -192,10 +205,21 @@ def forget_release(path: Path, policy: Policy | None, release: str) -> EarlierRe
     with opened(path, policy) as (database, seals):
         _required(seals).check()
         found = _find(database, release)
+        _refuse_within(found, read_releases(database))
         accepted = sorted(accepted_releases(database) - {found.entry.release})
         facts = database.facts() | ({ACCEPTED: json.dumps(accepted)} if ACCEPTED in database.facts() else {})
         _required(seals).rewrite(f"forget {found.number}", found.number, facts)
         return found
+
+
+def _refuse_within(found: EarlierRelease, releases: Sequence[EarlierRelease]) -> None:
+    """Raise InputError if later releases continue a release in cohorts."""
+    own = [item for item in releases if item.entry.cohorts and same_name(item.entry.source, found.entry.source)]
+    if found.entry.cohorts and (later := [item.number for item in own if item.number > found.number]):
+        raise InputError(
+            f"Release {later[0]} continues the cohorts of release {found.number}, which is therefore not forgotten.",
+            hint="only the last release in cohorts can be; or begin another ledger, if nobody has its releases.",
+        )
 
 
 def accept_release(path: Path, policy: Policy | None, release: str) -> EarlierRelease:
@@ -283,13 +307,46 @@ def _strangers(database: LedgerDatabase, one: EarlierRelease, other: EarlierRele
     """Return whether hardly anybody of a release is in the next, and nobody said that they are other persons."""
     if one.entry.release in accepted_releases(database):
         return False
+    return persons_in_both(database, one, other) < KNOWN_AGAIN * one.entry.persons
+
+
+def persons_in_both(database: LedgerDatabase, one: EarlierRelease, other: EarlierRelease) -> int:
+    """Return how many persons are in both of two releases."""
     found = [exp.select(column("person")).from_(database.table("members")) for _ in range(2)]
     mine, yours = (
         q.where(equal(column("number"), exp.convert(i.number))) for q, i in zip(found, (one, other), strict=True)
     )
     both = exp.select(named(count_distinct(column("person")), "n")).from_(mine.subquery("mine"))
     both = both.where(exp.In(this=column("person"), query=exp.Subquery(this=yours)))
-    return int(database.engine.run("persons in both", both)[0][0]) < KNOWN_AGAIN * one.entry.persons
+    return int(database.engine.run("persons in both", both)[0][0])
+
+
+def measured_rates(policy: Policy) -> tuple[Mapping[str, Sequence[int]] | None, MeasuredRates | None]:
+    """Return the levels of the last release of a policy's ledger, and how its persons changed; None: of none, of one.
+
+    Raises:
+        InputError: the ledger cannot be read, or holds releases of several sources, and the policy names none.
+    """
+    spec = policy.ledger
+    if spec is None or spec.file is None or not Path(spec.file).exists():
+        return None, None
+    with opened(Path(spec.file), policy) as (database, _):
+        releases = [item for item in read_releases(database) if spec.source in (None, item.entry.source)]
+        if len({item.entry.source for item in releases}) > 1:
+            raise InputError("The ledger holds releases of several sources.", hint="name this one: ledger.source.")
+        if not releases:
+            return None, None
+        first, last = releases[0].entry, releases[-1].entry
+        days = (datetime.fromisoformat(last.time) - datetime.fromisoformat(first.time)).total_seconds() / 86_400
+        if days <= 0:
+            return last.levels, None
+        came = left = 0.0
+        for one, other in pairwise(releases):
+            both = persons_in_both(database, one, other)
+            came += (other.entry.persons - both) / max(1, one.entry.persons)
+            left += (one.entry.persons - both) / max(1, one.entry.persons)
+        rates = min(0.99, came / days), min(0.99, left / days)
+        return last.levels, MeasuredRates(len(releases), days, *rates, first.persons, last.persons)
 
 
 def _reviewed(releases: Sequence[EarlierRelease]) -> tuple[ReviewedRelease, ...]:

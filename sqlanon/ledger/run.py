@@ -14,7 +14,10 @@ from sqlanon.core.policy.paths import same_file
 from sqlanon.core.source.opening import Source
 from sqlanon.core.source.recorded import JudgedTogether, Recorded
 from sqlanon.errors import InputError, UnsupportedError
-from sqlanon.ledger.identity import kind_of_key, source_name
+from sqlanon.ledger.cohorts.continuing import continued_plan
+from sqlanon.ledger.cohorts.plan import CohortPlan
+from sqlanon.ledger.cohorts.recorded import check_continued, in_cohorts
+from sqlanon.ledger.identity import source_name
 from sqlanon.ledger.recording import LedgerRecording, Recordable, recorded, recording_of
 from sqlanon.ledger.releases import ReleaseLedger
 from sqlanon.ledger.together import judge_together
@@ -39,7 +42,16 @@ class RunLedger:
         load_persons(self.ledger, policy, opened)
 
     def judge_together(self, policy: Policy, encoded: Policy, opened: Source) -> JudgedTogether | None:
-        return judge_together(self.ledger, policy, encoded, opened)
+        if not in_cohorts(policy):
+            return judge_together(self.ledger, policy, encoded, opened)
+        if self.ledger.of_source():
+            check_continued(self.ledger, policy, opened)
+        return None
+
+    def next_plan(self, session: Session) -> CohortPlan | None:
+        if not in_cohorts(session.policy) or not self.ledger.of_source():
+            return None
+        return continued_plan(session, self.ledger)
 
     def check_apart(self, policy: Policy, output: Output | None) -> tuple[str, ...]:
         return check_apart(policy, output)
@@ -121,6 +133,5 @@ def load_persons(ledger: ReleaseLedger, policy: Policy, source: Source) -> None:
         InputError: some records have no person, two records have one key, or keys had another type before.
     """
     kind = source.types[ledger.person_column]
-    ledger.check_kind(kind_of_key(kind))
     ledger.check_persons(source.engine, source.relation, kind, once=policy.entity is None)
     ledger.load_persons(source.engine, source.relation, kind)

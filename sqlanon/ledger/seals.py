@@ -14,7 +14,7 @@ import hmac
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from secrets import token_hex
@@ -25,12 +25,20 @@ from sqlglot import exp
 from sqlanon.core.disk.writing import write_text
 from sqlanon.core.sqltrees.trees import column, count_distinct, named, number, union_all
 from sqlanon.errors import InputError, SqlanonError
-from sqlanon.ledger.database import FORMAT, LedgerDatabase
+from sqlanon.ledger.database import FORMAT, OF_COHORTS, LedgerDatabase
 
 PURPOSE = "ledger seals"
 """The purpose of the key of seals."""
 ID = "id"
 """The fact of a ledger by which it is known again."""
+SEALED: tuple[tuple[str, str, list[str]], ...] = (
+    ("members", "m", ["class"]),
+    ("sensitive", "s", ["attribute", "value"]),
+    ("shown", "h", ["cohort", "place", "since", "cells"]),
+    ("departed", "d", []),
+    ("erased", "e", ["source", "known"]),
+)
+"""The tables whose rows are sealed by the number of their release: with a letter, and what is sealed of a person."""
 ACCEPT = "`sqlanon ledger check POLICY --accept state` takes it as it is"
 
 
@@ -241,7 +249,8 @@ class Seals:
         """
         lines = [
             exp.select(column("number"), named(_line(kind, columns), "line")).from_(self._database.table(name))
-            for name, kind, columns in (("members", "m", ["class"]), ("sensitive", "s", ["attribute", "value"]))
+            for name, kind, columns in SEALED
+            if name not in OF_COHORTS or self._database.has(name)
         ]
         if numbers is not None:
             lines = [part.where(column("number").isin(*numbers)) for part in lines] if (numbers := [*numbers]) else []
@@ -257,7 +266,7 @@ class Seals:
         return {int(key): str(digest) for key, digest in rows}
 
 
-def _line(kind: str, columns: Iterable[str]) -> exp.Expr:
+def _line(kind: str, columns: Sequence[str]) -> exp.Expr:
     """Return a row of a person as a text, the digits of the person second to none but the kind."""
     line: exp.Expr = exp.Literal.string(kind)
     for name in ("person", *columns):

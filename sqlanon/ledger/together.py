@@ -56,7 +56,7 @@ def judge_together(ledger: ReleaseLedger, policy: Policy, encoded: Policy, opene
     earlier = ledger.earlier()
     if not earlier:
         return None
-    _refuse_strangers(ledger, opened, earlier)
+    refuse_strangers(ledger, opened, earlier)
     refuse_together(policy)
     _refuse_unwatched(policy, earlier)
     engine, types = opened.engine, opened.types
@@ -90,7 +90,7 @@ def refuse_together(policy: Policy) -> None:
         )
 
 
-def _refuse_strangers(ledger: ReleaseLedger, opened: Source, earlier: Sequence[EarlierRelease]) -> None:
+def refuse_strangers(ledger: ReleaseLedger, opened: Source, earlier: Sequence[EarlierRelease]) -> None:
     """Raise InputError if hardly anybody of an earlier release is in the source, or others are under their keys.
 
     Such a release would be judged as one of other persons, whatever the two show together.

@@ -21,20 +21,18 @@ from sqlanon.core.publish.targets import FACT_COLUMNS, FROZEN, LEFT, SHOWN, froz
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.binding import bind
 from sqlanon.core.sqltrees.trees import (
-    aliased,
     both,
     column,
     count_distinct,
     count_rows,
     equal,
-    is_null,
     named,
-    or_zero,
     table,
 )
 from sqlanon.errors import InputError
 from sqlanon.live.compiler.epochs import EpochView
 from sqlanon.live.compiler.live import LiveView
+from sqlanon.live.deciding import Turn, decide, drop_work, judge_first, work
 from sqlanon.live.facts import Fact
 
 EPOCH, NUMBER, STATE = "epoch", "number", "state"
@@ -42,8 +40,6 @@ EPOCH, NUMBER, STATE = "epoch", "number", "state"
 itself."""
 RECORDS = "records"
 """The kind of the facts that name its tables."""
-WORK = (names.PRESENT, names.PASSING, names.REMAINING, names.GONE, names.NEWCOMERS, names.LARGE)
-"""The tables in which it is decided who is shown; ``names.FATES`` also keeps what was shown before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +81,9 @@ def begin(engine: Engine, where: Place, epoch: EpochView) -> list[Place]:
         name = where.named(where.name + ending).table
         engine.run("write epoch", exp.Create(this=name, kind="TABLE", expression=query))
         engine.analyze(name)
-    if not epoch.by_size:
-        _work(engine, names.PRESENT, epoch.present())
-        _work(engine, names.GONE, exp.select(exp.Star()).from_(epoch.shown.copy()).where(exp.false()))
-        _judge_newcomers(engine, epoch, 0)
-        _leave_out_failed(engine, epoch)
-        _drop_work(engine)
+    judge_first(engine, epoch.cohorts, epoch.present())
+    _leave_out_failed(engine, epoch)
+    drop_work(engine)
     audit_state(engine, epoch.shown, [item.name for item in epoch.view.quasi], epoch.view.models)
     return [where.named(where.name + ending) for ending in (SHOWN, LEFT)]
 
@@ -107,7 +100,7 @@ def keep_state(engine: Engine, where: Place) -> bool:
     own = (names.RECORD, names.PERSON, names.COHORT)
     if old not in frozen_tables(engine, where) or not set(own) <= {name for name, _ in engine.columns(old.table)}:
         return False
-    _work(engine, names.FATES, _as_texts(old.table))
+    work(engine, names.FATES, _as_texts(old.table))
     return True
 
 
@@ -158,65 +151,38 @@ def advance(engine: Engine, where: Place, epoch: EpochView, output: Output) -> E
     found = _read_state(engine, where)
     if found[0] >= now:
         return None
-    last = _decide(engine, epoch, output.margin or 0)
+    decide(engine, epoch.cohorts, epoch.present(), Turn(margin=output.margin or 0))
     with engine.transaction():
         _write_fact(engine, facts, NUMBER, column(FACT_COLUMNS[2]))  # locks it
         if _read_state(engine, where) != found:
             return None
-        _write_rows(engine, epoch, last)
-        counted = engine.run("count epoch", epoch.counts())[0]
+        _write_rows(engine, epoch)
+        counted = engine.run("count epoch", epoch.cohorts.counts())[0]
         with engine.journal.phase("auditing"):
             audit_state(engine, epoch.shown, [item.name for item in epoch.view.quasi], epoch.view.models)
             audit_changes(engine, table(names.FATES), epoch.shown, epoch.view.models)
         _write_fact(engine, facts, NUMBER, exp.Literal.string(str(now)))
         _write_fact(engine, facts, STATE, exp.Literal.string(_new_state()))
     engine.drop(names.FATES)
-    _drop_work(engine)
+    drop_work(engine)
     return EpochStep(now, *(int(count or 0) for count in counted))
-
-
-def _decide(engine: Engine, epoch: EpochView, margin: int) -> int:
-    """Read the source once, decide who stays and who comes, and return the largest number of a group."""
-    _work(engine, names.PRESENT, epoch.present())
-    _work(engine, names.FATES, epoch.fates())
-    _work(engine, names.PASSING, epoch.deciding())
-    _work(engine, names.REMAINING, epoch.remaining())
-    stays = equal(column(names.RECORD, "remaining"), column(names.RECORD, "shown"))
-    goes = (
-        exp.select(exp.Column(this=exp.Star(), table=exp.to_identifier("shown", quoted=True)))
-        .from_(aliased(epoch.shown, "shown"))
-        .join(table(names.REMAINING, "remaining"), on=stays, join_type="left")
-        .where(is_null(column(names.RECORD, "remaining")))
-    )
-    _work(engine, names.GONE, goes)
-    _judge_newcomers(engine, epoch, margin)
-    last = or_zero(exp.Max(this=column(names.COHORT)))
-    return int(engine.run("last group", exp.select(last).from_(table(names.FATES)))[0][0])
-
-
-def _judge_newcomers(engine: Engine, epoch: EpochView, margin: int) -> None:
-    """Decide which newcomers come, and which of them never will."""
-    newcomers = table(names.NEWCOMERS)
-    _work(engine, names.NEWCOMERS, epoch.newcomers())
-    _work(engine, names.PASSING, epoch.passing(newcomers, margin=margin))
-    if not epoch.by_size:
-        _work(engine, names.LARGE, epoch.large(newcomers, margin=margin))
 
 
 def _leave_out_failed(engine: Engine, epoch: EpochView) -> None:
     """Note the newcomers that were enough and did not meet the models: they do not come later either."""
-    if not epoch.by_size:
-        engine.run("write epoch", exp.Insert(this=epoch.left.copy(), expression=epoch.failed()))
+    failed = exp.select(column(names.RECORD)).from_(table(names.FAILED))
+    engine.run("write epoch", exp.Insert(this=epoch.left.copy(), expression=failed))
 
 
-def _write_rows(engine: Engine, epoch: EpochView, last: int) -> None:
-    """Take away the rows that go, and add the groups that come, numbered after ``last``."""
+def _write_rows(engine: Engine, epoch: EpochView) -> None:
+    """Take away the rows that go, and add the groups that come."""
     left = exp.select(column(names.RECORD)).from_(table(names.GONE))
     engine.run("write epoch", exp.Insert(this=epoch.left.copy(), expression=left.copy()))
     _leave_out_failed(engine, epoch)
     gone = column(names.RECORD).isin(query=left)
     engine.run("write epoch", exp.Delete(this=epoch.shown.copy(), where=exp.Where(this=gone)))
-    engine.run("write epoch", exp.Insert(this=epoch.shown.copy(), expression=epoch.coming(last)))
+    coming = exp.select(exp.Star()).from_(table(names.COMING))
+    engine.run("write epoch", exp.Insert(this=epoch.shown.copy(), expression=coming))
 
 
 def _read_state(engine: Engine, where: Place) -> tuple[int, str]:
@@ -237,16 +203,6 @@ def _write_fact(engine: Engine, facts: exp.Table, name: str, value: exp.Expr) ->
 
 def _new_state() -> str:
     return secrets.token_hex(8)
-
-
-def _work(engine: Engine, name: str, query: exp.Query) -> None:
-    engine.drop(name)
-    engine.create("epoch", name, query, replayed=False)
-
-
-def _drop_work(engine: Engine) -> None:
-    for name in WORK:
-        engine.drop(name)
 
 
 def _refuse_keys(engine: Engine, epoch: EpochView) -> None:

@@ -69,6 +69,8 @@ def refuse_policy(policy: Policy) -> None:
     elif policy.sample is not None:
         limit = "reads records of later days, and would need the key of the sample in the database"
         instead = "leave out sample"
+    elif policy.periods is not None:
+        limit, instead = "shows periods that are not closed, and judges closed ones again", "leave out periods"
     elif policy.ledger is not None:
         limit = "shows other records on every read, so that no ledger can say whom it has shown in which class"
         instead = "leave out ledger"
@@ -396,7 +398,9 @@ def _audit(engine: Engine, relation: exp.Expr, draft: LiveDraft, old: Kept | Non
     claim = draft.claim if draft.view.entity is None else draft.claim.without_models()
     audit_release(engine, relation, claim)
     if draft.replacing is not None and old is not None:
-        draft.replacing.compare(engine, old[0], relation, claim, old[1])
+        from sqlanon.core.publish.replaced import ReplacedRelease
+
+        draft.replacing.compare(engine, old[0], relation, claim, ReplacedRelease(old[1]))
     engine.drop(names.READ_LIVE)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlanon.core.models.base import PrivacyModel
 from sqlanon.core.policy import LocalRecoding, Patterns, Policy, Transformation
+from sqlanon.core.publish.manifest import TO_READERS
 from sqlanon.errors import attempt
 from sqlanon.report.settings import limit_of, sample_of
 from sqlanon.report.wording import counted
@@ -150,6 +151,8 @@ def _not_promised(policy: Policy) -> Iterator[str]:
             f"Class means come from the records of a class: those of {_some(means)} say more of its persons than the "
             "hierarchy does, and of a class of few nearly their values."
         )
+    if policy.ledger is None and (policy.if_exists == "replace" or policy.like is not None):
+        yield TO_READERS
     yield from _not_promised_by_key(policy)
     yield from _not_promised_of_rules(policy.transformation)
     if policy.suppressed == "redact":

@@ -36,7 +36,8 @@ def summarize(release: Release, *, now: str | None = None) -> RunSummary:
     audited, refused = _null_audit(plan)
     alone = dict(plan.suppressed_by_model)
     taking_part = plan.catalog.population > 0
-    measures_utility = taking_part and not judges_persons(policy.models)
+    in_cohorts = policy.ledger is not None and policy.ledger.cohorts is not None  # rows may be of records that left
+    measures_utility = taking_part and not judges_persons(policy.models) and not in_cohorts
     return RunSummary(
         **facts_of_policy(policy, now),
         source=plan.source_name if named else file_name(shown.source or ""),

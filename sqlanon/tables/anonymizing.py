@@ -10,6 +10,7 @@ from sqlanon.core.evaluate.driver import run_search
 from sqlanon.core.interrupts import finishing
 from sqlanon.core.plan.beside import root_warnings
 from sqlanon.core.plan.planned import versions
+from sqlanon.core.publish.manifest import TO_READERS
 from sqlanon.core.publish.papers import Papers
 from sqlanon.core.publish.replaced import Replacing
 from sqlanon.core.publish.targets import Target
@@ -79,7 +80,10 @@ def _release(
         certificate=found.certificate,
         versions=versions(engine),
     )
-    publishing, replacing = time.perf_counter(), Replacing(policy.k, persons=True)
+    publishing, refuses = time.perf_counter(), policy.first.repeats == "refuse"
+    replacing = Replacing(policy.k, persons=True, refuses=refuses)
+    if policy.if_exists == "replace":
+        document["repeats"] = TO_READERS
     if target is not None:
         engine.journal.report("publishing")
         ending = f".{policy.folder_format or 'duckdb'}"

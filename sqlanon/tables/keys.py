@@ -13,7 +13,7 @@ from sqlanon.parameters import TEXT, Parameter, choice, find, option, or_nothing
 
 SHARED = (
     "version", "source", "csv", "undeclared", "uncovered", "suppression_limit", "suppression_count", "quality",
-    "search", "engine",
+    "search", "repeats", "engine",
 )  # fmt: skip
 """Keys beside ``tables`` that each table's own policy has too."""
 OWN = ("source", "table", "csv", "columns", "accept", "undeclared", "uncovered")

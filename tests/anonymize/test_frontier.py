@@ -171,6 +171,7 @@ def test_a_width_that_depends_on_k_is_encoded_for_each(small: duckdb.DuckDBPyCon
 @pytest.mark.parametrize(
     "strategy", ["exhaustive", "flash", "ola", "incognito", "best_first", "anon", "datafly", "igreedy"]
 )
+@pytest.mark.few(4)
 def test_every_strategy_gives_what_it_gives_alone(strategy: str, small: duckdb.DuckDBPyConnection) -> None:
     policy = sqlanon.Policy.from_dict(fixed_widths(search={"strategy": strategy}))
     found = sqlanon.frontier(small, policy, (2, 10, 50), (0, 0.1))

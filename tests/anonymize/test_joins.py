@@ -120,6 +120,7 @@ PAIRS += [("connection", "table"), ("duckdb", "table"), ("duckdb", "same file")]
 
 @pytest.mark.parametrize(("one", "other"), PAIRS)
 @pytest.mark.slow
+@pytest.mark.few(8)
 def test_every_kind_of_source_meets_every_other(
     one: str, other: str, tmp_path: Path, connection: duckdb.DuckDBPyConnection
 ) -> None:

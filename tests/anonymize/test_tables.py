@@ -175,6 +175,7 @@ def test_optimum_ledger_and_release_agree_with_brute_force(block: effort.Block, 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("strategy", [name for name, _ in STRATEGIES if name != "box"])
+@pytest.mark.few(4)
 def test_every_strategy_finds_what_is_there(strategy: str) -> None:
     for seed in range(4):
         draw = random.Random(seed)

@@ -292,6 +292,7 @@ def test_where_nothing_is_published_all_is_lost(monkeypatch: pytest.MonkeyPatch)
     assert [bucket.kind for bucket in age.buckets] == ["other", "suppressed"]
 
 
+@pytest.mark.slow
 def test_the_same_seed_draws_the_same_queries() -> None:
     with people({"privacy": [{"type": "k_anonymity", "k": 3}], "suppression_limit": 0.2}) as plan:
         first, again, other = (plan.utility(seed=seed).queries for seed in (3, 3, 4))

@@ -66,6 +66,7 @@ def released(folder: Path, seed: int) -> tuple[dict[str, Any], str, list[tuple[s
         "suppression_limit": 0.04,
         "output": {"file": str(folder / "r.csv")},
         "if_exists": "replace",
+        "repeats": "accept",
     }
     with sqlanon.anonymize(None, policy) as release:
         assert release.proof is not None and release.ledger.suppressed >= 3

@@ -106,6 +106,7 @@ def test_values_that_have_nothing_to_do_with_classes_show_nothing(tmp_path: Path
     assert found["class_inference"].rate == pytest.approx(0.5, abs=0.06)
 
 
+@pytest.mark.slow
 def test_a_release_that_fares_worse_than_what_its_policy_publishes_is_above_a_limit(tmp_path: Path) -> None:
     """The source itself, given as the release: the policy published again, with a control group, singles nobody out."""
     raw = tmp_path / "raw.csv"

@@ -46,24 +46,10 @@ SECRET = "canary-7f3a"
 HOSTILE = ("order", 'a"b', "key_0", "n", "Case", "x; DROP TABLE y", "$1", "?", "%s", "\\", "é", "a.b", "`", " ")
 
 
-SLOW: dict[str, tuple[str, ...]] = {
-    "case_name": ("several",),
-    "measure": ("discernibility",),
-    "output": ("table",),
-    "fault": ("small class",),
-    "nulls": ("extended",),
-}
-"""Of the cases of a test, those that a cluster is asked for: its statements take tenths of a second."""
-
-
 @pytest.fixture(params=KINDS, ids=str)
 def kind(request: pytest.FixtureRequest) -> Kind:
     """Every engine in turn."""
     chosen: Kind = request.param
-    for name, asked in SLOW.items():
-        value = request.node.callspec.params.get(name)
-        if chosen.cases == 1 and value is not None and value not in asked:
-            pytest.skip("statements of a cluster take long, and other cases stand for this one")
     return chosen
 
 

@@ -42,6 +42,7 @@ def test_the_commands_that_the_demo_proposes_run(demo: Path) -> None:
         assert done.returncode == 0 and shown in done.stdout, done.stderr
 
 
+@pytest.mark.slow
 def test_demo_refuses_to_overwrite(demo: Path) -> None:
     done = sqlanon("demo", demo)
     assert done.returncode == 2 and "hospital.duckdb" in done.stderr

@@ -48,6 +48,7 @@ def test_a_notebook_prints_what_it_shows(path: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly("every run executes both notebooks once")
 def test_notebooks_run_again_and_in_one_folder(tmp_path: Path) -> None:
     """The cells that make and write something, each one twice, one notebook after the other; then all of them again."""
     for module in NEEDED:

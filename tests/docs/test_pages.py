@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
+import time
+from functools import cache
 from pathlib import Path
 
 import click
 import command_line
 import duckdb
+import forks
 import pages
 import pytest
 import yaml
@@ -26,21 +31,39 @@ from sqlanon.commands import demo_world
 
 ELSEWHERE = {
     "docs/extending.md": "tests/interop/test_extending.py",
+    "docs/tutorial.md": "tests/docs/test_pages.py",  # test_the_tutorial_prints_what_it_shows
 }
 """Pages that are followed by tests of their own."""
 WITH_SERVERS = {("docs/warehouse.md", "PostgreSQL"), ("docs/warehouse.md", "Spark")}
 """Sections that have tests of their own, because they need a server."""
 WITH_DBT = "docs/dbt.md"
+MARKS = {WITH_DBT: pytest.mark.dbt, "README.md": pytest.mark.nightly("its commands are a part of .ci/run")}
 RECORDS = 5_000
 """How many records the demo has here. Readers have 50,000: the way is the same."""
 PREAMBLE = f"""set -eu
 sqlanon() {{
-  if [ "$1" = demo ]; then {shlex.quote(sys.executable)} -m sqlanon.cli "$@" --records ${{RECORDS:-{RECORDS}}}
-  else {shlex.quote(sys.executable)} -m sqlanon.cli "$@"; fi
+  if [ "$1" = demo ]; then set -- "$@" --records "${{RECORDS:-{RECORDS}}}"; fi
+  $SQLANON "$@"
 }}
 python() {{ {shlex.quote(sys.executable)} "$@"; }}
 dbt() {{ DBT_SEND_ANONYMOUS_USAGE_STATS=false python -m dbt.cli.main "$@"; }}
 """
+
+
+@cache
+def started() -> str:
+    """Return how a shell starts a command of sqlanon."""
+    if os.environ.get("SQLANON_PROCESSES"):
+        return f"{sys.executable} -m sqlanon.cli"
+    folder = tempfile.mkdtemp(prefix="forks", dir="/tmp")  # sockets: 107 bytes
+    serving = [sys.executable, forks.__file__, f"{folder}/socket"]
+    server = subprocess.Popen(serving, env=os.environ | {"PYTHONPATH": str(ROOT)}, stdin=subprocess.DEVNULL)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    atexit.register(server.kill)
+    while not Path(folder, "socket").exists():
+        assert server.poll() is None
+        time.sleep(0.02)
+    return f"{sys.executable} -S {forks.__file__} {folder}/socket"
 
 
 def step(block: Block, folder: Path) -> str:
@@ -61,6 +84,7 @@ def step(block: Block, folder: Path) -> str:
 
 def follow(blocks: list[Block], folder: Path, environment: dict[str, str] | None = None) -> list[str]:
     """Do in one shell what blocks say, and return what each of them printed."""
+    environment = (os.environ if environment is None else environment) | {"SQLANON": started()}
     script = PREAMBLE + "".join(f"echo '--- {block}'\n{step(block, folder)}\n" for block in blocks)
     done = subprocess.run(
         ["bash", "-c", script],
@@ -132,11 +156,7 @@ def test_every_check_names_all_quasi_identifiers() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "page",
-    [
-        pytest.param(page, marks=pytest.mark.dbt) if page == WITH_DBT else page
-        for page in list_pages()
-        if any(map(runs, read_blocks(page)))
-    ],
+    [pytest.param(page, marks=MARKS.get(page, ())) for page in list_pages() if any(map(runs, read_blocks(page)))],
 )
 def test_the_page_runs(page: str, demo: Path, tmp_path: Path) -> None:
     if page in ELSEWHERE:
@@ -172,6 +192,7 @@ def test_the_way_to_a_granted_view(postgres: Server, tmp_path: Path) -> None:
 
 @pytest.mark.spark
 @pytest.mark.slow
+@pytest.mark.nightly("a cluster of its own for one run; tests/engines publish with Spark in every run")
 def test_the_way_through_spark(tmp_path: Path) -> None:
     pytest.importorskip("sqlanon.core.engines.spark.engine", reason="PySpark is not installed")
     if shutil.which("java") is None:

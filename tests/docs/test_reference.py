@@ -181,6 +181,7 @@ def _table(folder: Path) -> Path:
     return folder / "t.csv"
 
 
+@pytest.mark.slow
 def test_written_policies_name_the_schema_in_their_first_line(tmp_path: Path) -> None:
     demo = generate(tmp_path / "demo", records=1_000)
     assert demo.read_text(encoding="utf-8").splitlines()[0] == LINE
@@ -195,6 +196,7 @@ def test_written_policies_name_the_schema_in_their_first_line(tmp_path: Path) ->
     assert code == 0 and "Comments" not in errors
 
 
+@pytest.mark.slow
 def test_a_schema_beside_a_policy_is_named_instead(tmp_path: Path) -> None:
     assert run("schema", "--out", str(tmp_path / SCHEMA_FILE))[0] == 0
     draft = tmp_path / "draft.yaml"
@@ -202,6 +204,7 @@ def test_a_schema_beside_a_policy_is_named_instead(tmp_path: Path) -> None:
     assert draft.read_text(encoding="utf-8").splitlines()[0] == COMMENT + SCHEMA_FILE
 
 
+@pytest.mark.slow
 def test_a_written_draft_passes_the_schema(tmp_path: Path) -> None:
     jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed: pip install 'sqlanon[test]'")
     draft = tmp_path / "draft.yaml"

@@ -115,6 +115,7 @@ def test_the_glossary_has_every_model_measure_strategy_and_attack() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly(".ci/run builds the site")
 def test_the_site_builds_without_a_warning_and_loads_nothing_from_elsewhere(site: Path) -> None:
     pages = [*site.glob("**/*.html")]
     assert len(pages) > 35 and (site / "index.html").exists()

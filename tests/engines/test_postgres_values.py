@@ -238,6 +238,7 @@ def read(path: str) -> Counter[tuple[Any, ...]]:
         ("interval", "'1 mon 2 days 03:00'", "1 month 2 days 03:00:00"),
     ],
 )  # fmt: skip
+@pytest.mark.few(8)
 def test_a_file_holds_every_value_without_loss(
     source: Callable[..., None], tmp_path: Path, ending: str, type_name: str, literal: str, text: str
 ) -> None:

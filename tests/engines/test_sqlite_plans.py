@@ -81,6 +81,7 @@ def plans(monkeypatch: pytest.MonkeyPatch) -> type[Explained]:
 
 @pytest.mark.parametrize("entity", fast_of([None, "person"], "person"))
 @pytest.mark.parametrize("kind", fast_of(list(MODELS), "diversity"))
+@pytest.mark.few(2)
 def test_run_and_verify_join_by_indexes_alone(
     tmp_path: Path, plans: type[Explained], kind: str, entity: str | None
 ) -> None:
@@ -103,6 +104,7 @@ def test_run_and_verify_join_by_indexes_alone(
     {"nulls": "basic", "quality": {"measure": "non_uniform_entropy"}},
     {"nulls": "basic", "output": {"view": "released_view"}},
 ])  # fmt: skip
+@pytest.mark.few(2)
 def test_other_releases_join_by_indexes_alone(tmp_path: Path, plans: type[Explained], changes: dict[str, Any]) -> None:
     source(tmp_path / "t.sqlite")
     if "privacy" in changes:

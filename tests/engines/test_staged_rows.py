@@ -90,6 +90,7 @@ def test_a_release_of_quasi_identifiers_alone_is_not_staged(source: Path) -> Non
         assert counts(plan) == [0, 0, 2]
 
 
+@pytest.mark.slow
 def test_plans_over_one_source_publish_their_own_rows(plan: Any, tmp_path: Path) -> None:
     coarse = plan.with_privacy(KAnonymity(k=40))
     assert coarse.levels != plan.levels

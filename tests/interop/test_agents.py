@@ -177,6 +177,7 @@ def test_what_may_not_be_asked_is_refused_without_a_number(clinic: Path) -> None
         assert CANARY not in json.dumps(answer) and not re.search(r"\b\d+\b", answer["message"]), answer
 
 
+@pytest.mark.slow
 def test_a_fault_of_a_library_is_not_passed_on(clinic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log, seen = io.StringIO(), []
 
@@ -392,6 +393,7 @@ def test_of_a_person_with_many_records_no_more_is_told_than_of_one_record(tmp_pa
     assert [sorted(item) for item in found["models"]] == [["holds", "model"]] * 2
 
 
+@pytest.mark.slow
 def test_an_operator_who_names_the_column_of_persons_has_no_record_counted(tmp_path: Path) -> None:
     """Ten visits of one person on a day of her own look like ten persons where records are counted."""
     with duckdb.connect(str(tmp_path / "v.duckdb")) as database:
@@ -463,6 +465,7 @@ def leaves(answer: Any, key: str = "") -> list[tuple[str, Any]]:
     return [(key, answer)]
 
 
+@pytest.mark.slow
 def test_what_a_column_is_about_is_told_by_its_name_alone(tmp_path: Path) -> None:
     """Words among the values show it to the operator; for an agent they would be values of few records."""
     faiths = ("catholic", "protestant", "muslim", "jewish", "buddhist", "hindu")

@@ -89,6 +89,7 @@ def subset_of(data: Path, records: list[list[str]]) -> list[int]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("wanted", CHOSEN, ids=lambda wanted: "-".join(map(str, wanted)))
+@pytest.mark.few(5)
 def test_the_imported_policy_has_the_optimum_of_arx(shared: Path, tmp_path: Path, wanted: tuple[Any, ...]) -> None:
     measure, aggregate, kind, limit = wanted
     case = next(

@@ -385,6 +385,13 @@ def test_what_is_no_live_view_is_refused(warehouse: Path, tmp_path: Path) -> Non
     keys["columns"] |= diverse
     output = refused(policy_file(tmp_path, keys), "--to", str(tmp_path / "project"))
     assert "A dbt model is built as a live view" in output and "no seed" in output
+    keys = document(str(warehouse))
+    keys["columns"]["born"] = {"role": "quasi_identifier"}
+    keys["periods"] = {"column": "born", "every": "month"}
+    keys["output"] = {"table": "clinic.released"}
+    keys.pop("entity", None)
+    output = refused(policy_file(tmp_path, keys), "--to", str(tmp_path / "project"))
+    assert "A dbt model is built as a live view" in output and "not closed" in output
     assert not (tmp_path / "project").exists()
 
 

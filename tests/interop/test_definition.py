@@ -111,6 +111,7 @@ def test_every_policy_comes_back_from_its_definition(base: Path, document: dict)
         assert typed(again.to_dict()) == typed(policy.to_dict())
 
 
+@pytest.mark.slow
 def test_the_generated_policies_are_mostly_sound(base: Path) -> None:
     sound = []
 
@@ -372,6 +373,7 @@ def test_all_faults_are_reported_together_in_the_order_of_the_lines() -> None:
     assert len(lines) == 3 and lines == sorted(lines)
 
 
+@pytest.mark.slow
 def test_a_document_with_many_faults_tells_the_first_in_a_moment() -> None:
     many = "".join(f'<value name="{number}" x="1"/>\n' for number in range(50_000))
     for text in (EXAMPLE.replace("<null/>", many), EXAMPLE.replace("<null/>", many.replace("\n", ""))):

@@ -146,6 +146,7 @@ def unknowable(world: brute_models.World) -> bool:
     "model", MODELS, ids=lambda model: f"{model['type']}_{model.get('distance', model.get('min'))}"
 )
 @pytest.mark.slow
+@pytest.mark.few(5)
 def test_an_audit_passes_no_class_that_fails(block: Block, model: dict[str, Any]) -> None:
     """As many classes fail as by the definitions; where a distance or share cannot be had, another audit tells it."""
     stem = f"{model['type']}_{model['distance']}" if "distance" in model else model["type"]
@@ -177,6 +178,7 @@ def test_an_audit_passes_no_class_that_fails(block: Block, model: dict[str, Any]
     assert enough(offended) or model.get("distance") != "equal"
 
 
+@pytest.mark.slow
 def test_new_sensitive_values_are_part_of_the_distribution() -> None:
     """The class without them is too far from it: 0.27, and 0.04 from a distribution that leaves them out."""
     columns = {"q": "VARCHAR", "s": "VARCHAR"}

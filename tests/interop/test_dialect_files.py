@@ -129,6 +129,7 @@ def test_psql_loads_the_files(few: sqlanon.Plan, tmp_path: Path, postgres: Serve
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dialect", LOADING)
+@pytest.mark.few(4)
 def test_the_files_are_named_and_loaded_in_every_dialect(few: sqlanon.Plan, tmp_path: Path, dialect: str) -> None:
     script = written(few, dialect, tmp_path).read_text(encoding="utf-8")
     [file] = (tmp_path / "lookups").iterdir()
@@ -143,6 +144,7 @@ def test_the_files_are_named_and_loaded_in_every_dialect(few: sqlanon.Plan, tmp_
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dialect", [dialect.name for dialect in DIALECTS])
+@pytest.mark.few(4)
 def test_a_hierarchy_beyond_the_size_needs_a_folder(
     few: sqlanon.Plan, dialect: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

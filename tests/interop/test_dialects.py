@@ -202,6 +202,7 @@ def test_a_type_whose_texts_differ_is_refused() -> None:
 
 @pytest.mark.slow
 @every_dialect
+@pytest.mark.few(4)
 def test_models_of_the_shares_of_values_can_be_written(dialect: Dialect) -> None:
     models = [{"type": "delta_disclosure", "delta": 2}, {"type": "beta_likeness", "beta": 3, "enhanced": True}]
     columns = {**POLICY["columns"], "disease": {"role": "sensitive", "models": models}}

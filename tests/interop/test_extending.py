@@ -21,6 +21,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 import yaml
+from effort import scaled
 
 import sqlanon
 from sqlanon import extending, testing
@@ -196,6 +197,7 @@ def test_every_node_is_judged_as_by_brute_force(case: Path, rules: ModuleType) -
 
 @pytest.mark.parametrize("kind", ["model", "measure", "strategy", "hierarchy", "format"])
 @pytest.mark.slow
+@pytest.mark.few(2)
 def test_each_example_works_alone(case: Path, rules: ModuleType, kind: str) -> None:
     plain = {
         "source": "patients.csv",
@@ -262,9 +264,9 @@ def one_value(release: pa.Table) -> pa.Table:
 # --- installed ---
 
 
-def run(folder: Path, *arguments: str, paths: list[Path], tables: int = 8) -> subprocess.CompletedProcess:
+def run(folder: Path, *arguments: str, paths: list[Path]) -> subprocess.CompletedProcess:
     places = os.pathsep.join(map(str, [*paths, ROOT]))
-    environment = {**os.environ, "PYTHONPATH": places, "SQLANON_TABLES": str(tables)}
+    environment = {**os.environ, "PYTHONPATH": places, "SQLANON_TABLES": str(max(2, scaled(8)))}
     return subprocess.run(
         [sys.executable, "-m", *arguments], cwd=folder, env=environment, capture_output=True, text=True
     )
@@ -350,6 +352,7 @@ BROKEN = {
         ("a native hierarchy", {}, ["columns.age.hierarchy.redact", "sqlanon itself", "package other"]),
     ],
 )
+@pytest.mark.few(4)
 def test_other_packages_harm_only_the_policies_that_name_them(
     case: Path, installed: list[Path], broken: str, changes: dict, faults: list[str]
 ) -> None:
@@ -582,6 +585,7 @@ def failing(*_: object, **__: object) -> Any:
         ),
     ],
 )
+@pytest.mark.few(6)
 def test_what_a_builder_gives_is_checked(small: Callable, parts: dict, told: str) -> None:
     own = Extensions(hierarchies={"mine": bent(Builder, **parts)})
     policy = small(own, {"mine": {}})
@@ -655,6 +659,7 @@ def measure(**parts: Any) -> Extensions:
     ],
 )
 @pytest.mark.slow
+@pytest.mark.few(4)
 def test_a_measure_that_cannot_be_searched_with_is_refused(small: Callable, parts: dict, told: str) -> None:
     policy = small(measure(**parts), quality={"measure": "mine"})
     refused(lambda: sqlanon.plan(None, policy), "'mine'", told, kind=sqlanon.InputError)
@@ -730,6 +735,7 @@ def asking(asked: Callable[[Any], object]) -> Extensions:
     ],
 )
 @pytest.mark.slow
+@pytest.mark.few(4)
 def test_a_strategy_that_does_not_keep_to_the_lattice_ends_the_run(small: Callable, own: Extensions, told: str) -> None:
     policy = small(own, search={"strategy": "mine"})
     refused(lambda: sqlanon.plan(None, policy), "'mine'", told, kind=sqlanon.InputError)
@@ -783,6 +789,7 @@ def half_written(self: Any, path: Path, rows: pa.RecordBatchReader, options: obj
         (half_written, "OSError"),
     ],
 )
+@pytest.mark.few(4)
 def test_what_a_format_wrote_is_compared_and_nothing_is_left(
     small: Callable, rules: ModuleType, tmp_path: Path, write: Callable, told: str
 ) -> None:
@@ -850,6 +857,7 @@ WRONG_MODELS: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("wrong", WRONG_MODELS)
+@pytest.mark.few(3)
 def test_check_model_finds_a_wrong_model(rules: ModuleType, tmp_path: Path, wrong: str) -> None:
     parts, reported = WRONG_MODELS[wrong]
     own = share_with(rules, tmp_path, **parts)

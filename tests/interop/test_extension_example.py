@@ -125,6 +125,7 @@ def test_it_is_judged_in_the_process_and_a_subclass_is_not(model: type, extensio
 @pytest.mark.parametrize(
     "answer", [np.zeros(3, bool), (np.zeros(2, bool), None), (np.zeros(10_000), None), None, "error", "change"], ids=str
 )
+@pytest.mark.few(3)
 def test_a_judge_that_answers_wrongly_is_refused(model: type, database: Path, answer: Any) -> None:
     def judge(self: Any, classes: Any, values: Any) -> Any:
         if isinstance(answer, str) and answer == "change":

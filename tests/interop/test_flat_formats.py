@@ -396,6 +396,7 @@ class TestFaultyFormats:
     )
     @pytest.mark.parametrize("there", [False, True])
     @pytest.mark.slow
+    @pytest.mark.few(8)
     def test_what_is_not_written_well_is_not_published(
         self, people, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: type[Odd], there: bool, built_in: bool
     ) -> None:

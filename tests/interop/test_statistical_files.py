@@ -127,6 +127,7 @@ def test_pieces_hold_all_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert rows == [(str(number), ("Ex", "Why")[number % 2]) for number in range(1000)]
 
 
+@pytest.mark.slow
 def test_a_file_that_is_cut_off_is_refused(tmp_path: Path) -> None:
     frame = pandas.DataFrame({"a": [float(number) for number in range(5000)], "b": [CANARY] * 5000})
     for ending, write in (("sav", pyreadstat.write_sav), ("dta", pyreadstat.write_dta)):

@@ -263,6 +263,7 @@ class TestSafety:
         assert "is not well-formed" in refusal(given_file("<p><r><a>" + "x" * 11_000_000 + "</a></r></p>"))
         assert "is not well-formed" in refusal(given_file("<p>" * 3000), record="r")
 
+    @pytest.mark.slow
     def test_a_wrapped_table_is_refused_before_it_fills_the_memory(self, given_file) -> None:
         path = given_file("<d><p>" + "<r><a>1</a></r>" * 200_000 + "</p></d>")
         tracemalloc.start()

@@ -25,7 +25,7 @@ from sqlanon.core.sqltrees.binding import bind
 from sqlanon.errors import AuditError, InputError, NoSolutionError, PolicyError, UnsupportedError
 from sqlanon.interop.scripts.dbt.release import refuse_release
 from sqlanon.live import epochs
-from sqlanon.live.compiler.epochs import EpochView
+from sqlanon.live.compiler.cohorts import Cohorts
 from sqlanon.live.output import live_view_sql
 
 
@@ -299,16 +299,15 @@ def test_of_two_sessions_at_once_one_ends_the_epoch(clinic: Clinic, monkeypatch:
     connection, world, policy = clinic
     write(connection, replace(world, rows=[row | {"id": row["id"] + 6} for row in world.rows] + world.rows))
     pass_time(connection)
-    decide = epochs._decide
+    decide = epochs.decide
     others: list[sqlanon.Refresh] = []
 
-    def slow(*given: Any) -> int:
-        decided = decide(*given)
+    def slow(*given: Any, **options: Any) -> None:
+        decide(*given, **options)
         monkeypatch.undo()
         others.append(sqlanon.refresh(connection, policy))
-        return decided
 
-    monkeypatch.setattr(epochs, "_decide", slow)
+    monkeypatch.setattr(epochs, "decide", slow)
     found = sqlanon.refresh(connection, policy)
     assert [item.epoch.advanced for item in (found, *others) if item.epoch is not None] == [False, True]
     assert sum(shown(connection).values()) == 12
@@ -352,6 +351,7 @@ def test_the_tables_of_their_heads_are_what_the_files_do() -> None:
 # -- planned faults, what is refused ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_view_that_lets_single_records_go_is_not_put_in_place(
     clinic: Clinic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -359,7 +359,7 @@ def test_a_view_that_lets_single_records_go_is_not_put_in_place(
     write(connection, replace(world, rows=world.rows[1:]))
     pass_time(connection)
     only = exp.select(exp.column(names.RECORD)).from_(names.FATES).where("stays = 1")
-    monkeypatch.setattr(EpochView, "remaining", lambda self: only)
+    monkeypatch.setattr(Cohorts, "remaining", lambda self: only)
     with pytest.raises(AuditError, match="small_classes"):
         sqlanon.refresh(connection, policy)
     assert sum(shown(connection).values()) == 6
@@ -374,9 +374,9 @@ def test_a_view_that_admits_single_records_is_not_put_in_place(clinic: Clinic, m
     write(connection, replace(world, rows=[*world.rows, world.rows[0] | {"id": 7, "person": 7}]))
     pass_time(connection)
     everybody = exp.select(exp.column(names.PART)).distinct().from_(names.NEWCOMERS)
-    asked = EpochView.passing
+    asked = Cohorts.passing
     monkeypatch.setattr(
-        EpochView,
+        Cohorts,
         "passing",
         lambda self, relation, *, margin=0: everybody if relation.name == names.NEWCOMERS else asked(self, relation),
     )

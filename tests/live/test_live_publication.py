@@ -618,7 +618,7 @@ def test_every_key_of_a_policy_was_thought_of() -> None:
         "suppression_limit", "suppression_count", "nulls", "quality", "search", "suppressed", "transformation",
         "output", "if_exists", "report", "engine", "version", "base_directory", "extensions", "file", "entity",
         "accept", "files", "row_security", "publish", "key", "ledger", "certificate", "variables",
-        "sample",
+        "sample", "like", "repeats", "periods",
     }  # fmt: skip
     assert {field.name for field in fields(sqlanon.Policy)} == known
 

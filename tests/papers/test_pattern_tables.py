@@ -143,6 +143,7 @@ def test_at_most_two_stars_on_cmc(answers: Answers, k: int, suppressions: int, r
 
 
 @pytest.mark.parametrize(("number", "k"), [("2", 100), ("3", 5), ("6", 25), ("8", 2), ("8", 50)])
+@pytest.mark.few(2)
 def test_other_datasets(answers: Answers, number: str, k: int) -> None:
     found_line = line(by_number(number), k, "greedy", answers)
     assert all(cell.same for cell in found_line.cells if cell.figure != "r")
@@ -187,6 +188,7 @@ def test_cells_are_wrong_when_they_were_claimed() -> None:
 
 
 @pytest.mark.parametrize(("number", "k"), [("6", 5), ("6", 100), ("7", 5), ("7", 10)])
+@pytest.mark.few(2)
 def test_optima(answers: Answers, number: str, k: int) -> None:
     pytest.importorskip("highspy")
     found_line = line(by_number(number), k, "exact", answers)

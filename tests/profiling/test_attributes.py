@@ -180,6 +180,7 @@ def test_ages_lead_births_and_totals_lead_their_parts(tmp_path: Path) -> None:
     assert found.column("birth_date").otherwise == "quasi_identifier"
 
 
+@pytest.mark.slow
 def test_ages_on_one_day_lead_births(tmp_path: Path) -> None:
     data = _persons(3000)
     ages = [(datetime.date(2020, 6, 1) - day).days * 400 // 146_097 for day in data["birth_datetime"]]

@@ -205,6 +205,7 @@ def test_a_panel_without_an_id_is_said(tmp_path: Path, is_panel: bool) -> None:
     assert not any("Persons seem to have" in warning for warning in profiled(data, tmp_path).warnings)
 
 
+@pytest.mark.slow
 def test_one_value_beside_null_says_something_of_a_person(tmp_path: Path) -> None:
     """Exports hold "yes" or nothing. Such columns were taken for constants, and kept in silence, any number of them."""
     draw = random.Random(3)

@@ -125,6 +125,7 @@ SLOW = [pytest.param(kind, seed, marks=pytest.mark.slow) for kind in WRITERS for
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind, seed", [("csv", 0), *SLOW])
+@pytest.mark.few(4)
 def test_a_draft_runs_as_it_stands(kind: str, seed: int, tmp_path: Path) -> None:
     data = _table(seed)
     source, table = WRITERS[kind](data, tmp_path)
@@ -334,6 +335,7 @@ def test_the_table_has_the_roles_of_the_draft_on_real_tables(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name, most", [("adult", 0.42), ("cmc", 0.6), ("creditcard_int", 0.39), ("cup", 0.37)])
+@pytest.mark.few(2)
 def test_data_without_their_hierarchies(shared: Path, tmp_path: Path, name: str, most: float) -> None:
     source = shared / "data" / name.removesuffix("_int") / f"{name}.csv"
     drafted = draft(profile(source), folder=tmp_path)

@@ -86,6 +86,7 @@ def test_what_cannot_be_compared_is_said_and_no_record_is_no_fault(request: pyte
     assert "copies" not in warnings(kind, request, none)
 
 
+@pytest.mark.slow
 def test_copies_in_a_table_of_few_values_are_different_persons(request: pytest.FixtureRequest) -> None:
     chance = random.Random(4)
     few = {"sex": chance.choices("mf", k=300), "band": chance.choices(["20", "40", "60"], k=300)}

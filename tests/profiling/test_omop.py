@@ -124,6 +124,7 @@ def test_the_command_drafts_linked_tables_and_says_what_it_left_out(invented: Pa
     assert found["tables"][1]["preset"]["name"] == "omop_visit_occurrence" and found["written"] is None
 
 
+@pytest.mark.slow
 def test_a_database_without_linked_tables_is_refused(tmp_path: Path) -> None:
     with duckdb.connect(tmp_path / "alone.duckdb") as connection:
         connection.register("given", schema_table("omop_person", 200))

@@ -37,6 +37,7 @@ def test_each_preset_is_well_formed() -> None:
 
 
 @pytest.mark.parametrize("name", ALL)
+@pytest.mark.few(5)
 def test_an_invented_table_is_recognized_and_its_draft_is_an_audited_release(name: str, tmp_path: Path) -> None:
     table = schema_table(name)
     source = written(table, tmp_path)

@@ -64,6 +64,7 @@ def test_three_releases_are_proposed_and_differ(drafted: PolicyDraft) -> None:
 
 
 @pytest.mark.parametrize("place", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_a_run_makes_the_release_as_it_was_proposed(folder: Path, drafted: PolicyDraft, place: int) -> None:
     """The same levels, records and loss, though the draft leaves out what nothing was left of."""
     proposed = drafted.proposals[place]

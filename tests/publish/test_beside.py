@@ -58,6 +58,7 @@ def policy(data: pa.Table, *published: str, **changes: Any) -> sqlanon.Policy:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", IDENTIFYING)
+@pytest.mark.few(3)
 def test_a_column_that_identifies_persons_is_refused_unless_it_is_accepted(
     people: duckdb.DuckDBPyConnection, name: str
 ) -> None:
@@ -124,6 +125,7 @@ def test_transformations_and_live_views_refuse_them_too(people: duckdb.DuckDBPyC
             sqlanon.anonymize(people, policy(persons(), "email", **changes))
 
 
+@pytest.mark.slow
 def test_another_policy_over_the_same_encoding_is_judged_anew(people: duckdb.DuckDBPyConnection) -> None:
     with sqlanon.plan(people, policy(persons(), "stay")) as plan:
         assert plan.with_privacy(sqlanon.KAnonymity(7)).policy.privacy[0].parameters["k"] == 7
@@ -131,6 +133,7 @@ def test_another_policy_over_the_same_encoding_is_judged_anew(people: duckdb.Duc
             plan.with_policy(policy(persons(), "stay", "email"))
 
 
+@pytest.mark.slow
 def test_a_column_that_stays_as_it_is_cannot_be_given_away(people: duckdb.DuckDBPyConnection) -> None:
     data = persons()
     load(people, data.set_column(0, "age", pa.array([20 + i % 2 for i in range(600)])))
@@ -182,6 +185,7 @@ def test_only_columns_that_are_published_can_be_accepted() -> None:
 # -- what is reported --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_records_that_are_alone_by_kept_columns_are_reported_with_their_number(
     people: duckdb.DuckDBPyConnection,
 ) -> None:
@@ -248,6 +252,7 @@ def test_records_that_few_share_by_several_kept_columns_are_reported_though_none
         assert together == {"columns": ["tens", "units"], "records": 0, "fewer": 240}
 
 
+@pytest.mark.slow
 def test_what_few_share_is_counted_in_entities(clinic: duckdb.DuckDBPyConnection) -> None:
     with sqlanon.anonymize(clinic, policy(visits(), "quarter", entity="person", suppression_limit=0.5)) as release:
         plan = release.plan

@@ -103,6 +103,7 @@ class Checked(HTMLParser):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.slow
 def test_a_card_is_plain_html_that_loads_nothing_and_holds_no_value(kind: str, made: dict[str, Any]) -> None:
     html = made[kind]._repr_html_()
     page = Checked()

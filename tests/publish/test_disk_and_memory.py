@@ -55,6 +55,7 @@ def run(folder: Path, name: str, *options: str) -> tuple[int, dict[str, Any]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", kills.OUTPUTS)
 @pytest.mark.parametrize("stands", [False, True], ids=["first", "replace"])
+@pytest.mark.few(4)
 def test_a_full_disk_is_a_clear_error_and_leaves_what_was_there(disk: Path, kind: str, stands: bool) -> None:
     codes = Counter()
     options = [] if kind == "folder" else ["--certificate", str(disk / "proof.json")]
@@ -197,6 +198,7 @@ def test_a_release_does_not_depend_on_the_time_zone_of_the_session(tmp_path: Pat
     ],
     ids=lambda setting: " ".join(setting),
 )
+@pytest.mark.few(2)
 def test_a_release_does_not_depend_on_locale_zone_or_hashes(tmp_path: Path, setting: dict[str, str]) -> None:
     folder = tmp_path / "Übung ı İ 名"
     folder.mkdir()
@@ -228,6 +230,7 @@ def test_a_path_that_is_no_text_is_refused(tmp_path: Path) -> None:
     assert (done.returncode, document["error"]) == (2, "InputError") and "PYTHONUTF8" in document["hint"]
 
 
+@pytest.mark.slow
 def test_a_database_that_another_process_holds_is_a_clear_error(tmp_path: Path) -> None:
     kills.prepare(tmp_path, "table")
     held = f"c = duckdb.connect({str(tmp_path / 's.duckdb')!r})"

@@ -23,15 +23,23 @@ def entries(look: dict[str, Any]) -> list[tuple[str, str | None]]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "old", "first", "finest"),
-    [("file", True, 80, 2), ("file", False, 60, 10), ("table", True, 60, 8), ("table", False, 60, 12)],
+    ("kind", "words", "first", "finest"),
+    [
+        ("file", "old", 80, 2),
+        ("file", "", 60, 10),
+        ("table", "old", 60, 8),
+        ("table", "", 60, 12),
+        ("file", "old cohorts", 80, 8),
+        ("table", "old cohorts", 80, 12),
+    ],
 )
+@pytest.mark.few(2)
 def test_a_killed_run_leaves_no_release_without_an_entry(
-    kind: str, old: bool, first: int, finest: int, tmp_path: Path
+    kind: str, words: str, first: int, finest: int, tmp_path: Path
 ) -> None:
     """With less effort, only stretches where what stands there stays the same are looked at less closely."""
     points = map(str, (first, widened(finest), finest))
-    command = [sys.executable, str(SCRIPT), str(tmp_path), kind, *points, *(["old"] if old else [])]
+    command = [sys.executable, str(SCRIPT), str(tmp_path), kind, *points, *words.split()]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr[-2000:]
     looked = [json.loads(line) for line in run.stdout.splitlines()]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import brute_joint
 import ledger_worlds as worlds
 import pyarrow as pa
 import pytest
@@ -205,3 +206,32 @@ def test_local_recoding_is_recorded_as_it_was_drawn(seed: int, tmp_path: Path) -
 def test_persons_of_an_entity_are_known_by_it(tmp_path: Path) -> None:
     ledger = worlds.prepare(tmp_path)
     check(ledger, 1, publish(tmp_path, entity="case_id", ledger=str(ledger)))
+
+
+def cohorts_last(ledger: Path, write: Callable[[pa.Table], None], **changes: Any) -> None:
+    """Publish five states in cohorts; nobody is singled out by the classes that whoever has all of them sees."""
+    folder, data = ledger.parents[1], worlds.records(3, 120)
+    own = {"file": str(ledger), "record": "case_id", "cohorts": {"margin": 0, "coarser_after": 2, "hold": 2}}
+    quasi = ("sex", "place", "age")
+    releases = []
+    for night in range(5):
+        write(data)
+        released, _ = publish(folder, ledger=own, **changes)
+        releases.append({row["tag"]: tuple(row[name] for name in quasi) for row in released})
+        fresh = worlds.records(50 + night, 30)
+        keys = pa.array([f"n{night}_{number}" for number in range(30)])
+        fresh = fresh.set_column(0, "case_id", keys).set_column(5, "tag", keys)
+        data = pa.concat_tables([data.slice(15), fresh])
+    assert brute_joint.smallest_cell(releases) >= 3  # type: ignore[operator]
+    assert releases[1].keys() - releases[0].keys() and releases[0].keys() - releases[4].keys()
+    assert check_ledger_file(ledger, sqlanon.Policy.from_dict(worlds.document(folder))).holds
+
+
+@pytest.mark.slow
+def test_cohorts_last_in_sqlite(tmp_path: Path) -> None:
+    source = tmp_path / "source.sqlite"
+    cohorts_last(worlds.prepare(tmp_path), lambda data: write_sqlite(source, data), source=str(source))
+
+
+def test_cohorts_last_in_postgres(tmp_path: Path, postgres: Server) -> None:
+    cohorts_last(worlds.prepare(tmp_path), lambda data: write_postgres(postgres, data), source=postgres.uri())

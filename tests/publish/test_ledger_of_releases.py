@@ -152,6 +152,7 @@ def test_a_plan_that_is_published_later_is_recorded(tmp_path: Path) -> None:
         ({"recipient": "a", "colludes": "none"}, {}, True),
     ],
 )
+@pytest.mark.few(4)
 def test_recipients_that_may_share(before: dict[str, Any], now: dict[str, Any], together: bool, tmp_path: Path) -> None:
     ledger = worlds.prepare(tmp_path)
     own = {"file": str(ledger), "record": "case_id"}
@@ -443,6 +444,7 @@ WORDS = "changed or deleted|other persons|earlier day|older than its seals"
 
 @pytest.mark.slow
 @pytest.mark.parametrize("edit", EDITS)
+@pytest.mark.few(3)
 def test_an_edited_ledger_is_refused_until_somebody_accepts_it(edit: str, tmp_path: Path) -> None:
     ledger = worlds.prepare(tmp_path)
     for _ in range(2):
@@ -463,6 +465,7 @@ def test_an_edited_ledger_is_refused_until_somebody_accepts_it(edit: str, tmp_pa
 
 @pytest.mark.slow
 @pytest.mark.parametrize("edit", DAMAGES)
+@pytest.mark.few(2)
 def test_a_damaged_ledger_is_said_to_be_damaged(edit: str, tmp_path: Path) -> None:
     ledger = worlds.prepare(tmp_path)
     publish(tmp_path)

@@ -10,6 +10,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from command_line import sqlanon as command
 from effort import seeds
 
 import sqlanon
@@ -71,6 +72,7 @@ def test_the_node_is_published_exactly_if_it_meets_the_policy(tmp_path: Path, bl
         chance = random.Random(seed)
         rows = invent(chance, chance.randint(30, 90))
         write(tmp_path, rows)
+        (tmp_path / "first.csv").unlink(missing_ok=True)
         first = run(document(tmp_path, output={"file": str(tmp_path / "first.csv")}, suppression_limit=0.3))
         for _ in range(4):
             rows = [row for row in rows if chance.random() > 0.1] + invent(chance, chance.randint(0, 12))
@@ -188,3 +190,58 @@ def test_the_key_changes_no_fingerprint(earlier: Path) -> None:
     assert plain.fingerprint() == like.fingerprint()
     assert like.to_dict()["like"]["manifest"].endswith("m.json")
     assert Counter(sqlanon.Policy.from_dict(like.to_dict()).to_dict()) == Counter(like.to_dict())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("strategy", ["exhaustive", "box"])
+@pytest.mark.parametrize("gap", [0.0, 0.1, 0.4])
+def test_a_new_plan_takes_the_nearest_of_what_is_proven_good_enough(tmp_path: Path, gap: float, strategy: str) -> None:
+    moved = 0
+    for seed in range(4):
+        chance = random.Random(seed)
+        write(tmp_path, rows := invent(chance, 300))
+        (tmp_path / "r.csv").unlink(missing_ok=True)
+        earlier = run(document(tmp_path, suppression_limit=0.5))
+        write(tmp_path, [row for row in rows if chance.random() < 0.15 + seed / 10])
+        like = {"manifest": str(tmp_path / "r.csv.manifest.json"), "replan": True}
+        search = {"strategy": strategy, "gap": gap}
+        with sqlanon.plan(None, document(tmp_path, suppression_limit=0.25, search=search, like=like)) as plan:
+            verdicts = [plan.evaluate({"sex": sex, "zip": level}) for sex in range(2) for level in range(3)]
+            feasible = [verdict for verdict in verdicts if verdict.feasible]
+            best = min(verdict.loss for verdict in feasible)
+            near = (earlier.levels["sex"], earlier.levels["zip"])
+
+            def away(node: tuple[int, ...], near: tuple[int, ...] = near) -> float:
+                return abs(node[0] - near[0]) / 1 + abs(node[1] - near[1]) / 2
+
+            certificate, chosen = plan.certificate, plan.solution
+            assert certificate.lower_bound is not None and certificate.lower_bound <= best * (1 + 1e-9)
+            assert certificate.gap is not None and certificate.gap <= gap + 1e-9
+            assert certificate.optimal == (chosen.loss <= best * (1 + 1e-9))
+            moved += away(plan.node) > 0
+            if strategy == "exhaustive":
+                within = [verdict for verdict in feasible if verdict.loss <= best / (1 - gap) * (1 + 1e-9)]
+                assert away(plan.node) == min(away(verdict.node) for verdict in within)
+    assert gap or moved, "the optimum moved in none of the cases"
+
+
+@pytest.mark.slow
+def test_the_first_night_needs_no_manifest_and_the_second_says_what_changes(tmp_path: Path) -> None:
+    write(tmp_path, invent(random.Random(2), 60))
+    asked = document(tmp_path, like="r.csv.manifest.json")
+    (tmp_path / "p.json").write_text(json.dumps(asked))
+
+    def told(*options: str) -> tuple[int, dict[str, Any]]:
+        done = command("run", tmp_path / "p.json", "--json", *options)
+        return done.returncode, json.loads(done.stdout)
+
+    assert told()[0] == 2
+    code, first = told("--replan")
+    assert code == 0 and first["optimal"] and "diff" not in first
+    code, second = told()
+    assert (code, second["strategy"], second["gap"]) == (0, "like", None)
+    write(tmp_path, invent(random.Random(2), 20))
+    code, failed = told()
+    assert (code, failed["error"]) == (1, "NoSolutionError") and "--replan" in failed["hint"]
+    code, third = told("--replan")
+    assert code == 0 and third["diff"]["columns"]["changed"]

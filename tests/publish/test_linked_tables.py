@@ -293,6 +293,7 @@ def test_classes_of_k_persons_pass_and_no_smaller_ones() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.few(2)
 def test_tampered_rows_are_found_and_nothing_is_left(
     clinic: Path, kind: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -318,6 +319,7 @@ def test_tampered_rows_are_found_and_nothing_is_left(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.few(2)
 def test_a_release_is_whole_or_not_there(clinic: Path, kind: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     target = clinic / next(iter(kind.values()))
     release = anonymize(clinic, output=kind)
@@ -493,6 +495,7 @@ def test_names_are_what_they_are(tmp_path: Path, kind: dict[str, str]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [{"file": "out.duckdb"}, {"folder": "out"}])
+@pytest.mark.few(1)
 def test_a_killed_run_leaves_a_whole_release_or_none(clinic: Path, kind: dict[str, str]) -> None:
     """Whoever comes next finds the release of before or the new one, with its papers, and nothing else."""
     file, target = clinic / "policy.json", clinic / next(iter(kind.values()))
@@ -571,7 +574,7 @@ def test_a_run_of_several_tables_that_fails_is_told(clinic: Path) -> None:
 @pytest.mark.slow
 def test_what_changed_since_an_earlier_release_of_several_tables(clinic: Path) -> None:
     file, old = clinic / "policy.json", clinic / "old.json"
-    file.write_text(json.dumps(document(output={"file": "out.duckdb"}, if_exists="replace")))
+    file.write_text(json.dumps(document(output={"file": "out.duckdb"}, if_exists="replace", repeats="accept")))
     assert run_command("run", file).returncode == 0
     old.write_bytes((clinic / "out.duckdb.manifest.json").read_bytes())
     same = run_command("run", file, "--dry-run", "--diff", old, "-q")
@@ -579,7 +582,9 @@ def test_what_changed_since_an_earlier_release_of_several_tables(clinic: Path) -
     change(clinic, "INSERT INTO visits SELECT 100 + i, 39, 2000 FROM range(9) AS t(i)")  # the nine visits of one person
     tables = document()["tables"]
     tables["diagnoses"]["columns"] = {"icd": SUPPRESS, "ward": {"role": "drop"}}
-    file.write_text(json.dumps(document(tables=tables, output={"file": "out.duckdb"}, if_exists="replace")))
+    file.write_text(
+        json.dumps(document(tables=tables, output={"file": "out.duckdb"}, if_exists="replace", repeats="accept"))
+    )
     done = run_command("run", file, "--json", "--diff", old)
     assert done.returncode == 0, done.stderr
     shown = json.loads(done.stdout)

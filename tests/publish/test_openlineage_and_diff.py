@@ -15,10 +15,12 @@ from command_line import sqlanon
 
 from sqlanon.commands.run_lineage import Lineage
 from sqlanon.core.policy import Policy
+from sqlanon.core.publish.openlineage import REPEATS
 from sqlanon.report.changes import HIDDEN, change_lines, changes
 
 pytestmark = pytest.mark.slow
 
+ROOT = Path(__file__).resolve().parents[2]
 SECRET = "Przybylski"
 
 
@@ -127,6 +129,37 @@ def test_a_run_that_fails_and_one_that_publishes_nothing_say_so() -> None:
     _, ended = map(json.loads, Path("events.jsonl").read_text().splitlines())
     assert ended["outputs"] == [] and {test["status"] for test in ended["run"]["facets"]["test"]["tests"]} == {"skip"}
     assert sqlanon("run", "p.yaml", "--openlineage", "clinic.duckdb").returncode == 2
+
+
+def test_a_release_that_follows_earlier_ones_says_how() -> None:
+    schema = json.loads((ROOT / "docs/reference/openlineage-repeats.schema.json").read_text())
+    known = schema["$defs"]["SqlanonRepeatsRunFacet"]["properties"]
+
+    def facet() -> dict[str, Any]:
+        _, ended = map(json.loads, Path("events.jsonl").read_text().splitlines())
+        found: dict[str, Any] = ended["run"]["facets"].get("sqlanon_repeats", {})
+        assert {key for key in found if not key.startswith("_")} <= {*known}
+        assert found.get("_schemaURL", REPEATS) == REPEATS and REPEATS.endswith(
+            "docs/reference/openlineage-repeats.schema.json"
+        )
+        return found
+
+    run("--openlineage", "events.jsonl")
+    assert facet() == {} and "sqlanon_repeats" not in written()["openlineage"]["run"]
+    run("--to", "again.csv", "--like", "r.csv.manifest.json", "--openlineage", "events.jsonl")
+    assert facet()["by"] == "like"
+    with duckdb.connect("clinic.duckdb") as opened:
+        opened.execute("ALTER TABLE patients ADD COLUMN day DATE")
+        opened.execute("UPDATE patients SET day = DATE '2020-01-01' + (salary % 2)::INT")
+    columns = {"day": {"role": "quasi_identifier"}, "sex": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}}
+    target = {"file": "days", "partition_by": ["day"]}
+    policy(
+        columns=columns, undeclared="drop", periods={"column": "day", "every": "day"}, output=target, if_exists="error"
+    )
+    run("--openlineage", "events.jsonl")
+    found = facet()
+    assert (found["by"], found["every"], found["runs"]) == ("periods", "day", 1)
+    assert found["periods"] == ["2020-01-01", "2020-01-02"]
 
 
 def test_classes_of_openlineage_take_every_facet() -> None:

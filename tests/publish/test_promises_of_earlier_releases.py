@@ -91,6 +91,7 @@ def test_a_model_that_an_earlier_release_promised_is_not_dropped(tmp_path: Path)
     assert len(check_ledger_file(ledger).releases) == 2
 
 
+@pytest.mark.slow
 def test_releases_of_different_k_are_checked_by_the_smallest(tmp_path: Path) -> None:
     """Two persons who are absent from a release for five were a class of a release for two, and are no fewer now."""
     ledger = worlds.prepare(tmp_path, pa.table({"id": range(8), "tag": range(8), "x": [1, 1, *[2] * 6], "y": [1] * 8}))
@@ -103,6 +104,7 @@ def test_releases_of_different_k_are_checked_by_the_smallest(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("kind", ["DOUBLE", "DECIMAL(10, 2)", "VARCHAR"])
 @pytest.mark.slow
+@pytest.mark.few(1)
 def test_keys_of_another_type_are_refused(kind: str, tmp_path: Path) -> None:
     """5 reads 5.0 as a DOUBLE: everybody would be a newcomer, and nothing judged together."""
     worlds.prepare(tmp_path, PERSONS)

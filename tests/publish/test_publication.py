@@ -182,6 +182,7 @@ run(engine, {kind!r}, directory, verify_source=lambda: os.kill(os.getpid(), sign
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", fast_of(KINDS, "table", "release.parquet"))
+@pytest.mark.few(3)
 def test_kill_in_the_middle_leaves_no_target_and_the_next_run_cleans_up(
     source: Path, tmp_path: Path, kind: str
 ) -> None:

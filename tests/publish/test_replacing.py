@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import json
+import random
+import shutil
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -10,11 +13,12 @@ from typing import Any
 
 import duckdb
 import pytest
+from command_line import sqlanon as command
 from effort import fast_of
 from postgres_server import Server, execute
 
 import sqlanon
-from sqlanon.errors import EngineError
+from sqlanon.errors import EngineError, RepeatError
 
 Row = tuple[str, str, str, str]
 SAME: list[Row] = [(f"p{i}", "mf"[i % 2], f"8{i % 4 // 2}", ["flu", "cold"][i % 8 // 4]) for i in range(40)]
@@ -50,6 +54,7 @@ def document(output: dict[str, Any], **changes: Any) -> dict[str, Any]:
         "suppression_limit": 0,
         "output": output,
         "if_exists": "replace",
+        "repeats": "accept",
         **changes,
     }
 
@@ -70,6 +75,7 @@ def warned(source: Any, asked: dict[str, Any]) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.few(4)
 def test_classes_that_almost_agree_are_counted(tmp_path: Path, kind: str) -> None:
     asked, sqlite = document(output_of(tmp_path, kind)), kind.startswith("sqlite")
     for rows, wanted in ((SAME, ""), (SAME[::-1], ""), (CHANGED, ALMOST.format(3, 4)), (CHANGED, "")):
@@ -81,6 +87,7 @@ def test_classes_that_almost_agree_are_counted(tmp_path: Path, kind: str) -> Non
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.few(3)
 def test_other_levels_are_named(tmp_path: Path, kind: str) -> None:
     sqlite = kind.startswith("sqlite")
     source, asked = write(tmp_path, SAME, sqlite=sqlite), document(output_of(tmp_path, kind))
@@ -161,6 +168,7 @@ def test_several_tables_are_compared_each(tmp_path: Path, output: dict[str, str]
         "suppression_limit": 1,
         "output": output,
         "if_exists": "replace",
+        "repeats": "accept",
     }
     found = []
     for rows in (SAME, SAME, SAME[1:]):
@@ -201,3 +209,106 @@ def test_spark_compares_folders(spark: Any, tmp_path: Path) -> None:
         spark._started.createDataFrame(rows, ["id", "sex", "zip", "ill"]).createOrReplaceTempView("t")
         found.append(warned(spark._started, asked))
     assert not found[0] and ALMOST.format(3, 4) in found[1]
+
+
+def test_a_release_that_repeats_another_is_refused_and_nothing_is_replaced(tmp_path: Path) -> None:
+    asked = document({"file": str(tmp_path / "r.csv")}, repeats="refuse")
+    warned(write(tmp_path, SAME), asked)
+    before = {path.name: path.read_bytes() for path in tmp_path.glob("r.csv*")}
+    source = write(tmp_path, CHANGED)
+    with pytest.raises(RepeatError) as caught:
+        warned(source, asked)
+    assert ALMOST.format(3, 4) in caught.value.message and "repeats: accept" in caught.value.hint
+    assert caught.value.differing == {"classes": 3, "records": 4}
+    assert {path.name: path.read_bytes() for path in tmp_path.glob("r.csv*")} == before
+    assert ALMOST.format(3, 4) in warned(source, asked | {"like": str(tmp_path / "r.csv.manifest.json")})
+    assert not warned(source, asked), "equal records go through"
+    stricter = asked | {"privacy": [{"type": "k_anonymity", "k": 6}]}
+    assert "of another policy: it must not have been handed on" in warned(write(tmp_path, SAME), stricter)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["table", "view", "parts", "sqlite table", "r.duckdb"])
+def test_every_kind_of_target_is_kept_from_a_repetition(tmp_path: Path, kind: str) -> None:
+    sqlite = kind.startswith("sqlite")
+    asked = document(output_of(tmp_path, kind), repeats="refuse")
+    warned(write(tmp_path, SAME, sqlite=sqlite), asked)
+    source = write(tmp_path, CHANGED, sqlite=sqlite)
+    if "table" in kind or kind == "view":  # the source was written anew, with what stood in it, but for its own table
+        with pytest.raises(RepeatError):
+            warned(source, asked)
+        return
+    written = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and path != source}
+    with pytest.raises(RepeatError):
+        warned(source, asked)
+    assert {path: path.read_bytes() for path in written} == written
+
+
+@pytest.mark.slow
+def test_what_shows_nothing_by_subtraction_goes_through(tmp_path: Path) -> None:
+    columns = document({})["columns"] | {"ill": {"role": "keep"}}
+    asked = document({"file": str(tmp_path / "r.csv")}, repeats="refuse", columns=columns)
+    warned(write(tmp_path, SAME), asked)
+    assert not warned(write(tmp_path, [*SAME, *[("q", "f", "81", "flu")] * 5]), asked), "a whole class came"
+    watched = document({"file": str(tmp_path / "s.csv")}, repeats="refuse")
+    warned(write(tmp_path, SAME), watched)
+    with pytest.raises(RepeatError, match="not judged for the records"):
+        warned(write(tmp_path, [*SAME, *[("q", "f", "81", "flu")] * 5]), watched)
+    few = document({"file": str(tmp_path / "r.csv")}, repeats="refuse", columns=columns, entity="id")
+    others: list[Row] = [(f"o{i}", "mf"[i % 2], "9" + "01"[i % 2], "flu") for i in range(60)]
+    (tmp_path / "r.csv").unlink()
+    warned(write(tmp_path, SAME), few)
+    assert "no class is in both" in warned(write(tmp_path, others), few)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(6))
+def test_the_figures_are_those_of_a_full_join(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    columns = document({})["columns"] | {"ill": {"role": "keep"}}
+    columns["zip"] = {"role": "quasi_identifier", "hierarchy": {"redact": {"width": 2}}, "min_level": 1, "max_level": 1}
+    columns["sex"] = {**columns["sex"], "max_level": 0}
+    asked = document({"file": str(tmp_path / "r.parquet")}, repeats="refuse", columns=columns, suppression_limit=1)
+    rows: list[Row] = [(f"p{i}", chance.choice("mf"), f"{chance.randint(1, 5)}0", "flu") for i in range(150)]
+    later = [row for row in rows if chance.random() > 0.04] + [
+        (f"q{i}", chance.choice("mf"), f"{chance.randint(1, 5)}0", "flu") for i in range(chance.randint(0, 9))
+    ]
+    warned(write(tmp_path, rows), asked)
+    shutil.copy(tmp_path / "r.parquet", tmp_path / "before.parquet")
+    source, differing = write(tmp_path, later), {"classes": 0, "records": 0}
+    try:
+        warned(source, asked)
+    except RepeatError as error:
+        differing = error.differing
+    warned(source, asked | {"repeats": "accept"})
+    sizes = "SELECT sex, zip, COUNT(*) AS n FROM '{}' GROUP BY ALL"
+    [(classes, records)] = duckdb.execute(
+        f"""SELECT COUNT(*), COALESCE(SUM(d), 0) FROM (
+              SELECT ABS(COALESCE(b.n, 0) - COALESCE(a.n, 0)) AS d
+              FROM ({sizes.format(tmp_path / "before.parquet")}) a
+              FULL JOIN ({sizes.format(tmp_path / "r.parquet")}) b USING (sex, zip)) WHERE d BETWEEN 1 AND 4"""
+    ).fetchall()
+    assert (classes, int(records)) == (differing["classes"], differing["records"])
+
+
+@pytest.mark.slow
+def test_an_equal_release_is_not_written_if_that_is_asked_for(tmp_path: Path) -> None:
+    asked = {**document({"file": str(tmp_path / "r.csv")}), "source": "source.duckdb"}
+    (tmp_path / "p.json").write_text(json.dumps(asked))
+
+    def told() -> tuple[int, Any]:
+        found = command("run", tmp_path / "p.json", "--json", "--if-changed")
+        return found.returncode, json.loads(found.stdout)
+
+    write(tmp_path, SAME)
+    assert told()[0] == 0
+    written = (tmp_path / "r.csv").stat().st_mtime_ns
+    code, document_of_run = told()
+    assert (code, document_of_run["unchanged"]) == (3, True) and (tmp_path / "r.csv").stat().st_mtime_ns == written
+    write(tmp_path, CHANGED)
+    assert told()[0] == 0 and (tmp_path / "r.csv").stat().st_mtime_ns > written
+    asked["repeats"] = "refuse"
+    (tmp_path / "p.json").write_text(json.dumps(asked))
+    write(tmp_path, SAME)
+    code, document_of_run = told()
+    assert (code, document_of_run["error"]) == (2, "RepeatError") and document_of_run["differing"]["classes"] == 3

@@ -618,6 +618,7 @@ FOLDS = [(measure, aggregate) for measure in MEASURES for aggregate in (AGGREGAT
     ],
 )
 @pytest.mark.slow
+@pytest.mark.few(5)
 def test_losses_of_the_attributes_fold_to_the_loss(
     planted: duckdb.DuckDBPyConnection, tmp_path: Path, measure: str, aggregate: str | None
 ) -> None:

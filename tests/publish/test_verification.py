@@ -180,6 +180,7 @@ def test_no_bound_tells_a_number_of_suppressed_records(connection, skewed, searc
         assert numbers and reported["lower_bound"] <= found_plan.certificate.lower_bound
 
 
+@pytest.mark.slow
 def test_without_quasi_identifiers_every_strategy_ends_and_certifies(connection, tmp_path: Path) -> None:
     text_table(connection, ["a"], [("x",)] * 9)
     for strategy, _ in STRATEGIES:
@@ -247,6 +248,7 @@ def test_what_is_no_certificate_is_an_error_that_says_so(plan, connection, tmp_p
         sqlanon.verify(tmp_path / "missing.json", plan.policy, connection)
 
 
+@pytest.mark.slow
 def test_another_policy_is_refused_before_the_source_is_opened(connection, skewed, tmp_path: Path) -> None:
     with sqlanon.plan(connection, skewed.policy) as found_plan:
         certified(found_plan, tmp_path / "certificate.json")

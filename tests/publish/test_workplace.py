@@ -94,6 +94,7 @@ CASES = [
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="children are forked to be killed")
 @pytest.mark.parametrize(("name", "options"), CASES)
 @pytest.mark.slow
+@pytest.mark.few(4)
 def test_wherever_a_publication_is_killed_papers_are_never_beside_another_release_and_it_is_settled(
     tmp_path: Path, name: str, options: tuple[str, ...]
 ) -> None:
@@ -126,6 +127,7 @@ with sqlanon.anonymize(None, sqlanon.Policy.from_file(sys.argv[1])):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ending", ["parquet", "duckdb"])
+@pytest.mark.few(1)
 def test_a_run_that_is_killed_between_two_renames_is_settled_by_check_and_clean(folder: Path, ending: str) -> None:
     release = folder / f"out.{ending}"
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

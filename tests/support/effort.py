@@ -7,7 +7,8 @@ environment looks at ten times as many, in any tier.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Any
 
 import pytest
@@ -33,6 +34,11 @@ def set_effort(fast: bool) -> None:
 def is_fast() -> bool:
     """Return True in the fast tier."""
     return _fast
+
+
+def is_full() -> bool:
+    """Return True where every case is looked at."""
+    return _effort >= FULL
 
 
 def scaled(count: int) -> int:
@@ -76,7 +82,7 @@ def blocks(total: int, size: int = 10, first: int = 0) -> list[Block]:
 
 def enough(reached: object) -> bool:
     """Return whether the random cases of a test reached what it is about. With an effort below 1 they need not."""
-    return bool(reached) or _effort < FULL
+    return bool(reached) or not is_full()
 
 
 def seeds(total: int, size: int = 10, first: int = 0) -> pytest.MarkDecorator:
@@ -87,6 +93,30 @@ def seeds(total: int, size: int = 10, first: int = 0) -> pytest.MarkDecorator:
 def fast_of(values: Iterable[Any], *fast: Any) -> list[Any]:
     """Return parameters of a test, of which the fast tier takes only those in ``fast``."""
     return [value if value in fast else pytest.param(value, marks=pytest.mark.slow) for value in values]
+
+
+def spread(values: Sequence[Any], count: int | None = None) -> Sequence[Any]:
+    """Return ``count`` of the values, from the first to the last, evenly apart; by default all."""
+    if count is None or count >= len(values):
+        return values
+    return [values[round(place * (len(values) - 1) / max(1, count - 1))] for place in range(count)]
+
+
+def each_value(cases: Sequence[Set[Any]], seen: Iterable[Set[Any]] = ()) -> set[int]:
+    """Return the places of cases in which every value occurs that is in none of ``seen``, each as often as others.
+
+    Each case is a set of values. A case with the most values that are missing comes first, then one of rarer values.
+    """
+    counts = Counter(value for case in seen for value in case)
+    chosen: set[int] = set()
+    while True:
+        left = [place for place in range(len(cases)) if place not in chosen]
+        ranks = {i: (-sum(not counts[v] for v in cases[i]), sum(counts[v] for v in cases[i])) for i in left}
+        best = min(left, key=ranks.__getitem__, default=None)
+        if best is None or all(counts[value] for value in cases[best]):
+            return chosen
+        chosen.add(best)
+        counts.update(cases[best])
 
 
 def note_seed(seed: int | None) -> None:

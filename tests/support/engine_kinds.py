@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -37,6 +37,14 @@ from sqlanon.core.source.opening import Source
 from sqlanon.core.sqltrees.trees import table
 
 SOURCE = "t"
+SLOW: dict[str, tuple[str, ...]] = {
+    "case_name": ("several",),
+    "measure": ("discernibility",),
+    "output": ("table",),
+    "fault": ("small class",),
+    "nulls": ("extended",),
+}
+"""Of the cases of a test, those that a cluster is asked for: its statements take tenths of a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +64,10 @@ class Kind:
     def seeds(self) -> Block:
         """Return the seeds of random cases: of those that have a solution, the first ones."""
         return Block(11, self.cases)
+
+    def is_asked(self, params: Mapping[str, Any]) -> bool:
+        """Return whether this engine is asked for a case with these parameters."""
+        return self.cases > 1 or all(params[name] in asked for name, asked in SLOW.items() if name in params)
 
     def __str__(self) -> str:
         return self.name

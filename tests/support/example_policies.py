@@ -44,6 +44,8 @@ def example_document(entry: KeyEntry) -> dict[str, Any]:
         document |= {"entity": "patient_id"}
     if "shift" in roles or "sample" in given:
         document |= {"key": {"file": "secret.key"}}
+    if "periods" in given:
+        columns["admitted"] = {"role": "quasi_identifier"}
     if "suppression_count" in given:
         document.pop("suppression_limit", None)
     if document.get("source") == "hospital.duckdb":

@@ -26,6 +26,8 @@ from sqlanon.core.engines.duckdb.engine import DuckDBEngine
 from sqlanon.core.policy import Key
 from sqlanon.ledger.releases import ReleaseLedger
 
+COHORTS = "cohorts"
+"""The word by which releases in cohorts are asked for."""
 AUDITED = killed_publications.CHANGES
 
 
@@ -83,12 +85,33 @@ def output(folder: Path, kind: str) -> dict[str, str]:
 
 
 def publish(folder: Path, kind: str, width: int) -> bool:
-    """Publish a release; what it holds depends on ``width``, and so does who receives it, who shares with nobody."""
+    """Publish a release; what it holds depends on ``width``, and so does who receives it, who shares with nobody.
+
+    In cohorts: publish the next one, after 30 records came and some left.
+    """
+    if COHORTS in sys.argv:
+        return publish_next(folder, kind)
     keys = worlds.document(folder, output=output(folder, kind))
     keys["ledger"] |= {"recipient": f"width {width}", "colludes": "none", "source": "cases"}
     keys["columns"]["age"]["hierarchy"]["intervals"]["width"] = width
     if width == 2:  # whatever the nodes, the releases differ
         keys["columns"]["ill"] = {"role": "drop"}
+    sqlanon.anonymize(None, keys).close()
+    return True
+
+
+def publish_next(folder: Path, kind: str) -> bool:
+    """Publish the next release in cohorts. What comes and leaves depends on how many the ledger holds."""
+    ledger = folder / "private" / "ledger.duckdb"
+    done = len(worlds.states(ledger)) if ledger.exists() else 0
+    keys = worlds.document(folder, output=output(folder, kind))
+    keys["ledger"] |= {"cohorts": {"margin": 0}, "source": "cases"}
+    keys["columns"]["ill"] = {"role": "keep"}
+    if done:
+        with duckdb.connect(str(folder / "source.duckdb")) as connection:
+            connection.execute(f"DELETE FROM t WHERE tag LIKE 'n{done}%' OR hash(tag) % 7 = 0")
+            key = f"'n{done}_' || case_id"
+            connection.execute(f"INSERT INTO t SELECT {key}, sex, place, age, ill, {key} FROM t WHERE tag LIKE 'k%'")
     sqlanon.anonymize(None, keys).close()
     return True
 

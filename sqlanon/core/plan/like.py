@@ -76,21 +76,35 @@ def like_plan(session: Session) -> Plan:
     if policy.like is not None and policy.like.replan:
         return search_plan(session, choose=partial(_search_from, session, manifest))
     assert manifest is not None
+    return judge_earlier(session, manifest, STRATEGY)
+
+
+def judge_earlier(session: Session, manifest: Mapping[str, Any], strategy: str, *, instead: str = REPLAN) -> Plan:
+    """Return the plan whose node is that of a manifest, if its hierarchies are those of the session.
+
+    Args:
+        strategy: what a certificate names as the strategy.
+        instead: what a user does who wants other levels.
+
+    Raises:
+        InputError: a hierarchy is not that of the manifest.
+        NoSolutionError: the node does not meet the policy.
+    """
     now, before = hierarchy_digests(session.engine, session.encoding.columns), _digests(manifest)
-    node = _frozen(session.encoding.catalog, manifest)
+    node = _frozen(session.encoding.catalog, manifest, instead)
     if changed := [name for name, own in now.items() if before.get(name, own) != own]:
         raise InputError(
             f"The hierarchies of {listing(changed)} are not those of the earlier release.",
-            hint=f"restore them; or {REPLAN}.",
+            hint=f"restore them; or {instead}.",
         )
 
     def choose(problem: Problem, evaluator: Any) -> Any:
         if node not in problem.lattice:
             raise InputError(
                 "The policy's limits on levels (min_level, max_level) exclude those of the earlier release.",
-                hint=f"change the limits; or {REPLAN}.",
+                hint=f"change the limits; or {instead}.",
             )
-        return judge_node(problem, evaluator, node, STRATEGY)
+        return judge_node(problem, evaluator, node, strategy)
 
     plan = search_plan(session, choose=choose)
     unknown = [name for name in now if name not in before]
@@ -174,16 +188,16 @@ def _is_as_strong(own: Mapping[str, Any], earlier: Mapping[str, Any]) -> bool:
     return True
 
 
-def _frozen(catalog: Catalog, manifest: Mapping[str, Any]) -> Node:
+def _frozen(catalog: Catalog, manifest: Mapping[str, Any], instead: str) -> Node:
     """Return the node of a manifest; refuse hierarchies with another number of levels."""
     levels = _levels(manifest)
     other: Sequence[str] = [a.name for a in catalog.attributes if levels[a.name][1] != a.height]
     if other:
         raise InputError(
             f"The hierarchies of {listing(other)} have another number of levels than in the earlier release.",
-            hint=f"restore them (of redact, say width: as many characters as its texts had); or {REPLAN}.",
+            hint=f"restore them (of redact, say width: as many characters as its texts had); or {instead}.",
         )
     node = tuple(levels[a.name][0] for a in catalog.attributes)
     if any(level >= a.height for level, a in zip(node, catalog.attributes, strict=True)):
-        raise InputError("The manifest of the earlier release has levels beyond its hierarchies.", hint=f"{REPLAN}.")
+        raise InputError("The manifest of the earlier release has levels beyond its hierarchies.", hint=f"{instead}.")
     return node

@@ -18,7 +18,7 @@ from sqlanon.core.plan.release import Release
 from sqlanon.core.policy import Output
 from sqlanon.core.policy.faults import Faults
 from sqlanon.core.policy.output import check_output, check_partitions_fit
-from sqlanon.core.publish.manifest import manifest
+from sqlanon.core.publish.manifest import TO_READERS, manifest
 from sqlanon.core.publish.outputs import other_output
 from sqlanon.core.publish.papers import Papers
 from sqlanon.core.publish.publication import Publication, publish
@@ -97,6 +97,9 @@ class PublishablePlan(WithCard, Planned):
         document["hierarchies"] = hierarchy_digests(self.engine, self._session.encoding.columns)
         if self.source.drawn is not None:
             document["sample"] = pick(self.source.drawn, "share records persons?")
+        replacing = None if target is None else self._replacing(target)
+        if self.policy.ledger is None and (replacing is not None or self.policy.like is not None):
+            document["repeats"] = TO_READERS
         published, recording = NOWHERE, None
         if target is not None:
             other = other_output(target.output)
@@ -104,9 +107,9 @@ class PublishablePlan(WithCard, Planned):
             if releases is not None and other is None:
                 recording = releases.recording(self._session, self, target.output, document)
             if other is not None:
-                published = other.publish(self, target, self._claim(), self._replacing(target))
+                published = other.publish(self, target, self._claim(), replacing)
             else:
-                published = self._publish_rows(target, papers, recording)
+                published = self._publish_rows(replace(target, replacing=replacing), papers, recording)
         return Release(
             levels=dict(self.levels),
             ledger=ledger,
@@ -133,25 +136,32 @@ class PublishablePlan(WithCard, Planned):
         with _taking_back(recording), self._audited_rows(recording) as (rows, claim):
             return publish(
                 self.engine,
-                replace(target, recorder=recording, replacing=self._replacing(target)),
+                replace(target, recorder=recording, periods=self.source.periods),
                 self._rows(rows),
                 claim,
                 redacted=self.ledger.suppressed if self.policy.suppressed == "redact" else None,
                 verify_source=self.source.verify,
                 copied=self.catalog.has_entity,
-                papers=papers if target.output.kind == "file" else None,
+                papers=papers if target.output.kind == "file" or self.source.periods is not None else None,
             )
 
     def _replacing(self, target: Target) -> Replacing | None:
         """Return what compares the release with one that it replaces; None where a ledger judges them together."""
         policy, output = self.policy, target.output
         is_new = output.kind == "file" and not os.path.lexists(output.target)
-        if policy.ledger is not None or target.if_exists != "replace" or is_new:
+        alone = policy.ledger is None
+        if target.if_exists != "replace" or is_new or not (alone or target.if_changed):
             return None
         from sqlanon.core.publish.replaced import Replacing
 
-        sensitive = tuple(item.name for item in policy.sensitive)
-        return Replacing(self.threshold, sensitive, persons=self.catalog.has_entity)
+        return Replacing(
+            self.threshold,
+            tuple(item.name for item in policy.sensitive),
+            persons=self.catalog.has_entity,
+            refuses=policy.like is None and policy.repeats == "refuse" and output.kind != "live_view",
+            if_changed=target.if_changed and output.kind != "live_view",
+            alone=alone,
+        )
 
 
 @contextmanager

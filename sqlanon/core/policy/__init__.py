@@ -14,8 +14,9 @@ from sqlanon.core.policy.facts import (
     SearchOptions,
 )
 from sqlanon.core.policy.key import Key
-from sqlanon.core.policy.ledger import LedgerSpec
+from sqlanon.core.policy.ledger import CohortsSpec, LedgerSpec
 from sqlanon.core.policy.like import Like
+from sqlanon.core.policy.periods import Periods
 from sqlanon.core.policy.policy import Policy, PolicyLike, as_policy
 from sqlanon.core.policy.representatives import Publish
 from sqlanon.core.policy.transformation import LocalRecoding, Patterns, Transformation
@@ -25,6 +26,7 @@ __all__ = [
     "ON_INTERRUPT",
     "ROLES",
     "WHERE",
+    "CohortsSpec",
     "Column",
     "EngineOptions",
     "Join",
@@ -35,6 +37,7 @@ __all__ = [
     "Model",
     "Output",
     "Patterns",
+    "Periods",
     "Policy",
     "PolicyLike",
     "Publish",

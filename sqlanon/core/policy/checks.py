@@ -19,6 +19,7 @@ from sqlanon.core.policy.models import check_model, check_release_models
 from sqlanon.core.policy.output import check_epoch_fits, check_output, check_partitions_fit
 from sqlanon.core.policy.parts import PolicyPart, keys_of
 from sqlanon.core.policy.parts import check as check_keys
+from sqlanon.core.policy.periods import check_periods
 from sqlanon.core.policy.persons import check_persons
 from sqlanon.core.policy.representatives import check_publish
 from sqlanon.core.policy.search import check_engine, check_search, find_named
@@ -34,7 +35,7 @@ PARTS: Mapping[str, ValueCheck] = {
 """Fields that hold parts."""
 LISTED: Mapping[str, type[PolicyPart]] = {name: each.part for name, each in PARTS.items() if each.kind != "mapping"}
 """Those of them that hold tuples of parts."""
-RELATED = {"privacy", "accept", "entity", "key", "sample", "publish", "ledger", "like", "transformation"}
+RELATED = {"privacy", "accept", "entity", "key", "sample", "publish", "ledger", "like", "periods", "transformation"}
 """Keys whose faults may follow from a column that is left out."""
 
 
@@ -73,6 +74,7 @@ def _check_parts(faults: Faults, policy: PolicyFacts) -> None:
     check_travelling(faults, policy)
     check_ledger(faults, policy)
     check_like(faults, policy)
+    check_periods(faults, policy)
     if policy.output is not None:
         check_output(faults, policy.output, policy.extensions)
         check_epoch_fits(faults, policy)
@@ -156,7 +158,8 @@ def _check_columns(faults: Faults, policy: PolicyFacts) -> None:
         twin = seen.setdefault(column.name.casefold(), column.name)
         if twin != column.name or sum(c.name == column.name for c in columns) > 1:
             faults.add(f"columns.{column.name}", "Another column has this name, in whatever case.", "rename one.")
-        check_column(faults, column, policy.extensions, patterns=isinstance(policy.transformation, Patterns))
+        bare = isinstance(policy.transformation, Patterns) or column.name == getattr(policy.periods, "column", None)
+        check_column(faults, column, policy.extensions, bare=bare)
     if columns and all(c.role == "drop" for c in columns):
         faults.add("columns", "Every column is dropped.", "keep a column, or declare a quasi_identifier.")
 

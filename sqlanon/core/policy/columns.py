@@ -83,8 +83,8 @@ class Column(PolicyPart):
     )
     hierarchy: specs.HierarchySpec | None = entry(
         parts("hierarchy", "one kind of hierarchy with its options, or the path of a file", or_text=True),
-        about="What a value may be generalized to, level by level. A quasi-identifier needs one (only patterns do "
-        "without); a sensitive column needs one for a hierarchical distance.",
+        about="What a value may be generalized to, level by level. A quasi-identifier needs one (only patterns and "
+        "the column of periods do without); a sensitive column needs one for a hierarchical distance.",
         example="columns: {age: {role: quasi_identifier, hierarchy: {intervals: {width: 5, fanouts: [2, 2]}}}}",
         page="policy.md#columns",
     )
@@ -180,7 +180,7 @@ class Column(PolicyPart):
         information_loss: Sequence[float] | None = None,
         uncovered: Uncovered | None = None,
     ) -> Column:
-        """Return a column that an attacker may know: it is generalized. Only patterns do without a hierarchy."""
+        """Return a column that an attacker may know: it is generalized by its hierarchy (patterns need none)."""
         losses: Any = information_loss
         return cls(name, "quasi_identifier", hierarchy, min_level, max_level, weight, losses, uncovered)
 
@@ -263,15 +263,15 @@ def check_travelling(faults: Faults, policy: Any) -> None:
             faults.add(f"{key}.level", "Patterns keep or suppress a column; they know no levels.", "remove it.")
 
 
-def check_column(faults: Faults, column: Column, extensions: Extensions, *, patterns: bool) -> None:
-    """Add the faults of a column to those of its policy."""
+def check_column(faults: Faults, column: Column, extensions: Extensions, *, bare: bool) -> None:
+    """Add the faults of a column to those of its policy; ``bare``: a quasi-identifier does without a hierarchy."""
     key = f"columns.{column.name}"
     if not column.name or "\0" in column.name or not is_unicode(column.name):
         faults.add("columns", "A column has no name that a table can have.", "name it as in the source.")
     if column.role not in ROLES:
         message = "The role is missing." if column.role is None else "This role is not known."
         faults.add(f"{key}.role", message, suggest(column.role, ROLES))
-    if column.role == "quasi_identifier" and column.hierarchy is None and not patterns:
+    if column.role == "quasi_identifier" and column.hierarchy is None and not bare:
         hint = "add one, e.g. hierarchy: {suppress: {}}."
         faults.add(f"{key}.hierarchy", "A quasi-identifier needs a hierarchy.", hint)
     if column.role in ("sensitive", "keep", "drop", *KEYED_ROLES):

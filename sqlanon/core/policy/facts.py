@@ -20,6 +20,7 @@ from sqlanon.core.policy.models import Model
 from sqlanon.core.policy.output import OUTPUT_KEYS, TARGETS, Output
 from sqlanon.core.policy.parts import ALWAYS, HERE, PATH, PolicyPart, entry, keys_of, part_of
 from sqlanon.core.policy.paths import FilePatterns, is_url
+from sqlanon.core.policy.periods import Periods
 from sqlanon.core.policy.representatives import Publish
 from sqlanon.core.policy.search import ENGINES, ON_INTERRUPT, WHERE, EngineOptions, Quality, SearchOptions
 from sqlanon.core.policy.sources import CSV_OPTIONS, JOIN_KEYS, Join
@@ -68,7 +69,8 @@ class PolicyFacts(PolicyPart):
     order = (
         "version", "source", "files", "table", "csv", "join", "columns", "entity", "key", "sample", "accept",
         "row_security", "privacy", "undeclared", "uncovered", "nulls", "suppressed", "if_exists", "suppression_limit",
-        "suppression_count", "quality", "search", "transformation", "publish", "ledger", "like", "output",
+        "suppression_count", "quality", "search", "transformation", "publish", "ledger", "like", "periods", "repeats",
+        "output",
         "report", "certificate", "engine",
     )  # fmt: skip
 
@@ -226,7 +228,7 @@ class PolicyFacts(PolicyPart):
         choice(error="the run ends", replace="it is replaced, once the new release has passed its audit"),
         "error",
         about="What happens to a target that is there already. A release that is replaced without a ledger is compared "
-        "with the new one, and a warning counts the classes that almost agree.",
+        "with the new one: see repeats.",
         page="ledger.md#a-release-that-is-replaced-without-a-ledger",
         example="replace",
         kept=ALWAYS,
@@ -282,6 +284,26 @@ class PolicyFacts(PolicyPart):
         page="ledger.md#levels-that-stay",
         without="the levels are searched",
         kept=HERE,
+    )
+    repeats: str = entry(
+        choice(
+            refuse="the run ends, and says how many classes would differ by fewer than k records",
+            accept="it is replaced, with a warning",
+        ),
+        "refuse",
+        about="What happens where a release of the same policy over nearly the same records would be replaced by one "
+        "from which it differs, without a ledger and without like.",
+        example="accept",
+        page="ledger.md#a-release-that-is-replaced-without-a-ledger",
+        kept=HERE,
+    )
+    periods: Periods | None = entry(
+        part_of(Periods),
+        about="The periods that the records are released by: each once, when it is closed, at the levels of the first "
+        "run, beside those that were released before.",
+        example="{column: admitted, every: day, closes_after: 2 days}",
+        page="lakehouse.md#closed-periods",
+        without="none: a run releases all records",
     )
     sample: float | None = entry(
         shaped(_SHARE, "number between 0 and 1", _share_fault),
@@ -394,8 +416,8 @@ TOP_KEYS = tuple(
     for name in (
         "version", "source", "files", "table", "csv", "join", "columns", "entity", "key", "sample", "accept",
         "undeclared", "row_security", "uncovered", "privacy", "suppression_limit", "suppression_count", "nulls",
-        "quality", "search", "suppressed", "transformation", "publish", "ledger", "like", "output", "if_exists",
-        "report", "certificate", "engine",
+        "quality", "search", "suppressed", "transformation", "publish", "ledger", "like", "periods", "output",
+        "if_exists", "repeats", "report", "certificate", "engine",
     )
 )  # fmt: skip
 """Keys of a policy in the order of its schema, beside those that hold the options of further file formats."""

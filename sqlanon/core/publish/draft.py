@@ -36,15 +36,19 @@ class Draft:
     papers: Papers | None = None
 
     def compare(self, engine: Engine, written: exp.Expr, earlier: Callable[[], exp.Expr]) -> None:
-        """Compare a file or folder as it was written with the one at its place, if it will replace that."""
+        """Compare a file or folder as it was written with the one at its place, if it will replace that.
+
+        Raises:
+            RepeatError, NothingNewError: see ``Replacing.compare``.
+        """
         path = Path(self.target.output.target)
         replacing = self.target.replacing
         if replacing is not None and path.exists():
-            from sqlanon.core.publish.replaced import other_levels
+            from sqlanon.core.publish.replaced import ReplacedRelease
 
-            levels = other_levels(path, None if self.papers is None else self.papers.manifest)
+            known = ReplacedRelease.beside(path, None if self.papers is None else self.papers.manifest)
             before = replacing.rows(engine, earlier, self.claim)
-            replacing.compare(engine, before, written, self.claim, levels)
+            replacing.compare(engine, before, written, self.claim, known)
 
     def last_look(self, digest: str | None = None) -> None:
         """Write down that the release is about to take its place, and verify the source; called last before it does.

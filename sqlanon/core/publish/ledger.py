@@ -214,6 +214,28 @@ def is_small(count: int, k: int) -> bool:
     return (1 if k > 2 else 0) <= count < k if k > 1 else False
 
 
+def add_coarse(first: int | str, second: int | str) -> int | str:
+    """Return the sum of two counts as they travel: a range where one of them is one.
+
+    >>> add_coarse(7, 3), add_coarse("<5", 10), add_coarse("11-14", "<=9")
+    (10, '11-14', '11-23')
+    """
+    (low, high), (least, most) = bounds_of(first), bounds_of(second)
+    return low + least if (low, least) == (high, most) else f"{low + least}-{high + most}"
+
+
+def bounds_of(shown: int | str) -> tuple[int, int]:
+    """Return the smallest and the largest count that a count as it travels can mean."""
+    if isinstance(shown, int):
+        return shown, shown
+    if shown.startswith("<="):
+        return 0, int(shown[2:])
+    if shown.startswith("<"):
+        return (1 if int(shown[1:]) > 2 else 0), int(shown[1:]) - 1
+    low, _, high = shown.partition("-")
+    return int(low), int(high)
+
+
 def _bounds(count: int, k: int) -> tuple[int, int]:
     """Return the smallest and the largest count that reads like ``count``."""
     return (1 if k > 2 else 0, k - 1) if is_small(count, k) else (count, count)

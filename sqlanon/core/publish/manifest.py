@@ -23,6 +23,11 @@ OF_COUNTS = ("precision", "discernibility", "average_class_size", "weighted_info
 """Measures whose loss follows from the levels, the published classes and the number of suppressed records."""
 OF_LEAVES = "loss"
 """A measure whose loss follows from these and the hierarchies, where they list their values."""
+TO_READERS = (
+    "An earlier release of nearly the same records may exist. Whoever has both can subtract one from the other: "
+    "records that came or went between them may then stand alone or among few, with all that is published of them."
+)
+"""What the manifest of a release that may repeat another says (its key ``repeats``)."""
 
 
 def manifest(

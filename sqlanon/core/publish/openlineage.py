@@ -18,6 +18,8 @@ SCHEMA = "1-2-0/SchemaDatasetFacet.json#/$defs/SchemaDatasetFacet"
 LINEAGE = "1-2-0/ColumnLineageDatasetFacet.json#/$defs/ColumnLineageDatasetFacet"
 STATISTICS = "1-0-2/OutputStatisticsOutputDatasetFacet.json#/$defs/OutputStatisticsOutputDatasetFacet"
 TESTS = "1-0-1/TestRunFacet.json#/$defs/TestRunFacet"
+REPEATS = f"https://github.com/sqlanon/sqlanon/blob/v{VERSION}/docs/reference/openlineage-repeats.schema.json"
+"""The schema of the facet of a release that follows earlier ones, which OpenLineage has none for."""
 ENGINE = "1-1-1/ProcessingEngineRunFacet.json#/$defs/ProcessingEngineRunFacet"
 
 
@@ -86,7 +88,19 @@ def run_facets(manifest: Mapping[str, Any]) -> dict[str, Any]:
     if engine is not None:
         version = str(manifest["versions"][engine])
         facets["processing_engine"] = _facet(ENGINE, name=engine, version=version, openlineageAdapterVersion=VERSION)
+    if repeated := _repeated(manifest):
+        facets["sqlanon_repeats"] = {"_producer": PRODUCER, "_schemaURL": REPEATS, **repeated}
     return facets
+
+
+def _repeated(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how a release follows the earlier ones of its policy, whose levels it keeps; nothing if it does not."""
+    if "periods" in manifest:
+        periods = manifest["periods"]
+        released = [line["period"] for line in periods["released"]]
+        return {"by": "periods", "every": periods["every"], "runs": periods["runs"], "periods": released}
+    kept = [way for way in ("cohorts", "like") if manifest["certificate"]["strategy"] == way]
+    return {"by": kept[0]} if kept else {}
 
 
 def released_datasets(

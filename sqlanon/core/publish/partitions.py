@@ -44,7 +44,9 @@ def publish_partitions(engine: Engine, draft: Draft, path: Path) -> dict[str, An
     with draft.target.working() as workplace:
         _write(engine, draft.query, workplace.partial, by)
         audit_folder(engine, draft, workplace.partial)
-        document = workplace.prepare(draft.papers, draft.target.output.mode)
+        periods = draft.target.periods
+        papers = draft.papers if periods is None else periods.extend_folder(engine, workplace.partial, draft)
+        document = workplace.prepare(papers, draft.target.output.mode)
         draft.last_look(workplace.digest)
         check_partitions_folder(engine, path, draft.target.if_exists)
         no_return()

@@ -126,6 +126,9 @@ def _publish_relation(engine: Engine, draft: Draft, where: Place) -> None:
         if replacing is not None:
             replacing.compare(engine, before, temporary.table, draft.claim)
         draft.last_look()
+        if draft.target.periods is not None:
+            draft.target.periods.extend_table(engine, where, temporary, draft)
+            return no_return()
         if draft.target.if_exists == "replace":
             beneath = tables_beneath(engine, where)
             if found := engine.existing(where):

@@ -1,7 +1,10 @@
 """A release that takes the place of another, without a ledger: what whoever has both learns by subtracting one from
 the other. Both are counted by class, in the database, before the earlier one goes.
 
-Where the earlier one cannot be read, or has other quasi-identifiers, there is no comparison, and no error.
+A release of the same policy that shares half of its rows with the earlier one repeats it. It is refused, unless the
+policy says otherwise, or both show nothing more than each: they are equal; or records are counted, no model watches a
+value, and no class differs by fewer than k records. Where the earlier one cannot be read, or has other
+quasi-identifiers, there is no comparison, and no error.
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +24,7 @@ from sqlanon.core.facts import Facts
 from sqlanon.core.publish.papers import MANIFEST
 from sqlanon.core.sqltrees.binding import bind
 from sqlanon.core.sqltrees.trees import column, named
-from sqlanon.errors import SqlanonError
+from sqlanon.errors import NothingNewError, RepeatError, SqlanonError
 
 CLOSE = (
     "The release replaces one that almost agrees with it: {} classes differ by fewer than {} records, {} records in "
@@ -39,10 +43,52 @@ APART = (
     "The release that it replaces was generalized differently: no class is in both. Anyone who has both knows two "
     "classes of a person, and fewer than {} may share them: without a ledger this is not counted."
 )
+VALUES = (
+    "The release replaces one that almost agrees with it. The models of sensitive columns are not judged for the "
+    "records by which they differ."
+)
+OTHER_POLICY = "The release that it replaces is of another policy: it must not have been handed on."
 CURE = (
     "Have releases judged together (ledger: {file, record, recipient}, docs/ledger.md), or let no recipient have both. "
     "The counts are for the operator alone."
 )
+REFUSED = "The release repeats the one that it would replace, of the same policy; nothing was replaced."
+ANSWERS = (
+    "have releases judged together (ledger: {file, record, recipient}); or keep the levels (like: MANIFEST), which "
+    "warns of the same; or say repeats: accept where nobody has both releases, or their persons are others."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplacedRelease:
+    """What is known of an earlier release beside its rows; None where it has no manifest.
+
+    Attributes:
+        levels: the columns whose levels differ, before and now.
+        same_policy: whether it is of the same policy.
+        same_account: whether its account of records is the same.
+    """
+
+    levels: Mapping[str, tuple[str, str]] | None = None
+    same_policy: bool | None = None
+    same_account: bool | None = None
+
+    @classmethod
+    def beside(cls, release: Path, manifest: Mapping[str, Any] | None) -> ReplacedRelease:
+        """Return what the manifest beside a release says, compared with that of the new one."""
+        try:
+            document = json.loads(release.with_name(release.name + MANIFEST).read_text(encoding="utf-8"))
+            same = [document[key] == (manifest or {}).get(key) for key in ("policy_fingerprint", "ledger")]
+            before, now = (_levels(found["columns"]) for found in (document, manifest or {}))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return cls()
+        changed = {name: (before[name], level) for name, level in now.items() if before.get(name, level) != level}
+        return cls(changed, *same)
+
+    @property
+    def may_equal(self) -> bool:
+        """Whether nothing that is known of it differs."""
+        return not self.levels and False not in (self.same_policy, self.same_account)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,22 +99,28 @@ class Replacing:
         k: the least size of a class that the models allow.
         sensitive: the columns whose values a reader compares beside the sizes of classes.
         persons: whether the policy counts persons, whom a release does not show.
+        refuses: whether a release that repeats the earlier one is refused.
+        if_changed: whether a release that is equal to the earlier one is not written.
+        alone: whether no ledger judges both.
         warnings: receives what the operator must know of the release that goes.
     """
 
     k: int
     sensitive: tuple[str, ...] = ()
     persons: bool = False
+    refuses: bool = False
+    if_changed: bool = False
+    alone: bool = True
     warnings: list[str] = field(default_factory=list)
 
     def rows(self, engine: Engine, earlier: Callable[[], exp.Expr], claim: ReleaseClaim) -> exp.Select | None:
-        """Return the rows of an earlier release, as texts: quasi-identifiers, then the sensitive columns that it has.
+        """Return the rows of an earlier release, as texts: quasi-identifiers, then what else is compared of it.
 
         None where it cannot be read, or has other quasi-identifiers. (Where the release will be a relation, this is
         asked before the transaction, which some databases end at the first error.)
         """
         quasi = claim.quasi_identifiers
-        if self.k < 2 or not quasi:
+        if (self.k < 2 or not quasi) and not self.if_changed:
             return None
         try:
             relation = earlier()
@@ -76,7 +128,8 @@ class Replacing:
             if not {*quasi} <= there:
                 return None
             records = records_of(relation, claim) if {*claim.columns} <= there else relation
-            cells = dict.fromkeys([*quasi, *[name for name in self.sensitive if name in there]])
+            others = [*self.sensitive, *(claim.columns if self.if_changed else ())]
+            cells = dict.fromkeys([*quasi, *[name for name in others if name in there]])
             found = exp.select(*map(_as_text, cells)).from_(records.copy())
             engine.run("look at old release", found.limit(1))
         except (SqlanonError, OSError):
@@ -89,46 +142,52 @@ class Replacing:
         before: exp.Select | None,
         written: exp.Expr,
         claim: ReleaseClaim,
-        levels: Mapping[str, tuple[str, str]] | None = None,
+        earlier: ReplacedRelease = ReplacedRelease(),
     ) -> None:
         """Compare a release as it was written with the rows of the one that it will replace (``rows``).
 
-        Args:
-            levels: the columns whose levels differ, before and now; None where those before are not known.
+        Raises:
+            RepeatError: it repeats the earlier one, and that is refused.
+            NothingNewError: it is the earlier one (``if_changed``).
         """
         if before is None:
             return
         quasi, cells = list(claim.quasi_identifiers), before.named_selects
         now = exp.select(*map(_as_text, cells)).from_(records_of(written, claim).copy())
+        count = partial(count_differences, engine, before, now, quasi, k=max(self.k, 2))
         try:
-            found = count_differences(engine, before, now, quasi, cells[len(quasi) :], k=self.k)
+            same = self.if_changed and earlier.may_equal and {*cells} == {*claim.columns}
+            unchanged = same and not count(cells[len(quasi) :]).rows
+            found = count([name for name in self.sensitive if name in cells])
         except SqlanonError:
             return
+        if unchanged:
+            raise NothingNewError("The release at the target is the same as the new one; nothing was written.", hint="")
+        if self.alone and self.k >= 2 and quasi:
+            self._judge(found, claim.published, earlier)
+
+    def _judge(self, found: Differences, published: int, earlier: ReplacedRelease) -> None:
+        """Refuse a release that repeats the one that it replaces, or warn of what both show."""
         warnings = []
         if found.close_classes:
             warnings.append(CLOSE.format(found.close_classes, self.k, found.close_rows))
-        if self.persons and (found.came or found.went):
+        if self.persons and found.rows:
             warnings.append(OF_PERSONS)
-        if levels:
-            listed = ", ".join(f"{name} {earlier}, now {now}" for name, (earlier, now) in levels.items())
+        if earlier.levels:
+            listed = ", ".join(f"{name} {before}, now {now}" for name, (before, now) in earlier.levels.items())
             warnings.append(LEVELS.format(listed, self.k))
         elif found.came and found.went and not found.classes_in_both:
             warnings.append(APART.format(self.k))
+        if not warnings and self.sensitive and found.rows and found.repeats(published):
+            warnings.append(VALUES)
+        repeats = earlier.same_policy is not False and found.repeats(published, alike=not earlier.levels)
+        if warnings and repeats and self.refuses:
+            differing = {"classes": found.close_classes, "records": found.close_rows}
+            raise RepeatError(" ".join([REFUSED, *warnings]), hint=ANSWERS, differing=differing)
+        if earlier.same_policy is False and ((found.rows and found.common(published)) or earlier.levels):
+            warnings.append(OTHER_POLICY)
         if warnings:
             self.warnings.append(" ".join([*warnings, CURE]))
-
-
-def other_levels(release: Path, manifest: Mapping[str, Any] | None) -> dict[str, tuple[str, str]] | None:
-    """Return the columns whose levels in the manifest beside a release file are not those of a new one, with both.
-
-    None where there is no such manifest.
-    """
-    try:
-        document = json.loads(release.with_name(release.name + MANIFEST).read_text(encoding="utf-8"))
-        before, now = (_levels(found["columns"]) for found in (document, manifest or {}))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return None
-    return {name: (before[name], level) for name, level in now.items() if before.get(name, level) != level}
 
 
 def _as_text(name: str) -> exp.Expr:
@@ -174,6 +233,18 @@ class Differences(Facts):
     def rows(self) -> int:
         """The rows that came or went."""
         return self.came + self.went
+
+    def common(self, later: int) -> int:
+        """Return the rows that both states have, of a later one with so many."""
+        return later - self.came
+
+    def repeats(self, later: int, *, alike: bool = True) -> bool:
+        """Return whether the states are of nearly the same records: at least half of the smaller one is in the other.
+
+        Where other levels are published (``alike`` is false) no row is in both: then their numbers of rows decide.
+        """
+        earlier = later - self.came + self.went
+        return 2 * (self.common(later) if alike else min(earlier, later)) >= (min if alike else max)(earlier, later) > 0
 
     @property
     def alone(self) -> int:

@@ -22,12 +22,15 @@ from sqlanon.core.policy.paths import TARGET_ENDINGS, is_folder, same_file
 from sqlanon.core.publish.papers import MANIFEST, PAPERS
 from sqlanon.core.publish.workplace import Workplace, working_at
 from sqlanon.core.source.opening import Source
+from sqlanon.core.source.periods import OpenPeriods
 from sqlanon.core.source.recorded import Recording
 from sqlanon.errors import InputError, TargetError, UnsupportedError
 
 if TYPE_CHECKING:  # loaded where a release is replaced
     from sqlanon.core.publish.replaced import Replacing
 
+EXTEND = "extend"
+"""What becomes of a target to which periods are added."""
 RELEASED = "_released"
 """A view release stands on a table of its own: the view's name with this ending."""
 LOOKUP = "_lookup_"
@@ -66,7 +69,7 @@ class Target:
 
     Attributes:
         output: its kind and name, its owner and readers.
-        if_exists: ``error`` or ``replace``.
+        if_exists: ``error``, ``replace``, or ``extend`` of a release by periods.
         catalog: the database that tables and views go to; None: the connection's own.
         source_path: the file that the source is.
         source_frame: what a frame is called that the source is.
@@ -74,6 +77,8 @@ class Target:
         workplace: of a file, held by the run that this target is of (``reserved``).
         recorder: writes the release down.
         replacing: compares it with an earlier release that it replaces; None where a ledger judges them.
+        if_changed: a release that is equal to the earlier one is not written.
+        periods: puts earlier periods beside those that are written; None where a run releases all records.
     """
 
     output: Output
@@ -87,19 +92,22 @@ class Target:
     recorder: Recording | None = None
     source_frame: str | None = None
     replacing: Replacing | None = None
+    if_changed: bool = False
+    periods: OpenPeriods | None = None
 
     @classmethod
     def of(cls, source: Source, policy: Policy, output: Output) -> Target:
         """Return the target of a release of ``source``; ``output`` need not be the policy's own."""
         return cls(
             output,
-            policy.if_exists,
+            EXTEND if policy.periods is not None or source.periods is not None else policy.if_exists,
             source.target_catalog,
             source.path,
             source.read,
             source.files,
             policy.extensions,
             source_frame=source.frame,
+            periods=source.periods,
         )
 
     @contextmanager
@@ -222,7 +230,7 @@ def _check_relation(engine: Engine, where: Place, kind: str, target: Target, rea
     found = engine.existing(where)
     if found and any(where.same(place(engine, table, target.catalog if table.db else None)) for table in tables):
         raise TargetError(f"The target {where.name!r} is the source itself.", hint="choose another name.")
-    if found and target.if_exists != "replace":
+    if found and target.if_exists == "error":
         raise _exists(kind, f"{where.schema}.{where.name}")
     if found and found != kind:
         raise TargetError(
@@ -308,7 +316,7 @@ def check_partitions_folder(engine: Engine, path: Path, if_exists: str) -> None:
         )
     if not os.path.lexists(path):
         return
-    if if_exists != "replace":
+    if if_exists == "error":
         raise _exists("folder", path.name)
     if not path.with_name(path.name + MANIFEST).is_file() or not _is_partitioned(path):
         raise TargetError(

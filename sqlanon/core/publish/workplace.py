@@ -149,7 +149,7 @@ class Workplace:
 
     def _swap(self, if_exists: str) -> None:
         """Let the new release take the place of the old one; where a system cannot exchange folders, in two steps."""
-        if if_exists != "replace" or not os.path.lexists(self.path):
+        if if_exists == "error" or not os.path.lexists(self.path):
             rename_new(self.partial, self.path)
         elif not self.partial.is_dir():
             os.replace(self.partial, self.path)

@@ -55,7 +55,7 @@ def wanted_types(policy: Policy) -> dict[str, Wanted]:
             wanted[spec.name] = Wanted("number", exact=spec.role != "quasi_identifier", lenient=lenient)
         elif isinstance(spec.hierarchy, Dates | Ages) and spec.hierarchy.format is None:
             wanted[spec.name] = Wanted("date", exact=spec.role != "quasi_identifier")
-        elif spec.role == "shift":
+        elif spec.role == "shift" or spec.name == getattr(policy.periods, "column", None):
             wanted[spec.name] = Wanted("date")
         elif ordered and not lists_its_values(spec.hierarchy):
             wanted[spec.name] = Wanted("order", exact=True)

@@ -29,6 +29,7 @@ from sqlanon.core.source.drawn import Drawn
 from sqlanon.core.source.files import Reading, Records, refuse_beyond_files, refuse_connections
 from sqlanon.core.source.frames import is_frame, is_lake_table, is_lazy, kind_of_frame, load_frame
 from sqlanon.core.source.lake_folders import is_lake_path, refuse_files_of_lakes
+from sqlanon.core.source.periods import OpenPeriods
 from sqlanon.core.source.spark import Cluster, is_session, parquet_files, spark_path, start_engine
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import table
@@ -48,8 +49,7 @@ ONLY_TABLE = "*"
 """The table of a database that has one relation only, where the user names none."""
 
 Stamp = tuple[Path, int, int, int, int]
-"""A file, when it was last written to and changed (nanoseconds), its size and its inode: a file that took its place has
-another, whatever its date."""
+"""A file, when it was written to and changed (nanoseconds), its size and its inode, which a file in its place lacks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Source:
         header_line: the columns are named by the first line of a file, which may be a record.
         frame: what a source in memory alone is called, such as ``pandas frame``; None for all others.
         version: of a table of a lakehouse that was read, such as ``version 3``.
-        drawn: the sample that ``relation`` holds of the source; None for the whole of it.
+        drawn, periods: the sample, or the periods, that ``relation`` holds of the source; None for the whole of it.
         formats: by which options a file of another format was read, under the name of the format.
     """
 
@@ -89,6 +89,7 @@ class Source:
     frame: str | None = None
     version: str | None = None
     drawn: Drawn | None = None
+    periods: OpenPeriods | None = None
     formats: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __enter__(self) -> Source:
@@ -145,8 +146,7 @@ def open_source(
         reading: how files are read.
         writable: open a database file for writing, because the release goes into it.
         may_hold_password: the URL of a server comes from a place that nobody else reads, such as the environment.
-        cluster: of Spark, that reads the source: a folder or file of Parquet, or a pattern; None is a table of its
-            catalog.
+        cluster: of Spark, that reads Parquet (a folder, a file, a pattern); None is a table of its catalog.
 
     Raises:
         SourceError: there is no such file or table, or it cannot be read.

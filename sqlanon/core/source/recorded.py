@@ -104,6 +104,14 @@ class OpenLedger(Protocol):
         """
         ...
 
+    def next_plan(self, session: Any) -> Any | None:
+        """Return the plan of a release that continues the earlier ones; None where a node is searched.
+
+        Raises:
+            InputError: the ledger lacks what it would continue.
+        """
+        ...
+
     def check_apart(self, policy: Policy, output: Output | None) -> tuple[str, ...]:
         """Return a warning if the ledger is in the folder of a release.
 

@@ -78,6 +78,11 @@ def refuse_script(policy: Policy) -> None:
             "A script is run by others, whenever they like, and writes no release down in a ledger.",
             hint="let sqlanon write the release (output: {file: …}), or leave out ledger.",
         )
+    if policy.periods is not None:
+        raise UnsupportedError(
+            "A script knows no periods that were released before.",
+            hint="let sqlanon write the release (output: {table: …}), or leave out periods.",
+        )
     if any(map(is_of_release, policy.models)):
         raise UnsupportedError(
             "A script judges classes one by one, and the policy has models of the whole release "

@@ -60,6 +60,7 @@ CAPABILITIES = Capabilities(
         "transactions": Lack(
             "it creates and drops tables without transactions.", "let no other session write to the target meanwhile."
         ),
+        "periods": Lack("it adds rows to a table without transactions.", "let DuckDB read its files."),
         "views": Lack("a view would read a table that anybody may replace.", "publish a table or a folder."),
         "live_views": Lack("its views are not kept for readers with other rights.", "publish a table again."),
         "roles": Lack("it knows no roles.", "set the rights of the folder or the table where it is stored."),

@@ -74,6 +74,9 @@ class SQLiteEngine(SerialEngine):
                 "it writes no files; the released rows leave it for an embedded DuckDB, which does.",
                 "nothing needs to be done, but the rows must fit into memory.",
             ),
+            "periods": Lack(
+                "it keeps moments as texts or numbers.", "export the table to Parquet, with a column of dates."
+            ),
             "live_views": Lack(
                 "a live view has been written for and tested on DuckDB and PostgreSQL only.",
                 "publish a table, and run the policy again when the source has changed.",

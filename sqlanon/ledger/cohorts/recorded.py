@@ -1,0 +1,155 @@
+"""Releases in cohorts: what a policy and its ledger must meet, and what is recorded of one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import exp
+
+from sqlanon.core.compiler.encoded_source import EntityColumn
+from sqlanon.core.compiler.members import rows_of_members
+from sqlanon.core.evaluate.session import Session
+from sqlanon.core.lattice.nodes import Node
+from sqlanon.core.policy import Policy
+from sqlanon.core.source.opening import Source
+from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.trees import canonical, column, named, number, table, union_all
+from sqlanon.errors import InputError
+from sqlanon.ledger.cohorts.continuing import cohorts_of, present_query
+from sqlanon.ledger.cohorts.plan import CohortCounts, CohortPlan
+from sqlanon.ledger.cohorts.state import CohortState
+from sqlanon.ledger.facts import EarlierRelease
+from sqlanon.ledger.releases import ReleaseLedger
+from sqlanon.ledger.together import refuse_strangers
+from sqlanon.live.compiler.cohorts import nothing
+from sqlanon.live.deciding import judge_first, work
+
+
+def in_cohorts(policy: Policy) -> bool:
+    """Return whether a policy releases records in cohorts."""
+    return policy.ledger is not None and policy.ledger.cohorts is not None
+
+
+def check_continued(ledger: ReleaseLedger, policy: Policy, opened: Source) -> None:
+    """Check that a release in cohorts can continue the earlier ones of its ledger.
+
+    Raises:
+        InputError: some were not released in cohorts, or hardly anybody of the last one is known again.
+    """
+    earlier = ledger.of_source()
+    if others := [item.number for item in earlier if not item.entry.cohorts]:
+        raise InputError(
+            f"Release {others[0]} of the ledger was not released in cohorts, so that none continues it.",
+            hint="leave out cohorts; or begin another ledger, if nobody has both releases.",
+        )
+    refuse_strangers(ledger, opened, earlier[-1:])
+
+
+@dataclass(frozen=True, slots=True)
+class CohortRecording:
+    """What is recorded of a release in cohorts.
+
+    Attributes:
+        chain: the nodes at which cohorts are published.
+        state: its number among the releases in cohorts.
+        base: the number of the release that it continues; None for the first.
+        counts: what it did; None for the first.
+        forgotten: the digests of erased records that the source has no longer.
+    """
+
+    chain: tuple[Node, ...]
+    state: int = 1
+    base: int | None = None
+    counts: CohortCounts | None = None
+    forgotten: tuple[str, ...] = ()
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the ledger holds of it beside its rows."""
+        return {"chain": [list(node) for node in self.chain], "state": self.state}
+
+    def read(self, session: Session, numbered: exp.Expr, entity: EntityColumn, types: Mapping[str, str]) -> CohortState:
+        """Return what the next release continues.
+
+        Args:
+            numbered: the rows of the first release with their keys and the numbers of their classes.
+            types: of the published columns.
+        """
+        engine = session.engine
+        if self.base is None:
+            self._begin(session, numbered, entity, types)
+            left: list[exp.Query] = [_records(names.FAILED)]
+        else:
+            left = [_records(names.GONE), _records(names.FAILED)]
+        cells = cohorts_of(session).published
+        own = (names.RECORD, names.COHORT, names.NODE_PLACE, names.SINCE)
+        shown = names.SHOWN if self.base is None else names.NEXT
+        rows = engine.arrow("rows of the release", exp.select(*map(column, (*cells, *own))).from_(table(shown)))
+        return CohortState(self.base, rows, engine.arrow("records that left", _distinct(left)), self.forgotten)
+
+    def _begin(self, session: Session, numbered: exp.Expr, entity: EntityColumn, types: Mapping[str, str]) -> None:
+        """Load the rows of the first release as ``names.SHOWN``, a class a cohort.
+
+        Where models judge values, records of a class that was large enough and did not pass never come.
+        """
+        engine, cohorts = session.engine, cohorts_of(session)
+        cells = [named(exp.cast(canonical(n, types[n], "rows"), "VARCHAR"), n) for n in cohorts.published]
+        person = column(names.PERSON, "rows")
+        own = [
+            named(person, names.RECORD),
+            named(person.copy(), names.PERSON),
+            named(column(names.LEDGER_CLASS, "rows"), names.COHORT),
+            named(exp.cast(number(0), "BIGINT"), names.NODE_PLACE),
+            named(nothing(), names.SINCE),
+        ]
+        rows = rows_of_members(numbered, entity).subquery("rows")
+        work(engine, names.SHOWN, exp.select(*cells, *own).from_(rows))
+        work(engine, names.LEFT, _records(names.SHOWN).where(exp.false()))
+        judge_first(engine, cohorts, present_query(session, self.chain))
+
+
+def recording_in_cohorts(ledger: ReleaseLedger, plan: Any, manifest: Mapping[str, Any]) -> CohortRecording:
+    """Return what is recorded of a plan in cohorts.
+
+    Raises:
+        InputError: the plan does not continue the last release, or asks for other columns or models.
+    """
+    earlier = ledger.of_source()
+    if not isinstance(plan, CohortPlan):
+        if earlier:
+            raise InputError(
+                "This plan does not continue the releases in cohorts that the ledger holds.",
+                hint="publish by `sqlanon run`, or sqlanon.anonymize.",
+            )
+        return CohortRecording((plan.node,))
+    if plan.base != earlier[-1].number:
+        raise InputError("Another release was recorded since this plan was made.", hint="make a new plan.")
+    _refuse_others(earlier[-1], plan, manifest)
+    return CohortRecording(plan.chain, plan.state, plan.base, plan.counts, plan.forgotten)
+
+
+def _refuse_others(last: EarlierRelease, plan: CohortPlan, manifest: Mapping[str, Any]) -> None:
+    """Raise InputError if a release would have other columns, quasi-identifiers or models than the last one."""
+    entry, asked = last.entry, ""
+    if entry.columns != tuple(item["name"] for item in manifest["columns"]):
+        asked = "columns"
+    elif [*entry.levels] != [attribute.name for attribute in plan.catalog.attributes]:
+        asked = "quasi-identifiers"
+    elif [dict(model) for model in entry.models] != manifest["models"]:
+        asked = "models"
+    if asked:
+        raise InputError(
+            f"The policy has other {asked} than release {last.number}, whose cohorts it continues.",
+            hint="take those of that release; or begin another ledger, if nobody has its releases.",
+        )
+
+
+def _distinct(left: list[exp.Query]) -> exp.Select:
+    return exp.select(named(column(names.RECORD), "person")).distinct().from_(union_all(left).subquery("left_out"))
+
+
+def _records(name: str) -> exp.Select:
+    """Return the records of a working table."""
+    return exp.select(column(names.RECORD)).from_(table(name))

@@ -1,0 +1,152 @@
+"""The state of releases in cohorts, as their ledger holds it: the rows of the last release, and the records that left.
+
+The state of the release before is kept too, until the next release is recorded: so a release that never took its place
+can be taken back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from uuid import uuid4
+
+import pyarrow as pa
+from sqlglot import exp
+
+from sqlanon.core.engines.base import Engine
+from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.trees import column, equal, named, table
+from sqlanon.errors import InputError
+from sqlanon.ledger.database import OF_COHORTS, LedgerDatabase
+from sqlanon.ledger.facts import EarlierRelease
+
+OWN = {"person": names.RECORD, "cohort": names.COHORT, "place": names.NODE_PLACE, "since": names.SINCE}
+"""The columns of a row that is shown, beside its cells: as the ledger calls them, and as a source's engine does."""
+ERASED = 0
+"""The number under which the records stand that are to be erased."""
+NEW_ROWS, NEW_DEPARTED = NEW_STATE = names.PREFIX + "new_rows", names.PREFIX + "new_departed"
+"""Tables of the ledger's own engine from which a state is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class CohortState:
+    """What a release in cohorts leaves behind for the next one.
+
+    Attributes:
+        base: the number of the release that it continues; None for the first.
+        rows: the rows that it shows, with the columns of ``OWN``; all others are cells, as texts.
+        departed: the digests of the records that left with this release, or never will be shown (``person``).
+        erased: the digests of erased records that the source has no longer: the ledger forgets their keys.
+    """
+
+    base: int | None
+    rows: pa.Table
+    departed: pa.Table
+    erased: tuple[str, ...] = ()
+
+
+def load_new_state(database: LedgerDatabase, state: CohortState, of_source: Sequence[EarlierRelease]) -> list[int]:
+    """Load a state into the ledger's engine, and return the numbers of the releases whose rows it makes superfluous."""
+    for name, rows in ((NEW_ROWS, state.rows), (NEW_DEPARTED, state.departed)):
+        database.engine.load("state of a release", name, rows, replayed=False)
+    if not database.has("shown"):
+        return []
+    numbers = exp.select(column("number")).distinct().from_(database.table("shown"))
+    held = {int(row[0]) for row in database.engine.run("states", numbers)}
+    return sorted(held & {item.number for item in of_source} - {state.base})
+
+
+def write_state(
+    database: LedgerDatabase, number: int, state: CohortState, outdated: Sequence[int], of: Sequence[int]
+) -> None:
+    """Write the state of a release down, in a transaction that writes its entry.
+
+    Args:
+        outdated: the numbers of the releases whose rows are superfluous.
+        of: the numbers of the releases of the source.
+    """
+    engine = database.engine
+    database.make_tables(name for name in OF_COHORTS if not database.has(name))
+    for older in outdated:
+        database.delete(older, ["shown"])
+    own = [exp.cast(column(kept), "UUID") if name == "person" else column(kept) for name, kept in OWN.items()]
+    cells = [column(name) for name in state.rows.schema.names if name not in OWN.values()]
+    packed = exp.cast(exp.Anonymous(this="TO_JSON", expressions=[exp.Array(expressions=cells)]), "VARCHAR")
+    query = exp.select(exp.convert(number), *own, packed).from_(table(NEW_ROWS))
+    engine.run("write ledger", exp.insert(query, database.table("shown")))
+    left = exp.select(exp.convert(number), exp.cast(column("person"), "UUID")).distinct().from_(table(NEW_DEPARTED))
+    engine.run("write ledger", exp.insert(left, database.table("departed")))
+    for digest in state.erased:
+        _forget_key(database, digest, [*of, number, ERASED])
+
+
+def _forget_key(database: LedgerDatabase, digest: str, numbers: Sequence[int]) -> None:
+    """Give a person a random digest in all releases: they are counted as before, and nobody knows them again."""
+    new = str(uuid4())
+    for name in ("members", "sensitive", *OF_COHORTS):
+        met = [equal(column("person"), exp.cast(exp.Literal.string(digest), "UUID")), column("number").isin(*numbers)]
+        changes = [equal(column("person"), exp.cast(exp.Literal.string(new), "UUID"))]
+        if name == "erased":
+            changes.append(equal(column("known"), exp.false()))
+        changed = exp.Update(this=database.table(name), expressions=changes, where=exp.Where(this=exp.and_(*met)))
+        database.engine.run("write ledger", changed)
+
+
+def load_state(
+    database: LedgerDatabase, engine: Engine, last: EarlierRelease, cells: Sequence[str], of: Sequence[int]
+) -> None:
+    """Load the state of the last release into the engine of a source (``names.SHOWN``, ``LEFT`` and ``ERASED``).
+
+    Args:
+        cells: the published columns, in order.
+        of: the numbers of the releases of the source.
+
+    Raises:
+        InputError: the ledger does not hold all rows of that release.
+    """
+    listed = exp.Anonymous(this="FROM_JSON", expressions=[column("cells"), exp.Literal.string('["VARCHAR"]')])
+    own = [named(_digits("person") if name == "person" else column(name), kept) for name, kept in OWN.items()]
+    unpacked = exp.select(*map(column, OWN), named(listed, "listed")).from_(database.table("shown"))
+    unpacked = unpacked.where(equal(column("number"), exp.convert(last.number)))
+    values = [
+        named(exp.Anonymous(this="LIST_EXTRACT", expressions=[column("listed"), exp.convert(place)]), name)
+        for place, name in enumerate(cells, 1)
+    ]
+    own.insert(1, named(_digits("person"), names.PERSON))
+    rows = exp.select(*values, *own).from_(unpacked.subquery("unpacked"))
+    data = database.engine.arrow("read ledger", rows) if database.has("shown") else None
+    if data is None or data.num_rows != last.entry.persons:
+        raise InputError(
+            f"The ledger does not hold the rows of release {last.number}, which the next one has to continue.",
+            hint="restore the newest copy of the ledger; or begin another one, if nobody has its releases.",
+        )
+    engine.drop(names.SHOWN)
+    engine.load("rows of the last release", names.SHOWN, data, replayed=False)
+    erased = exp.select(named(_digits("person"), names.RECORD)).from_(database.table("erased"))
+    erased = erased.where(equal(column("source"), exp.Literal.string(last.entry.source)))
+    engine.drop(names.ERASED)
+    engine.load("erased records", names.ERASED, database.engine.arrow("read ledger", erased), replayed=False)
+    departed = exp.select(named(_digits("person"), names.RECORD)).from_(database.table("departed"))
+    left = exp.union(departed.where(column("number").isin(*of)), erased)
+    engine.drop(names.LEFT)
+    engine.load("records that left", names.LEFT, database.engine.arrow("read ledger", left), replayed=False)
+
+
+def shown_digests(database: LedgerDatabase, number: int) -> set[str]:
+    """Return the digests of the records that a release in cohorts shows."""
+    query = exp.select(_digits("person")).from_(database.table("shown"))
+    rows = database.engine.run("read ledger", query.where(equal(column("number"), exp.convert(number))))
+    return {str(row[0]) for row in rows}
+
+
+def write_erased(database: LedgerDatabase, source: str, digests: Iterable[str]) -> None:
+    """Write down, in a transaction, that records of a source are to be erased."""
+    database.make_tables(name for name in OF_COHORTS if not database.has(name))
+    for digest in digests:
+        database.insert("erased", (ERASED, source, digest, True))
+
+
+def _digits(name: str) -> exp.Expr:
+    """Return a digest as the engine of a source has it: 32 digits."""
+    text = exp.cast(column(name), "VARCHAR")
+    return exp.Replace(this=text, expression=exp.Literal.string("-"), replacement=exp.Literal.string(""))

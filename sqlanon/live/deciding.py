@@ -1,0 +1,127 @@
+"""Decide who is shown next, in working tables; ``live/compiler/cohorts.py`` has the statements."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from sqlanon.core.engines.base import Engine
+from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.trees import column, equal, number, or_zero, table
+from sqlanon.live.compiler.cohorts import Cohorts
+
+WORK = (
+    names.PRESENT, names.PASSING, names.REMAINING, names.GONE, names.NEWCOMERS, names.LARGE, names.COMING, names.FAILED,
+    names.ALONG,
+)  # fmt: skip
+"""The tables in which it is decided who is shown; ``names.FATES`` also keeps what was shown before."""
+
+
+def work(engine: Engine, name: str, query: exp.Query) -> None:
+    """Create a working table anew."""
+    engine.drop(name)
+    engine.create("epoch", name, query, replayed=False)
+
+
+def drop_work(engine: Engine) -> None:
+    """Drop the working tables of a decision."""
+    for name in WORK:
+        engine.drop(name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """What a next state may do.
+
+    Attributes:
+        margin: newcomers come if they are at least so many more than k.
+        places: at so many places of the chain: at the first, and, who are not enough there, at the next. 0: none comes.
+        now: the number of the state.
+        hold: in how many states a row is shown at most that is so no longer; None: in any number.
+        still: nobody goes but who is overdue, and others with them.
+    """
+
+    margin: int
+    places: int = 1
+    now: int = 0
+    hold: int | None = None
+    still: bool = False
+
+    @property
+    def latest(self) -> int:
+        """Who is shown as it was since this state, or an earlier one, is overdue."""
+        return 0 if self.hold is None else max(self.now - self.hold, 0)
+
+
+def decide(engine: Engine, cohorts: Cohorts, present: exp.Query, turn: Turn) -> None:
+    """Read the source once, and decide who stays (``names.REMAINING``), who goes (``names.GONE``), who comes
+    (``names.COMING``) and who never will (``names.FAILED``).
+
+    Args:
+        present: the rows of the source as they would be shown.
+    """
+    work(engine, names.PRESENT, present)
+    work(engine, names.FATES, cohorts.fates(turn.now))
+    if cohorts.several:
+        _let_go(engine, names.ERASED, overdue=True)
+        work(engine, names.ALONG, cohorts.along(turn.latest))
+        _let_go(engine, names.ALONG)
+    work(engine, names.PASSING, cohorts.deciding())
+    work(engine, names.REMAINING, cohorts.remaining_still(turn.latest) if turn.still else cohorts.remaining())
+    work(engine, names.GONE, cohorts.going())
+    _nobody(engine, cohorts)
+    for place in range(turn.places):
+        judge_newcomers(engine, cohorts, turn.margin, place)
+
+
+def _nobody(engine: Engine, cohorts: Cohorts) -> None:
+    """Begin with nobody who comes, and nobody who never will."""
+    nobody = exp.select(exp.Star()).from_(cohorts.shown.copy()).where(exp.false())
+    work(engine, names.COMING, nobody)
+    work(engine, names.FAILED, exp.select(column(names.RECORD)).from_(cohorts.shown.copy()).where(exp.false()))
+
+
+def _let_go(engine: Engine, name: str, *, overdue: bool = False) -> None:
+    """Let the records of a working table go, whether the source has them as they are shown or not.
+
+    Args:
+        overdue: they go at once, and others with them.
+    """
+    goes = column(names.RECORD).isin(query=exp.select(column(names.RECORD)).from_(table(name)))
+    part = equal(column(names.PART), exp.Mul(this=column(names.COHORT), expression=number(2)))
+    changes = [equal(column("stays"), number(0)), part]
+    if overdue:
+        changes.append(equal(column(names.SINCE), number(0)))
+    engine.run("epoch", exp.Update(this=table(names.FATES), expressions=changes, where=exp.Where(this=goes)))
+
+
+def judge_first(engine: Engine, cohorts: Cohorts, present: exp.Query) -> None:
+    """Judge the records that the first state does not show: ``names.FAILED`` are those that never will be.
+
+    Args:
+        present: as for ``decide``.
+    """
+    nobody = exp.select(exp.Star()).from_(cohorts.shown.copy()).where(exp.false())
+    work(engine, names.GONE, nobody)
+    _nobody(engine, cohorts)
+    if not cohorts.by_size:
+        work(engine, names.PRESENT, present)
+        judge_newcomers(engine, cohorts, 0)
+
+
+def judge_newcomers(engine: Engine, cohorts: Cohorts, margin: int, place: int = 0) -> None:
+    """Decide which newcomers come at a place of the chain, and which of them never will."""
+    newcomers = table(names.NEWCOMERS)
+    work(engine, names.NEWCOMERS, cohorts.newcomers(place))
+    work(engine, names.PASSING, cohorts.passing(newcomers, margin=margin))
+    if not cohorts.by_size:
+        work(engine, names.LARGE, cohorts.large(newcomers, margin=margin))
+        engine.run("epoch", exp.Insert(this=table(names.FAILED), expression=cohorts.failed()))
+    first = max(_last_group(engine, rows) for rows in (cohorts.shown, table(names.COMING)))
+    engine.run("epoch", exp.Insert(this=table(names.COMING), expression=cohorts.coming(first, place)))
+
+
+def _last_group(engine: Engine, rows: exp.Expr) -> int:
+    last = or_zero(exp.Max(this=column(names.COHORT)))
+    return int(engine.run("last group", exp.select(last).from_(rows.copy()))[0][0])

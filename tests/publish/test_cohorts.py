@@ -1,0 +1,231 @@
+"""Releases in cohorts, night after night: what whoever has all of them finds, by brute force over the records' tags."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import ledger_worlds as worlds
+import pyarrow as pa
+import pytest
+from effort import Block, seeds
+
+import sqlanon
+from sqlanon.commands.ledger import read_keys
+from sqlanon.ledger.cohorts.erasing import erase_records
+from sqlanon.ledger.review import check_ledger_file
+
+K = 3
+OPTIONS: list[dict[str, int]] = [
+    {"coarser_after": 2, "hold": 1, "margin": 1},
+    {"margin": 2},
+    {"hold": 3, "margin": 0},
+    {"margin": 0},
+    {"coarser_after": 3, "margin": 0},
+    {"hold": 1, "margin": 1},
+]
+Row = dict[str, Any]
+
+
+@dataclass
+class Nights:
+    """A source that changes, and all releases of it: tag -> row, each with the state of the source at that time.
+
+    Attributes:
+        values: the policy asks for two values of ``ill`` in each class.
+        levels: the only ones that the policy allows; {}: a search chooses.
+        steady: no record changes, and changes draw the same whatever the values are.
+    """
+
+    folder: Path
+    seed: int
+    values: bool
+    cohorts: dict[str, int]
+    rows: list[Row] = field(default_factory=list)
+    releases: list[dict[str, Row]] = field(default_factory=list)
+    sources: list[dict[str, Row]] = field(default_factory=list)
+    made: int = 0
+    levels: dict[str, int] = field(default_factory=dict)
+    steady: bool = False
+
+    def __post_init__(self) -> None:
+        self.draw = random.Random(self.seed)
+        worlds.prepare(self.folder)
+        self.arrive(60)
+
+    def document(self) -> dict[str, Any]:
+        document = worlds.document(self.folder)
+        for name, level in self.levels.items():
+            document["columns"][name] |= {"min_level": level, "max_level": level}
+        if not self.values:
+            document["columns"]["ill"] = {"role": "keep"}
+        return document | {
+            "ledger": document["ledger"] | {"cohorts": self.cohorts},
+            "privacy": [{"type": "k_anonymity", "k": K}],
+        }
+
+    def arrive(self, some: int) -> None:
+        for row in worlds.records(self.seed * 1000 + self.made, some).to_pylist():
+            self.made += 1
+            self.rows.append(row | {"case_id": f"k{self.made}", "tag": f"k{self.made}"})
+
+    def change(self) -> None:
+        share = self.draw.choice((0.0, 0.05, 0.1, 0.3))
+        self.rows = [row for row in self.rows if self.draw.random() > share]
+        changing = (
+            [] if self.steady else self.draw.sample(self.rows, min(len(self.rows), self.draw.choice((0, 0, 1, 4))))
+        )
+        for row in changing:
+            row["ill"] = self.draw.choice(["flu", "cold", "", None, "NULL"])
+        self.arrive(self.draw.choice((0, 1, 6, 15)))
+
+    def true_at(self, tag: str, row: Row, night: int) -> bool:
+        """Whether the source had a record as it is shown."""
+        return tag in self.sources[night] and self.sources[night][tag]["ill"] == row["ill"]
+
+    def release(self) -> sqlanon.Release:
+        """Publish the next release, and keep what it shows."""
+        worlds.write_source(self.folder, pa.Table.from_pylist(self.rows, schema=worlds.records(1).schema))
+        with sqlanon.anonymize(None, self.document()) as found:
+            shown = duckdb.read_parquet(str(self.folder / "out" / "released.parquet")).to_arrow_table().to_pylist()
+        assert len({row["tag"] for row in shown}) == len(shown) == found.ledger.published
+        self.releases.append({row["tag"]: row for row in shown})
+        self.sources.append({row["tag"]: dict(row) for row in self.rows})
+        return found
+
+
+def class_of(row: Row) -> tuple[Any, ...]:
+    return tuple(row[name] for name in ("sex", "place", "age"))
+
+
+def histories(releases: list[dict[str, Row]]) -> dict[tuple[Any, ...], list[str]]:
+    """The tags by the releases in which their row was shown, with its class."""
+    found: dict[tuple[Any, ...], list[str]] = defaultdict(list)
+    for tag in {tag for release in releases for tag in release}:
+        found[tuple(class_of(release[tag]) if tag in release else None for release in releases)].append(tag)
+    return found
+
+
+def check(nights: Nights) -> None:
+    """What is promised of all releases together."""
+    releases = nights.releases
+    first: dict[str, tuple[int, Row]] = {}
+    for night, release in enumerate(releases):
+        for tag, row in release.items():
+            began, as_it_was = first.setdefault(tag, (night, row))
+            assert row == as_it_was, "a row that is shown does not change"
+            assert {night for night, other in enumerate(releases) if tag in other} >= {*range(began, night + 1)}
+            source = nights.sources[began][tag]
+            assert (row["ill"], row["tag"]) == (source["ill"], source["tag"]), "it was true when it came"
+            if (hold := nights.cohorts.get("hold")) is not None and night - began >= hold:
+                assert any(nights.true_at(tag, row, night - back) for back in range(hold + 1)), "it is held too long"
+        for members in _classes(release).values():
+            assert len(members) >= K
+            assert not nights.values or len({row["ill"] for row in members}) >= 2
+    for tags in histories(releases).values():
+        assert len(tags) >= K
+        assert not nights.values or len({first[tag][1]["ill"] for tag in tags}) >= 2
+    for one in range(len(releases)):
+        for other in range(one):
+            differ = Counter(class_of(releases[one][tag]) for tag in releases[one].keys() - releases[other].keys())
+            differ_back = Counter(
+                class_of(releases[other][tag]) for tag in releases[other].keys() - releases[one].keys()
+            )
+            assert min([K, *differ.values(), *differ_back.values()]) >= K
+
+
+def _classes(release: dict[str, Row]) -> dict[tuple[Any, ...], list[Row]]:
+    found: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
+    for row in release.values():
+        found[class_of(row)].append(row)
+    return found
+
+
+@pytest.mark.slow
+def test_a_second_release_keeps_the_levels_and_counts_who_came_and_waits(tmp_path: Path) -> None:
+    nights = Nights(tmp_path, 1, values=False, cohorts={"margin": 1})
+    nights.release()
+    nights.rows = nights.rows[1:]
+    nights.arrive(15)
+    found = nights.release()
+    check(nights)
+    assert found.recorded is not None
+    counts = found.recorded.to_dict()["cohorts"]
+    assert counts["joined"] == len(nights.releases[1].keys() - nights.releases[0].keys())
+    assert counts["held"] == len(nights.releases[1].keys() - nights.sources[1].keys())
+    assert counts["waiting"] == len(nights.sources[1].keys() - nights.releases[1].keys() - nights.releases[0].keys())
+    manifest = json.loads((tmp_path / "out" / "released.parquet.manifest.json").read_text())
+    assert "cohort" in manifest["cohorts"]["rows"] and manifest["ledger"]["suppressed"] == "withheld"
+    assert manifest["ledger"]["records"] is None and manifest["certificate"]["loss"] is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("values", [False, True], ids=["sizes", "values"])
+@seeds(6, size=3)
+def test_whoever_has_all_releases_singles_nobody_out(tmp_path: Path, block: Block, values: bool) -> None:
+    more = 0
+    for seed in block:
+        nights = Nights(tmp_path / str(seed), seed, values, OPTIONS[seed % len(OPTIONS)])
+        for _ in range(8):
+            nights.release()
+            nights.change()
+        check(nights)
+        more += len(histories(nights.releases)) - len(_classes(nights.releases[0]))
+    assert more > 0, "cohorts came or were divided"
+
+
+@pytest.mark.slow
+def test_who_is_shown_does_not_depend_on_the_values_of_those_who_are(tmp_path: Path) -> None:
+    """The same nights, with the values of each cohort dealt out among its records anew, show the same records."""
+    levels = {"sex": 0, "place": 1, "age": 1}
+    found = []
+    deal: dict[str, Any] = {}
+    for once in ("as they are", "dealt anew"):
+        nights = Nights(tmp_path / once, 11, values=True, cohorts={"margin": 1, "hold": 2}, levels=levels, steady=True)
+        for _ in range(6):
+            nights.rows = [row | {"ill": deal.get(row["tag"], row["ill"])} for row in nights.rows]
+            nights.release()
+            nights.change()
+        check(nights)
+        found.append([release.keys() for release in nights.releases])
+        draw = random.Random(3)
+        for tags in histories(nights.releases).values():
+            own = [next(release[tag]["ill"] for release in nights.releases if tag in release) for tag in sorted(tags)]
+            deal |= dict(zip(sorted(tags), draw.sample(own, len(own)), strict=True))
+    assert found[0] == found[1]
+    assert any(
+        deal[row["tag"]] != row["ill"] for source in nights.sources for row in source.values() if row["tag"] in deal
+    )
+
+
+@pytest.mark.slow
+def test_erased_records_go_with_the_next_release_and_the_fewest_others(tmp_path: Path) -> None:
+    nights = Nights(tmp_path, 4, values=False, cohorts={"margin": 0})
+    nights.release()
+    (keys := tmp_path / "erased.txt").write_text("k3\n K4 \n\nnobody\n")
+    (policy := tmp_path / "policy.json").write_text(json.dumps(nights.document()))
+    asked = erase_records(sqlanon.Policy.from_file(policy), read_keys(keys))
+    assert (asked.named, asked.shown) == (3, len({"k3", "k4"} & nights.releases[0].keys()))
+    nights.rows = [row for row in nights.rows if row["tag"] != "k3"]
+    found = nights.release()
+    check(nights)
+    assert not {"k3", "k4"} & nights.releases[1].keys()
+    gone = nights.releases[0].keys() - nights.releases[1].keys()
+    counts = found.recorded.to_dict()["cohorts"] if found.recorded is not None else {}
+    assert (counts["erased"], counts["gone"] + counts["withdrawn"]) == (asked.shown, len(gone))
+    for cell, members in _classes(nights.releases[0]).items():
+        left = [row for row in members if row["tag"] in gone]
+        asked_of = [row for row in left if row["tag"] in ("k3", "k4")]
+        assert len(left) in (0, max(K, len(asked_of)) if len(members) >= 2 * K else len(members)), cell
+    ledger = tmp_path / "private" / "ledger.duckdb"
+    known = {str(digest).replace("-", "") for (digest,) in worlds.rows_of(ledger, "SELECT person FROM members")}
+    assert worlds.person("k3") not in known, "the source has it no longer, and nobody knows it again"
+    assert worlds.person("k4") in known, "the source has it, and it has to stay away"
+    nights.release()
+    check(nights)
+    assert check_ledger_file(ledger, sqlanon.Policy.from_file(policy)).holds
