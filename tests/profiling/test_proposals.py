@@ -18,7 +18,7 @@ from command_line import sqlanon as command
 import sqlanon
 from sqlanon.assess.profiling.drafting import PolicyDraft, draft
 from sqlanon.assess.profiling.profile import profile
-from sqlanon.assess.profiling.proposals import BALANCED, ONE_RULE, WISHES_COST
+from sqlanon.assess.profiling.proposals import BALANCED, GAP, ONE_RULE, SOMETHING_COSTS, WISHES_COST
 from sqlanon.errors import InputError
 
 FIRST = datetime.date(2015, 1, 1)
@@ -218,3 +218,26 @@ def test_who_uses_a_thing_is_no_entity(tmp_path: Path) -> None:
     assert draft(profile(tmp_path / "trips.parquet"), folder=tmp_path).policy.entity == "card_id"
     pq.write_table(pa.table(rows).drop_columns(["card_id"]), tmp_path / "bikes.parquet")
     assert draft(profile(tmp_path / "bikes.parquet"), folder=tmp_path).policy.entity is None
+
+
+@pytest.mark.slow
+def test_flags_do_not_displace_what_a_table_is_about(tmp_path: Path) -> None:
+    draw = random.Random(17)
+    rows = _visits(1_500)
+    for place in range(14):
+        rows = rows.append_column(f"option_{place}", pa.array(draw.choices("yn", [1, 1 + place], k=1_500)))
+    pq.write_table(rows, tmp_path / "visits.parquet")
+    pq.write_table(_visits(1_500), tmp_path / "alone.parquet")
+    [made, alone] = [
+        draft(profile(tmp_path / name), folder=tmp_path, search=True) for name in ("visits.parquet", "alone.parquet")
+    ]
+    balanced, of_others = made.proposals[0], alone.proposals[0]
+    flags = {name for name in rows.column_names if name.startswith("option_")}
+    dropped = {item.name for item in made.policy.columns if item.role == "drop"} & flags
+    assert balanced.displaced and balanced.displaced.keys() <= dropped
+    left = {item.name: item.left or 0.0 for item in balanced.columns}
+    names = [item.name for item in of_others.columns]
+    assert sum(left[name] for name in names) / len(names) >= of_others.left - SOMETHING_COSTS - GAP
+    assert {item.wish for item in balanced.unmet} == {item.wish for item in of_others.unmet}
+    said = " ".join(made.yaml.replace("#", "").split())
+    assert all(price in said for price in balanced.displaced.values())

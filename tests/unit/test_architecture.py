@@ -52,7 +52,7 @@ NEVER = (
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
     "core": 46_580,
-    "assess": 14_950,
+    "assess": 15_130,
     "interop": 7_680,
     "commands": 6_935,
     "report": 5_760,

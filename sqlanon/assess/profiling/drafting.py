@@ -19,6 +19,7 @@ import yaml
 from sqlanon.assess.profiling.draft_text import other_line, policy_text, scalar
 from sqlanon.assess.profiling.drafted_hierarchies import SUPPRESS, DraftedHierarchy, drafted_hierarchy, travels_with
 from sqlanon.assess.profiling.facts import ColumnProfile, Profile
+from sqlanon.assess.profiling.looks import NEARLY_ALL
 from sqlanon.assess.profiling.proposals import Proposal, propose
 from sqlanon.assess.profiling.questions import MANY, PERSONS, PROTECTION, ROLES, Asked, Decision, DraftedColumn, ask
 from sqlanon.assess.profiling.roles import ASK_FEW_KEPT, K
@@ -27,6 +28,7 @@ from sqlanon.core.audit.judged_columns import SEVERAL
 from sqlanon.core.facts import Facts
 from sqlanon.core.policy import Policy
 from sqlanon.core.source.columns import is_scalar
+from sqlanon.core.source.words import speaks_of_persons
 from sqlanon.errors import InputError, SqlanonError
 
 LIMIT = 0.05
@@ -164,11 +166,16 @@ def _as_proposed(columns: Sequence[DraftedColumn], proposal: Proposal) -> list[D
     """Return the columns as a proposal publishes them: what is gone is dropped, and what travels with it."""
     left = [item for item in proposal.columns if not item.fully_suppressed]
     gone = {item.name for item in proposal.columns if item.fully_suppressed} if left else set()
+    gone |= proposal.displaced.keys()
     result = []
     for column in columns:
         leader = column.keys.get("with")
         leader = leader["column"] if isinstance(leader, Mapping) else leader
-        if column.name in gone or leader in gone or column.name in proposal.blank:
+        if column.name in proposal.displaced:
+            reason = f"{column.reason} {proposal.displaced[column.name]}"
+            column = replace(column, keys={"role": "drop"}, reason=reason, remark="", questions=(), nodes=1,
+                             instead=column.keys)  # fmt: skip
+        elif column.name in gone or leader in gone or column.name in proposal.blank:
             reason = f"{column.reason} Nothing of it is left in the release that is {proposal.name!r}."
             if leader in gone:
                 reason = f"{column.reason} {leader!r}, with which it travels, is left out."
@@ -267,20 +274,21 @@ def _dropped_last(columns: Sequence[DraftedColumn]) -> list[DraftedColumn]:
 def _entity(profile: Profile) -> ColumnProfile | None:
     """Return the column that names persons who have several records; None without one. A preset knows it.
 
-    What stays the same of a person follows from it; most quasi-identifiers, where nothing does. Of several such columns
+    What stays the same of a person follows from it, or its name or its values are those of persons. Where nothing does,
+    most quasi-identifiers follow. Of several such columns
     it is the one of fewest values: a person has several accounts. Where there is none, it is the one of most values.
     """
     fit = profile.preset
     constant = any(is_constant(item) and item.role == "quasi_identifier" for item in profile.columns)
     if fit is not None and fit.entity is not None:
         known = profile.column(fit.entity)
-        if constant and known.names_persons < 0:  # a vehicle has several drivers
+        if constant and known.names_persons < 0 and not _names_one(known):  # a vehicle has several drivers
             return None
         return known if known.policy_role == "drop" and not known.nulls and known.distinct < known.filled else None
     named = [
         item
         for item in profile.columns
-        if ((item.looks_like in NAMING and not constant) or item.names_persons > 0)
+        if ((item.looks_like in NAMING and (not constant or _names_one(item))) or item.names_persons > 0)
         and item.policy_role == "drop"
         and not item.nulls
         and 0 < item.distinct * SEVERAL <= item.filled
@@ -295,6 +303,12 @@ def _entity(profile: Profile) -> ColumnProfile | None:
         quasi = len(profile.with_role("quasi_identifier"))
         found = found if 2 * found.names_persons > quasi else None
     return found
+
+
+def _names_one(found: ColumnProfile) -> bool:
+    """Return whether a column names one person each, though what is known of them varies, as where it is mistyped."""
+    numbered = max(found.shapes.get("ssn", 0.0), found.shapes.get("iban", 0.0)) >= NEARLY_ALL
+    return found.looks_like in ("email", "phone") or numbered or speaks_of_persons(found.name)
 
 
 def _about_policy(

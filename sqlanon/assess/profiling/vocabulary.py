@@ -83,7 +83,7 @@ FLAGS: Mapping[str, str] = {
 """Topic -> the names that a column of two or three codes has if it is called by a value of the topic."""
 STUDIED = (
     "status", "event", "y", "class", "target", "label", "response", "time", "duration", "days", "result",
-    "value", "wert", "valeur", "valor", "waarde", "group", "arm", "rx", "tx", "stage", "grade", "stat",
+    "group", "arm", "rx", "tx", "stage", "grade", "stat",
 )  # fmt: skip
 """Names of what a study found, where columns beside them speak of health or of a study."""
 SENSITIVE: Mapping[str, str] = {
@@ -108,6 +108,8 @@ CARERS = (
     "huisarts hausarzt clinician enseignant profesor professor docente"
 )
 """Words of providers who are persons."""
+OTHER_PERSONS = "pacient tenant mieter locataire inquilino guardian tutor mother father owner applicant"
+"""Words of persons beside those of carers, and of persons whom records are about."""
 _ENDS = "([^a-z]|$)"
 VOCABULARY: Mapping[str, tuple[float, str]] = {
     "sex": (0.6, r"(?i)^ *(male|female|man|woman|m|f|w|männlich|weiblich|mann|frau|homme|femme|masculin|féminin|hombre|"

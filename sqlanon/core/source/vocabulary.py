@@ -13,7 +13,7 @@ KINDS: Mapping[str, str] = {
     "email": "email mail courriel correo epost eposta",
     "phone": "phone telephone tel telefon telefono telefone telefoon mobile mobil handy cell fax cellulare "
     "celular movil komorka mobiltelefon",
-    "birth_date": "birth dob birthdate birthday bday geburt geburtsdatum geb gebdat gebj gebjahr naissance naiss ddn "
+    "birth_date": "birth dob birthdate birthday bday geburt geburtsdatum geb gebdat gebj gebjahr naissance *naiss ddn "
     "nacimiento fnac fecnac nascita nascimento geboortedatum geboorte =urodzenia urodz fodsel fodt foedelse "
     "dogumtarihi =dogum =yob *born",
     "zip": "zip zipcode zcta",
