@@ -177,6 +177,9 @@ def test_several_tables_are_compared_each(tmp_path: Path, output: dict[str, str]
         found.append("\n".join(warning for warning in release.warnings if "replaces" in warning))
     assert found[:2] == ["", ""]
     assert found[2].startswith("Table 't': The release replaces one that " + ALMOST.format(1, 1))
+    write(tmp_path, SAME)
+    with pytest.raises(RepeatError, match="classes differ by fewer than 5"):
+        sqlanon.anonymize_tables(sqlanon.TablesPolicy.from_dict(asked | {"repeats": "refuse"}, base_directory=tmp_path))
 
 
 @pytest.mark.slow
@@ -254,6 +257,9 @@ def test_what_shows_nothing_by_subtraction_goes_through(tmp_path: Path) -> None:
     warned(write(tmp_path, SAME), watched)
     with pytest.raises(RepeatError, match="not judged for the records"):
         warned(write(tmp_path, [*SAME, *[("q", "f", "81", "flu")] * 5]), watched)
+    turned: list[Row] = [(key, sex, code, "cold" if ill == "flu" else "flu") for key, sex, code, ill in SAME[2:]]
+    with pytest.raises(RepeatError):  # the same persons, whose values have all changed
+        warned(write(tmp_path, turned), watched)
     few = document({"file": str(tmp_path / "r.csv")}, repeats="refuse", columns=columns, entity="id")
     others: list[Row] = [(f"o{i}", "mf"[i % 2], "9" + "01"[i % 2], "flu") for i in range(60)]
     (tmp_path / "r.csv").unlink()

@@ -164,7 +164,13 @@ TOLD = {
         ["2345---", "234----"],
         {"ledger/reasons", "ledger/excluded", "ledger/suppressed", "certificate/loss", "certificate/lower_bound"},
     ),
-    "lengths": ({"redact": {"direction": "right", "char": "*"}}, {}, {}, ["234", ["22", "33", "44"]], {"columns"}),
+    "lengths": (  # both tell the width that as many records reach as a class must hold
+        {"redact": {"direction": "right", "char": "*"}},
+        {},
+        {},
+        ["234", ["22", "33", "44"]],
+        {"columns", "hierarchies"},
+    ),
 }
 """A hierarchy, keys of its column and of the policy, records that are not published, and what manifests tell."""
 

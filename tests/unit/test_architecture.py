@@ -51,14 +51,14 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 46_580,
-    "assess": 15_130,
+    "core": 46_676,
+    "assess": 15_126,
     "interop": 7_680,
-    "commands": 6_935,
+    "commands": 6_943,
     "report": 5_760,
     "recoding": 5_200,
     "live": 3_135,
-    "ledger": 3_885,
+    "ledger": 3_947,
     "periods": 490,
     "tables": 2_305,
 }

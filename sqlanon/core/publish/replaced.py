@@ -158,16 +158,23 @@ class Replacing:
         try:
             same = self.if_changed and earlier.may_equal and {*cells} == {*claim.columns}
             unchanged = same and not count(cells[len(quasi) :]).rows
-            found = count([name for name in self.sensitive if name in cells])
+            found = count(watched := [name for name in self.sensitive if name in cells])
+            of_classes = count([]) if watched else found
         except SqlanonError:
             return
         if unchanged:
             raise NothingNewError("The release at the target is the same as the new one; nothing was written.", hint="")
         if self.alone and self.k >= 2 and quasi:
-            self._judge(found, claim.published, earlier)
+            repeats = of_classes.repeats(claim.published, alike=not earlier.levels)
+            common = bool(earlier.levels) or (found.rows > 0 and of_classes.common(claim.published) > 0)
+            self._judge(found, earlier, repeats=repeats, common=common)
 
-    def _judge(self, found: Differences, published: int, earlier: ReplacedRelease) -> None:
-        """Refuse a release that repeats the one that it replaces, or warn of what both show."""
+    def _judge(self, found: Differences, earlier: ReplacedRelease, *, repeats: bool, common: bool) -> None:
+        """Refuse a release that repeats the one that it replaces, or warn of what both show.
+
+        Args:
+            repeats: both are of nearly the same records; ``common``: they differ, and may have records in common.
+        """
         warnings = []
         if found.close_classes:
             warnings.append(CLOSE.format(found.close_classes, self.k, found.close_rows))
@@ -178,13 +185,12 @@ class Replacing:
             warnings.append(LEVELS.format(listed, self.k))
         elif found.came and found.went and not found.classes_in_both:
             warnings.append(APART.format(self.k))
-        if not warnings and self.sensitive and found.rows and found.repeats(published):
+        if not warnings and self.sensitive and found.rows and repeats:
             warnings.append(VALUES)
-        repeats = earlier.same_policy is not False and found.repeats(published, alike=not earlier.levels)
-        if warnings and repeats and self.refuses:
+        if warnings and repeats and self.refuses and earlier.same_policy is not False:
             differing = {"classes": found.close_classes, "records": found.close_rows}
             raise RepeatError(" ".join([REFUSED, *warnings]), hint=ANSWERS, differing=differing)
-        if earlier.same_policy is False and ((found.rows and found.common(published)) or earlier.levels):
+        if earlier.same_policy is False and common:
             warnings.append(OTHER_POLICY)
         if warnings:
             self.warnings.append(" ".join([*warnings, CURE]))
