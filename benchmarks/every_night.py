@@ -319,7 +319,7 @@ class Run:
     def _join(self, alive: Any, losing: Numbers, day: int) -> None:
         rules = self.strategy
         rest = np.flatnonzero(alive & ~self.left & (self.cohort < 0))
-        coarser = rules.coarser and day % rules.coarser == 0
+        coarser = day and rules.coarser and day % rules.coarser == 0
         for position in range(len(self.chain) if coarser else 1):
             own = self.classes[position]
             counts = np.bincount(own[rest], minlength=own.max() + 1)

@@ -141,6 +141,13 @@ def _forecast(found: Forecast) -> Iterator[str]:
         yield f"  {seen.releases} releases in {seen.days:.1f} days: {came} came and {left} left a day; {shown}"
     rates = f"{share(found.rates.arrivals)} come, {share(found.rates.departures)} leave"
     yield f"  forecast: {found.days} days; each day {rates}, {share(found.rates.changes)} change"
+    if found.coarser_after is not None:
+        yield f"  newcomers come with each {found.coarser_after}th release, at more general levels where they are few"
+    elif found.in_large:
+        yield (
+            f"  {found.in_large:,} {found.unit} are in classes that k or more leave a day: their newcomers wait longer "
+            "than is forecast here (cohorts: coarser_after)"
+        )
     heads = ("margin", "within 7", "within 30", "true days", "not shown", "in the end", "not true", "limit passed")
     rows = [heads, *map(_margin, found.margins)]
     widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]

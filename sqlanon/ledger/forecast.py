@@ -15,11 +15,11 @@ from sqlanon.core.compiler.class_sizes import all_class_sizes
 from sqlanon.core.engines.journal import Watcher
 from sqlanon.core.evaluate.session import Session
 from sqlanon.core.facts import Facts
-from sqlanon.core.models import least_size
-from sqlanon.core.plan.full_domain import search_plan
+from sqlanon.core.plan.full_domain import judging, search_plan
 from sqlanon.core.policy import Policy
 from sqlanon.core.progress import watching
 from sqlanon.errors import InputError, UnsupportedError
+from sqlanon.ledger.cohorts.chain import choose_chain
 from sqlanon.ledger.review import MeasuredRates, measured_rates
 from sqlanon.ledger.sustained import Rates, Sustained, sustain
 
@@ -78,13 +78,15 @@ class Forecast(Facts):
         counted, in_small: what the source holds, and of that in classes of fewer than k.
         measured: the rates of the ledger's releases; None with fewer than two.
         margins: the forecasts, by ascending margin.
-        margin: that of the policy; None where it has none.
+        margin, coarser_after: of the policy; None where it has none.
+        in_large: without ``coarser_after``, what is in classes that k or more leave a day. They lose somebody with
+            nearly every release, and newcomers wait longer for it than is forecast.
         best: the margin with the most true days.
     """
 
     KEYS = (
-        "unit k levels frozen counted classes counted_below_k=in_small arrivals=rates.arrivals "
-        "departures=rates.departures changes=rates.changes days suppression_limit=limit measured margins margin best"
+        "unit k levels frozen counted classes counted_below_k=in_small counted_in_large=in_large *rates "
+        "days suppression_limit=limit measured margins margin coarser_after best"
     )
     DIGITS = 6
     unit: str
@@ -100,6 +102,8 @@ class Forecast(Facts):
     measured: MeasuredRates | None
     margins: tuple[MarginForecast, ...]
     margin: int | None
+    coarser_after: int | None
+    in_large: int
 
     @property
     def best(self) -> int:
@@ -128,14 +132,20 @@ def forecast(
             hint="ask for k_anonymity, and leave out transformation.",
         )
     earlier, measured = measured_rates(policy)
+    cohorts = None if policy.ledger is None else policy.ledger.cohorts
+    turn = None if cohorts is None else cohorts.coarser_after
     planned = replace(policy, ledger=None, output=None, report=None)
     with watching(watch) as seen, encoded_session(None, planned, seen) as (session, _), closing(session):
         levels = dict(search_plan(session).levels) if earlier is None else _frozen_levels(session, earlier)
-        sizes = _class_sizes(session, levels)
+        node = tuple(levels[own.name] for own in session.encoding.catalog.attributes)
+        chain = [
+            _class_sizes(session, each) for each in ([node] if turn is None else choose_chain(*judging(session), node))
+        ]
     usual = (RATE, RATE) if measured is None else (measured.arrivals, measured.departures)
     come, leave = (own if one is None else one for one, own in zip(rates[:2], usual, strict=True))
-    taken, k, limit = Rates(come, leave, rates[2]), least_size(policy.models), float(policy.suppression_limit)
-    own = _margin(policy)
+    taken, limit = Rates(come, leave, rates[2]), float(policy.suppression_limit)
+    sizes, k = chain[0], max(model.size for model in policy.models)
+    own = cohorts.margin if cohorts is not None else None if policy.output is None else policy.output.margin
     margins = sorted({*MARGINS, *([] if own is None else [own])})
     return Forecast(
         unit="records" if policy.entity is None else "persons",
@@ -149,15 +159,11 @@ def forecast(
         days=days,
         limit=limit,
         measured=measured,
-        margins=tuple(MarginForecast.of(each, sustain(sizes, k, each, taken, days), limit) for each in margins),
+        margins=tuple(MarginForecast.of(each, sustain(chain, k, each, taken, days, turn), limit) for each in margins),
         margin=own,
+        coarser_after=turn,
+        in_large=sum(size * classes for size, classes in sizes.items() if size * leave >= k) if turn is None else 0,
     )
-
-
-def _margin(policy: Policy) -> int | None:
-    if policy.ledger is not None and policy.ledger.cohorts is not None:
-        return policy.ledger.cohorts.margin
-    return None if policy.output is None or policy.output.epoch is None else policy.output.margin or 0
 
 
 def _frozen_levels(session: Session, levels: Mapping[str, Sequence[int]]) -> dict[str, int]:
@@ -171,9 +177,7 @@ def _frozen_levels(session: Session, levels: Mapping[str, Sequence[int]]) -> dic
     return {own.name: levels[own.name][0] for own in attributes}
 
 
-def _class_sizes(session: Session, levels: dict[str, int]) -> dict[int, int]:
+def _class_sizes(session: Session, node: tuple[int, ...]) -> dict[int, int]:
     """Return how many classes of a node there are of each size, by one GROUP BY."""
-    catalog = session.encoding.catalog
-    node = tuple(levels[own.name] for own in catalog.attributes)
-    query = all_class_sizes(catalog, session.snapshots.nearest(node).table, node)
+    query = all_class_sizes(session.encoding.catalog, session.snapshots.nearest(node).table, node)
     return {int(row[0]): int(row[-1]) for row in session.judging.run("class sizes", query)}

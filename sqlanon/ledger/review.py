@@ -338,15 +338,18 @@ def measured_rates(policy: Policy) -> tuple[Mapping[str, Sequence[int]] | None, 
             return None, None
         first, last = releases[0].entry, releases[-1].entry
         days = (datetime.fromisoformat(last.time) - datetime.fromisoformat(first.time)).total_seconds() / 86_400
+        levels = last.levels
+        if last.cohorts:  # at several nodes, of which the first is that of the first release
+            levels = {name: (level,) for name, level in zip(levels, last.cohorts["chain"][0], strict=True)}
         if days <= 0:
-            return last.levels, None
+            return levels, None
         came = left = 0.0
         for one, other in pairwise(releases):
             both = persons_in_both(database, one, other)
             came += (other.entry.persons - both) / max(1, one.entry.persons)
             left += (one.entry.persons - both) / max(1, one.entry.persons)
         rates = min(0.99, came / days), min(0.99, left / days)
-        return last.levels, MeasuredRates(len(releases), days, *rates, first.persons, last.persons)
+        return levels, MeasuredRates(len(releases), days, *rates, first.persons, last.persons)
 
 
 def _reviewed(releases: Sequence[EarlierRelease]) -> tuple[ReviewedRelease, ...]:

@@ -10,10 +10,12 @@ changes). ``docs/design/ledger.md`` has the theorems, and ``benchmarks/every_nig
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, comb, exp, lgamma, log
 from typing import Any
+
+from sqlanon.core.facts import Facts
 
 FOLLOWED = 30
 """For how many of their first releases newcomers are followed."""
@@ -22,7 +24,7 @@ BUCKETS = 1.04
 
 
 @dataclass(frozen=True, slots=True)
-class Rates:
+class Rates(Facts):
     """What changes from one release to the next, as shares of the records: newcomers, and who leaves or changes."""
 
     arrivals: float
@@ -49,27 +51,90 @@ class Sustained:
     steady: Any
 
 
-def sustain(sizes: Mapping[int, int], k: int, margin: int, rates: Rates, releases: int) -> Sustained:
+def sustain(
+    chain: Sequence[Mapping[int, int]], k: int, margin: int, rates: Rates, releases: int, turn: int | None = None
+) -> Sustained:
     """Return what is sustained over releases that come after a first one.
 
     Args:
-        sizes: how many classes there are of each size.
+        chain: how many classes there are of each size, at each node where newcomers come together.
+        turn: they come with each release of this number, and nobody leaves then; None: with every release.
+    """
+    sizes = [_bucketed(each) for each in chain]
+    if turn is not None:
+        return _in_turns(sizes, k, margin, rates, releases, turn)
+    found = [(n, classes, of_class(n, k, margin, rates, releases)) for n, classes in sizes[0].items()]
+    records = sum(n * classes for n, classes, _ in found)
+    return Sustained(
+        records,
+        sum(n * classes * each.seen for n, classes, each in found) / max(1, records),
+        sum(classes * each.present for _, classes, each in found),
+        sum(classes * each.true for _, classes, each in found),
+        sum(classes * each.steady for _, classes, each in found),
+    )
+
+
+def _bucketed(sizes: Mapping[int, int]) -> dict[int, int]:
+    found: dict[int, int] = {}
+    for size, classes in sizes.items():
+        own = size if size <= 40 else ceil(BUCKETS ** round(log(size, BUCKETS)))
+        found[own] = found.get(own, 0) + classes
+    return found
+
+
+def _in_turns(
+    chain: Sequence[Mapping[int, int]], k: int, margin: int, rates: Rates, releases: int, turn: int
+) -> Sustained:
+    """Return what is sustained where newcomers come in turns, at the first node of a chain where they are enough.
+
+    Of those who wait at a node, a Poisson number is taken to be in each class, in proportion to its size.
     """
     import numpy as np
 
-    bucketed: dict[int, int] = {}
-    for size, classes in sizes.items():
-        own = size if size <= 40 else ceil(BUCKETS ** round(log(size, BUCKETS)))
-        bucketed[own] = bucketed.get(own, 0) + classes
-    seen, present, true, steady = np.zeros(FOLLOWED), np.zeros(releases), np.zeros(releases), np.zeros(3)
-    for size, classes in bucketed.items():
-        found = of_class(size, k, margin, rates, releases)
-        seen += classes * size * found.seen
-        present += classes * found.present
-        true += classes * found.true
-        steady += classes * found.steady
-    records = sum(size * classes for size, classes in bucketed.items())
-    return Sustained(records, seen / max(1, records), present, true, steady)
+    ends, alive = 1 - (1 - rates.departures) * (1 - rates.changes), (1 - rates.departures) ** np.arange(releases + 1)
+    records = sum(n * classes for n, classes in chain[0].items())
+    small = sum(n * classes for n, classes in chain[0].items() if n < k) * alive[turn] if turn <= releases else 0.0
+    true = sum(classes * true_rows(n, k, ends, releases + 1)[1:] for n, classes in chain[0].items())
+    turns, shown, held, waits = np.zeros(releases), 0.0, 0.0, rates.arrivals * alive[:turn].sum()
+    turns[turn - 1 :: turn] = 1
+    first = turns * (np.arange(releases) < turn)  # when those come who were too few in the first release
+    seen = 1.0
+    for nodes, come, wait in ((chain, turns, waits), (chain[1:], first, small / records)):
+        for node in nodes:
+            left = 0.0
+            for size, classes in node.items():
+                few, rest = _too_few(wait * size, k + margin)
+                left += classes * rest
+                if few > 1 - 1e-9:
+                    continue
+                cohort, rate = (wait * size - rest) / (1 - few), classes * (1 - few)
+                true += rate * np.convolve(come, _lasting(cohort, k, ends, releases))[:releases]
+                if come is turns and ends:
+                    lives, share = rate / turn * max(0.0, cohort - k + 1) / ends, held_share(round(cohort), k)
+                    shown, held = shown + lives, held + lives * share / (1 - share)
+            wait = left / records
+        if come is turns:
+            seen -= wait / waits if waits else 1.0
+    steady = np.array([records * rates.arrivals / rates.departures, shown, held] if rates.departures else [0.0] * 3)
+    present = records * (alive[1:] + rates.arrivals * np.cumsum(alive[:-1]))
+    nights = np.where(np.arange(FOLLOWED) < turn, (1 - rates.departures) ** np.arange(FOLLOWED), 0).cumsum() / turn
+    return Sustained(records, nights * seen, present, true, steady)
+
+
+def _too_few(mean: float, needed: int) -> tuple[float, float]:
+    """Return the probability that a Poisson number is below what is needed, and its mean share that is."""
+    few = sum(_poisson(mean, number) for number in range(needed))
+    return few, mean * (few - _poisson(mean, needed - 1))
+
+
+def _lasting(cohort: float, k: int, ends: float, releases: int) -> Any:
+    """Return ``true_rows`` of a cohort whose mean size is no whole number."""
+    low, above = int(cohort), cohort % 1
+    return (1 - above) * true_rows(low, k, ends, releases) + above * true_rows(low + 1, k, ends, releases)
+
+
+def _poisson(mean: float, number: int) -> float:
+    return exp(number * log(mean) - mean - lgamma(number + 1)) if mean > 0 else float(number == 0)
 
 
 def of_class(size: int, k: int, margin: int, rates: Rates, releases: int) -> Sustained:
@@ -82,8 +147,7 @@ def of_class(size: int, k: int, margin: int, rates: Rates, releases: int) -> Sus
     )
     alive = (1 - rates.departures) ** np.arange(releases + 1)
     present = size * alive[1:] + mean * np.cumsum(alive[:-1])
-    low, above = int(cohort), cohort % 1
-    lasts = (1 - above) * true_rows(low, k, ends, releases) + above * true_rows(low + 1, k, ends, releases)
+    lasts = _lasting(cohort, k, ends, releases)
     true = true_rows(size, k, ends, releases + 1)[1:] + np.convolve(come, lasts)[:releases]
     steady = np.zeros(3)
     if rates.departures and ends:
@@ -107,7 +171,7 @@ def cohorts_of_newcomers(
 
     if mean <= 0:
         return 0.0, 0.0, np.zeros(releases), np.zeros(FOLLOWED)
-    coming = [exp(number * log(mean) - mean - lgamma(number + 1)) for number in range(needed)]
+    coming = [_poisson(mean, number) for number in range(needed)]
     moves = np.zeros((needed, needed))
     for of in range(needed):
         stay = [comb(of, n) * (1 - departures) ** n * departures ** (of - n) for n in range(of + 1)]

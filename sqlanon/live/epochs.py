@@ -81,9 +81,10 @@ def begin(engine: Engine, where: Place, epoch: EpochView) -> list[Place]:
         name = where.named(where.name + ending).table
         engine.run("write epoch", exp.Create(this=name, kind="TABLE", expression=query))
         engine.analyze(name)
-    judge_first(engine, epoch.cohorts, epoch.present())
-    _leave_out_failed(engine, epoch)
-    drop_work(engine)
+    if not epoch.cohorts.by_size:
+        judge_first(engine, epoch.cohorts, epoch.present())
+        _leave_out_failed(engine, epoch)
+        drop_work(engine)
     audit_state(engine, epoch.shown, [item.name for item in epoch.view.quasi], epoch.view.models)
     return [where.named(where.name + ending) for ending in (SHOWN, LEFT)]
 

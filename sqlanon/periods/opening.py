@@ -37,7 +37,7 @@ BEGINS = (
 OPEN_TYPES = ("DATE", "TIMESTAMP")
 CHOSEN_ANEW = (
     "version", "source", "files", "table", "csv", "join", "search", "quality", "output", "if_exists",
-    "suppression_limit", "suppression_count",
+    "suppression_limit", "suppression_count", "key",
 )  # fmt: skip
 """Keys of a policy that may differ from one run to the next: the levels, models and columns are others."""
 

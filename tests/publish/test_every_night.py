@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -62,13 +63,33 @@ def test_the_forecast_is_what_the_simulation_shows(size: int, margin: int) -> No
     classes = max(10, 40_000 // size)
     world = equal_classes(size, classes, 250, (0.01, 0.01, 0.002))
     run = simulate(world, Strategy("cohorts", 5, margin=margin, mixed=True))
-    found = sustain({size: classes}, 5, margin, Rates(0.01, 0.01, 0.002), 250)
+    found = sustain([{size: classes}], 5, margin, Rates(0.01, 0.01, 0.002), 250)
     true, alive = (np.array(run.measured[name][1:]) for name in ("true", "alive"))
     assert found.true.sum() / found.present.sum() == pytest.approx(true.sum() / alive.sum(), abs=0.015)
     assert found.true[-1] / found.present[-1] == pytest.approx(true[-1] / alive[-1], abs=0.02)
     for nights in (7, 30):  # cohorts of few newcomers are one event each: the error is of cohorts, not of records
         came = 0.01 * size * classes * 150 / (5 + margin)
         assert found.seen[nights - 1] == pytest.approx(run.within(nights, since=100), abs=3 * 0.5 / math.sqrt(came))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start, margin, turn", [(4, 5, 7), (2, 20, 7)])
+def test_newcomers_in_turns_at_a_chain_of_nodes_are_forecast(start: int, margin: int, turn: int) -> None:
+    """Those who wait are taken to be in the classes of coarser nodes by their sizes, which promises a little much."""
+    table = invented(20_000)
+    chain = chain_of(cheapest_path(table), start, 4)
+    strategy = Strategy("cohorts", 5, margin=margin, coarser=turn, join=turn, turns=True)
+    run = Run(World.draw(table, 200, 4, (0.01, 0.01, 0.002)), strategy, chain)
+    run.go()
+    sizes = [Counter(np.bincount(table.node(table.rows, levels)[0]).tolist()) for levels in chain]
+    found = sustain(sizes, 5, margin, Rates(0.01, 0.01, 0.002), 200, turn)
+    true, alive = (np.array(run.measured[name][1:]) for name in ("true", "alive"))
+    assert found.true.sum() / found.present.sum() == pytest.approx(true.sum() / alive.sum(), abs=0.03)
+    assert found.true[-30:].sum() / found.present[-30:].sum() == pytest.approx(
+        true[-30:].sum() / alive[-30:].sum(), abs=0.05
+    )
+    for nights in (2, 7, 30):
+        assert found.seen[nights - 1] == pytest.approx(run.within(nights, since=30), abs=0.03)
 
 
 @pytest.mark.slow

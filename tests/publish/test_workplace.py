@@ -132,7 +132,7 @@ def test_a_run_that_is_killed_between_two_renames_is_settled_by_check_and_clean(
     release = folder / f"out.{ending}"
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     for point in range(20):
-        policy = write_policy(folder, output={"file": release.name}, if_exists="replace")
+        policy = write_policy(folder, output={"file": release.name}, if_exists="replace", repeats="accept")
         (folder / "s.csv").write_text(RECORDS)
         assert command("run", policy).returncode == 0
         old = digest_of(release)

@@ -51,14 +51,14 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 46_612,
+    "core": 46_705,
     "assess": 14_950,
     "interop": 7_680,
-    "commands": 6_935,
+    "commands": 6_939,
     "report": 5_760,
     "recoding": 5_200,
     "live": 3_135,
-    "ledger": 3_885,
+    "ledger": 3_947,
     "periods": 585,
     "tables": 2_305,
 }
