@@ -646,6 +646,7 @@ def test_a_first_run_warns_of_a_second_release_and_begins_where_it_is_told(place
         policy = policy_of(place, world, periods=periods)
         with sqlanon.plan(None, policy) as plan:
             assert any("Where another target has some of them" in text for text in plan.all_warnings) == warned
+            assert plan.source.periods is not None
             names = plan.source.periods.released
         first = changes.get("from", "")
         everything = World(7, "day", HOUR, world.records).coming(clock[-1])
