@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 from collections import Counter
@@ -30,8 +31,14 @@ def write(folder: Path, rows: list[Row]) -> Path:
     return path
 
 
+def keyed(folder: Path, secret: str = "0123456789abcdef" * 4) -> dict[str, str]:
+    (folder / "secret.key").write_text(secret)
+    (folder / "secret.key").chmod(0o600)
+    return {"file": str(folder / "secret.key")}
+
+
 def document(folder: Path, **changes: Any) -> dict[str, Any]:
-    return {
+    keys = {
         "source": str(folder / "source.duckdb"),
         "table": "t",
         "columns": {
@@ -43,8 +50,10 @@ def document(folder: Path, **changes: Any) -> dict[str, Any]:
         "suppression_limit": 0.1,
         "output": {"file": str(folder / "r.csv")},
         "if_exists": "replace",
+        "key": keyed(folder),
         **changes,
     }
+    return {name: value for name, value in keys.items() if value is not None}
 
 
 def run(asked: dict[str, Any]) -> sqlanon.Release:
@@ -175,14 +184,90 @@ def test_stronger_models_pass_and_a_file_is_known_by_its_content(tmp_path: Path)
         run(like)
 
 
-def test_a_manifest_without_digests_says_what_was_not_compared(earlier: Path, tmp_path: Path) -> None:
+def test_a_hierarchy_without_a_digest_is_named(earlier: Path, tmp_path: Path) -> None:
+    run(document(earlier, output={"file": str(tmp_path / "unkeyed.csv")}, key=None))
+    asked = document(earlier, output={"file": str(tmp_path / "r.csv")})
+    asked["like"] = str(tmp_path / "unkeyed.csv.manifest.json")
+    release = run(asked)
+    assert {*release.manifest["hierarchies"]} == {"sex", "zip"}
+    said = [text for text in release.warnings if "was not compared" in text]
+    assert len(said) == 1
+    assert "the hierarchies of 'sex', 'zip' mean" in said[0] and "(key: {file: secret.key})" in said[0]
+    asked["like"] = str(tmp_path / "old.json")
+    (tmp_path / "old.json").write_text(json.dumps(release.manifest))
+    assert not [text for text in run(asked).warnings if "was not compared" in text]
+
+
+def test_a_manifest_lets_nobody_test_guesses_of_values(tmp_path: Path) -> None:
+    """Whoever knows how a digest is made, but not the key, finds no digest of a listed hierarchy among its guesses."""
+    write(tmp_path, invent(random.Random(7), 100))
+    (other := tmp_path / "other").mkdir()
+    plain, own, others = (
+        run(document(tmp_path, repeats="accept", **more)).manifest
+        for more in ({"key": None}, {"key": keyed(tmp_path)}, {"key": keyed(other, "fedcba9876543210" * 4)})
+    )
+    assert plain["hierarchies"] == {}
+    rows = [[value, *above] for value, above in ZIPS.items()]
+    guesses = [{"levels": rows}, {"levels": sorted(rows, key=repr)}]
+    hashed = {hashlib.sha256(json.dumps(guess).encode()).hexdigest() for guess in guesses}
+    assert not hashed & {*own["hierarchies"].values()}
+    assert all(own["hierarchies"][name] != others["hierarchies"][name] for name in ("sex", "zip"))
+    assert run(document(tmp_path, repeats="accept", key=keyed(tmp_path))).manifest["hierarchies"] == own["hierarchies"]
+
+
+@pytest.mark.slow
+def test_other_persons_and_other_nulls_are_refused_and_other_columns_named(tmp_path: Path) -> None:
+    write(tmp_path, invent(random.Random(7), 200))
+    with duckdb.connect(str(tmp_path / "source.duckdb")) as opened:
+        opened.execute("ALTER TABLE t ADD COLUMN person INTEGER; ALTER TABLE t ADD COLUMN visit INTEGER")
+        opened.execute("UPDATE t SET visit = rowid, person = rowid / 2")
+    drop = {"person": {"role": "drop"}, "visit": {"role": "drop"}}
+    privacy = {"ill": {"role": "keep"}}
+    asked = document(tmp_path, entity="person", suppression_limit=1, **columns(tmp_path, **drop, **privacy))
+    written = run(asked).manifest
+    assert len(written["entity_digest"]) == 64 and "person" not in json.dumps(written)
+    asked["like"] = str(tmp_path / "r.csv.manifest.json")
+    assert not [text for text in run(asked).warnings if "compared" in text or "differs" in text]
+    with pytest.raises(InputError, match="counts persons by another column"):
+        run(asked | {"entity": "visit"})
+    with pytest.raises(InputError, match="nulls: extended, and this policy with nulls: basic"):
+        run(asked | {"nulls": "basic"})
+    more = asked | {"suppressed": "redact", "accept": ["visit"]}
+    more["columns"] = asked["columns"] | {"ill": {"role": "drop"}, "visit": {"role": "keep"}}
+    [said] = [text for text in run(more).warnings if "differs" in text]
+    assert said.endswith("another 'suppressed', new columns 'visit', columns that are gone 'ill'.")
+    [said] = [text for text in run({**asked, "key": None}).warnings if "not compared" in text]
+    assert "'zip' and the persons mean" in said
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("models", [{"type": "k_anonymity", "k": "5"}]),
+        ("models", [{"type": "k_anonymity", "k": [5]}]),
+        ("hierarchies", [1]),
+        ("hierarchies", {"sex": 1}),
+        ("entity_digest", 1),
+        ("handling", {"nulls": ["basic"]}),
+    ],
+)
+def test_a_manifest_of_other_kinds_is_refused(earlier: Path, tmp_path: Path, key: str, value: Any) -> None:
     found = json.loads((earlier / "r.csv.manifest.json").read_text())
-    assert {name: len(digest) for name, digest in found["hierarchies"].items()} == {"sex": 64, "zip": 64}
-    del found["hierarchies"]["zip"]
-    (tmp_path / "old.json").write_text(json.dumps(found))
-    output = {"file": str(tmp_path / "r.csv")}
-    release = run(document(earlier, like=str(tmp_path / "old.json"), output=output))
-    assert [text for text in release.warnings if "older build" in text and "'zip'" in text and "'sex'" not in text]
+    (tmp_path / "other.json").write_text(json.dumps(found | {key: value}))
+    with pytest.raises(InputError, match=f"its key '{key}' is not what a run writes"):
+        run(document(earlier, like={"manifest": str(tmp_path / "other.json"), "replan": True}))
+
+
+@pytest.mark.slow
+def test_a_hierarchy_without_values_is_digested_without_a_key(tmp_path: Path) -> None:
+    write(tmp_path, invent(random.Random(7), 200))
+    redact = {"role": "quasi_identifier", "hierarchy": {"redact": {"width": 2}}}
+    asked = document(tmp_path, key=None, **columns(tmp_path, zip=redact))
+    assert {*run(asked).manifest["hierarchies"]} == {"zip"}
+    asked["like"] = str(tmp_path / "r.csv.manifest.json")
+    asked["columns"]["zip"] = {"role": "quasi_identifier", "hierarchy": {"redact": {"width": 2, "char": "#"}}}
+    with pytest.raises(InputError, match="'zip' are not those"):
+        run(asked)
 
 
 def test_the_key_changes_no_fingerprint(earlier: Path) -> None:

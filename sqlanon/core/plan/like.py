@@ -18,9 +18,9 @@ from sqlanon.core.lattice.nodes import Node
 from sqlanon.core.plan.full_domain import Plan, search_plan
 from sqlanon.core.policy import Policy
 from sqlanon.core.publish.earlier_manifests import read_manifest
-from sqlanon.core.publish.manifest import models_of
+from sqlanon.core.publish.manifest import handling_of, models_of
 from sqlanon.core.search.base import Problem
-from sqlanon.core.source.hierarchy_digests import hierarchy_digests
+from sqlanon.core.source.hierarchy_digests import ENTITY, HIERARCHIES, entity_digest, manifest_digests
 from sqlanon.errors import InputError, listing
 
 STRATEGY = "like"
@@ -33,9 +33,11 @@ LOWER_IS_STRONGER = {
     ("population_uniqueness", "threshold"),
 }  # fmt: skip
 """Parameters of models that may differ from those of the earlier release, in one direction; k and l may be higher."""
+OTHERWISE = "The release differs from the earlier one in what is neither a level nor a model: {}."
 NOT_COMPARED = (
-    "The manifest of the earlier release holds no digest of the hierarchies of {}: it was written by an older build. "
-    "Whether they mean the same as then was not compared."
+    "Whether {} mean the same as in the earlier release was not compared: manifests of policies without a key hold no "
+    "digest of what may list values of the source, by which readers could test guesses. Give the policy one (key: "
+    "{{file: secret.key}}); the next release like this one is compared."
 )
 
 
@@ -90,12 +92,14 @@ def judge_earlier(session: Session, manifest: Mapping[str, Any], strategy: str, 
         InputError: a hierarchy is not that of the manifest.
         NoSolutionError: the node does not meet the policy.
     """
-    now, before = hierarchy_digests(session.engine, session.encoding.columns), _digests(manifest)
+    policy, columns = session.encoded_policy, session.encoding.columns
+    now: dict[str, str] = manifest_digests(session.engine, columns, policy)[HIERARCHIES]
+    before: Mapping[str, str] = manifest.get(HIERARCHIES) or {}
     node = _frozen(session.encoding.catalog, manifest, instead)
     if changed := [name for name, own in now.items() if before.get(name, own) != own]:
         raise InputError(
             f"The hierarchies of {listing(changed)} are not those of the earlier release.",
-            hint=f"restore them; or {instead}.",
+            hint=f"restore them, and the policy's key; or {instead}.",
         )
 
     def choose(problem: Problem, evaluator: Any) -> Any:
@@ -107,8 +111,13 @@ def judge_earlier(session: Session, manifest: Mapping[str, Any], strategy: str, 
         return judge_node(problem, evaluator, node, strategy)
 
     plan = search_plan(session, choose=choose)
-    unknown = [name for name in now if name not in before]
-    plan.warnings += (NOT_COMPARED.format(listing(unknown)),) if unknown else ()
+    names = [a.name for a in session.encoding.catalog.attributes if columns[a.name].spec.hierarchy is not None]
+    unknown = [name for name in names if name not in now or name not in before]
+    parts = [f"the hierarchies of {listing(unknown)}"] if unknown else []
+    parts += ["the persons"] if policy.entity is not None and (policy.key is None or not manifest.get(ENTITY)) else []
+    plan.warnings += (NOT_COMPARED.format(" and ".join(parts)),) if parts else ()
+    other = _differences(policy, manifest)
+    plan.warnings += (OTHERWISE.format(", ".join(other)),) if other else ()
     return plan
 
 
@@ -132,11 +141,6 @@ def _levels(manifest: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
     return found
 
 
-def _digests(manifest: Mapping[str, Any]) -> dict[str, str]:
-    found = manifest.get("hierarchies")
-    return found if isinstance(found, dict) else {}
-
-
 def _compare_columns(policy: Policy, levels: Mapping[str, tuple[int, int]], name: str) -> None:
     """Refuse other quasi-identifiers than those of the earlier release, and one that was published by several rules."""
     now = [column.name for column in policy.quasi_identifiers]
@@ -154,6 +158,23 @@ def _compare_columns(policy: Policy, levels: Mapping[str, tuple[int, int]], name
         )
 
 
+def _differences(policy: Policy, manifest: Mapping[str, Any]) -> list[str]:
+    """Return what readers may see differ from the earlier release that is neither a level nor a promise."""
+    handling = handling_of(policy)
+    before: Mapping[str, Any] = manifest.get("handling") or {}
+    settings = ("suppressed", "uncovered")
+    found = [f"another {name!r}" for name in settings if before.get(name, handling[name]) != handling[name]]
+    then = {item["name"]: item["role"] for item in manifest["columns"] if item["role"] != "companion"}
+    now = {column.name: column.role for column in policy.columns if column.role != "drop"}
+    for what, which in (
+        ("new columns", [name for name in now if name not in then]),
+        ("columns that are gone", [name for name in then if name not in now]),
+        ("other roles of", [name for name in now if then.get(name, now[name]) != now[name]]),
+    ):
+        found += [f"{what} {listing(which)}"] if which else []
+    return found
+
+
 def _compare_models(policy: Policy, manifest: Mapping[str, Any]) -> None:
     """Refuse models that promise less than the earlier release's."""
     now = models_of(policy)
@@ -164,10 +185,20 @@ def _compare_models(policy: Policy, manifest: Mapping[str, Any]) -> None:
             f"The earlier release promises more than this policy: {listing(labels)} is missing or weaker.",
             hint=f"write the model as it was, or stronger; or {REPLAN}.",
         )
+    if (nulls := (manifest.get("handling") or {}).get("nulls", policy.nulls)) != policy.nulls:
+        raise InputError(
+            f"The earlier release was made with nulls: {nulls}, and this policy with nulls: {policy.nulls}.",
+            hint=f"write nulls: {nulls}; or {REPLAN}.",
+        )
     if manifest.get("entity") and policy.entity is None:
         raise InputError(
             "The earlier release counts persons, and this policy counts records.",
             hint=f"name the entity as it was; or {REPLAN}.",
+        )
+    if any((manifest.get(ENTITY) or digest) != digest for digest in entity_digest(policy).values()):
+        raise InputError(
+            "The earlier release counts persons by another column than this policy.",
+            hint=f"name the entity as it was, and restore the policy's key; or {REPLAN}.",
         )
 
 

@@ -24,7 +24,7 @@ from sqlanon.core.publish.papers import Papers
 from sqlanon.core.publish.publication import Publication, publish
 from sqlanon.core.publish.recipient_certificate import recipient_document, sealed
 from sqlanon.core.publish.targets import Target
-from sqlanon.core.source.hierarchy_digests import hierarchy_digests
+from sqlanon.core.source.hierarchy_digests import manifest_digests
 from sqlanon.core.source.recorded import Recording
 from sqlanon.errors import InputError
 
@@ -94,7 +94,7 @@ class PublishablePlan(WithCard, Planned):
             output={} if output is None else {output.kind: self.policy.shown_target(output.kind, output.target)},
             versions=versions(self.engine),
         )
-        document["hierarchies"] = hierarchy_digests(self.engine, self._session.encoding.columns)
+        document |= manifest_digests(self.engine, self._session.encoding.columns, self.policy)
         if self.source.drawn is not None:
             document["sample"] = pick(self.source.drawn, "share records persons?")
         replacing = None if target is None else self._replacing(target)

@@ -95,12 +95,16 @@ def least_crowd(manifest: Mapping[str, Any]) -> int:
     for model in manifest["models"]:
         own = {name: value for name, value in model.items() if name not in ("type", "column")}
         kind = "k_anonymity" if model["type"] == "profile_k" and is_of_tables(manifest) else model["type"]
-        make = partial(NOTHING.privacy_model, kind, own, model.get("column"))
+        least = partial(_least_of, kind, own, model.get("column"))
         try:
-            found.append(least_count([attempt("A model", make)]))
+            found.append(attempt("A model", least))
         except SqlanonError:
             found.append(int(counts.get("smallest_class") or 1))
     return max(found)
+
+
+def _least_of(kind: str, parameters: Mapping[str, Any], column: str | None) -> int:
+    return least_count([NOTHING.privacy_model(kind, parameters, column)])
 
 
 def _coarse(value: Any) -> re.Match[str] | None:
@@ -132,15 +136,29 @@ def _kinds(*, several: bool) -> dict[str, Callable[[Any], bool]]:
         "models": _are_models,
         **own,
         "certificate": _is_certificate,
+        "hierarchies": lambda value: value is None or _are_digests(value),
+        "entity_digest": lambda value: value is None or _are_digests({"": value}),
+        "handling": lambda value: value is None or _is_handling(value),
         "versions": lambda value: isinstance(value, dict) and all(isinstance(item, str) for item in value.values()),
     }
 
 
 def _are_models(value: Any) -> bool:
     return isinstance(value, list) and all(
-        isinstance(model, dict) and isinstance(model.get("type"), str) and isinstance(model.get("column", ""), str)
+        isinstance(model, dict)
+        and isinstance(model.get("type"), str)
+        and isinstance(model.get("column", ""), str)
+        and all(isinstance(model.get(name, 1), int | float) for name in ("k", "l"))
         for model in value
     )
+
+
+def _are_digests(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(each, str) and DIGEST.fullmatch(each) for each in value.values())
+
+
+def _is_handling(value: Any) -> bool:
+    return isinstance(value, dict) and value.get("nulls") in ("basic", "extended")
 
 
 def _are_columns(value: Any) -> bool:

@@ -68,6 +68,7 @@ def manifest(
         "columns": [described for c in columns for described in _described(policy, c, published)],
         **_plain(recoding),
         **({} if ledger.entities is None else {"entity": True}),
+        "handling": handling_of(policy),
         "ledger": ledger.coarsened(k),
         "certificate": public_certificate(policy, certificate, ledger, k),
         "output": {kind: Path(name).name if kind == "file" else name for kind, name in output.items()},
@@ -82,6 +83,12 @@ def models_of(policy: Policy) -> list[dict[str, Any]]:
         *(_plain({"type": m.type, **dict(m.parameters)}) for m in policy.privacy),
         *(_plain({"type": m.type, "column": c.name, **m.parameters}) for c in policy.columns for m in c.models),
     ]
+
+
+def handling_of(policy: Policy) -> dict[str, Any]:
+    """Return how a policy treats missing and uncovered values and suppressed records, as a manifest holds it."""
+    uncovered = {column.name: policy.uncovered_of(column) for column in policy.quasi_identifiers}
+    return {"nulls": policy.nulls, "suppressed": policy.suppressed, "uncovered": uncovered}
 
 
 def public_certificate(policy: Policy, certificate: Certificate, ledger: Ledger, k: int) -> dict[str, Any]:

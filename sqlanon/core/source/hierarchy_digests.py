@@ -1,34 +1,72 @@
-"""The content of a hierarchy as a digest, by which a later release finds that it means the same."""
+"""Digests by which a later release finds that a hierarchy, or the entity, means the same; whoever reads a manifest
+cannot test a guess of values by them.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from sqlanon.core.engines.base import Engine
+from sqlanon.core.hierarchies import specs
 from sqlanon.core.hierarchies.specs import FileHierarchy, TableHierarchy, Zip3
-from sqlanon.core.policy import Column
+from sqlanon.core.policy import Column, Policy
 from sqlanon.core.policy.writing import canonical, written_hierarchy
 from sqlanon.core.source.lookups import table_rows
 from sqlanon.core.source.packing import MeasuredColumn
+from sqlanon.core.source.release_key import ReleaseKey
 
 BY_NAME = ("file", "table")
 """Keys of a hierarchy that say where its content stands, and not what it is."""
 
+WITHOUT_VALUES = (
+    specs.Ages, specs.Codes, specs.Dates, specs.FrequentValues, specs.Intervals, specs.Prefix, specs.Redact,
+    specs.Suppress, specs.Zip3,
+)  # fmt: skip
+"""Hierarchies that are computed: how a policy writes them says nothing of the values of its source."""
+CONTEXT = "sqlanon manifest"
+"""The keys of digests are derived with it, so that they are the same for every release, and those of no pseudonym."""
+HIERARCHIES, ENTITY = "hierarchies", "entity_digest"
+"""Keys of a manifest, and the purposes of the keys of their digests."""
 
-def hierarchy_digests(engine: Engine, columns: Mapping[str, MeasuredColumn]) -> dict[str, str]:
-    """Return the SHA-256 of the hierarchy of each quasi-identifier: of its content, and of the options it is read by.
 
-    A width that follows from the values is one of the options (``source.widths``). Values of the source have no part
-    in it: a digest confirms a guess of a whole hierarchy, and nothing of the records.
+def manifest_digests(engine: Engine, columns: Mapping[str, MeasuredColumn], policy: Policy) -> dict[str, Any]:
+    """Return the digests of a manifest: of the hierarchies of quasi-identifiers, by their name, and of the entity.
+
+    A hierarchy is digested as its content and the options it is read by; a width that follows from the values is one of
+    these. It is a SHA-256 where it holds no values. Where it may list those of the source, it is an HMAC under a key
+    that is derived from the policy's, because anybody could test guesses by a SHA-256; without a key it is left out.
 
     Raises:
         EngineError, HierarchyError, OSError: a hierarchy cannot be read again.
+        InputError: the policy's key cannot be read.
     """
-    specs = {name: found.spec for name, found in columns.items() if not found.item.sensitive}
-    return {name: _digest(engine, spec) for name, spec in specs.items() if spec.hierarchy is not None}
+    found = {}
+    for name, spec in ((name, own.spec) for name, own in columns.items() if not own.item.sensitive):
+        listed = is_read(spec) or not isinstance(spec.hierarchy, WITHOUT_VALUES)
+        if spec.hierarchy is not None and (policy.key is not None or not listed):
+            content = _content(engine, spec)
+            found[name] = _keyed(policy, HIERARCHIES, content) if listed else hashlib.sha256(content).hexdigest()
+    return {HIERARCHIES: found, **entity_digest(policy)}
+
+
+def entity_digest(policy: Policy) -> dict[str, str]:
+    """Return the digest of the name of the entity, as a manifest holds it; nothing without a key, or an entity.
+
+    Raises:
+        InputError: the policy's key cannot be read.
+    """
+    known = policy.key is not None and policy.entity is not None
+    return {ENTITY: _keyed(policy, ENTITY, str(policy.entity).encode())} if known else {}
+
+
+def _keyed(policy: Policy, purpose: str, content: bytes) -> str:
+    assert policy.key is not None
+    return hmac.digest(ReleaseKey(policy.key.secret(), CONTEXT).key_for(purpose), content, "sha256").hex()
 
 
 def is_read(spec: Column) -> bool:
@@ -54,8 +92,8 @@ def _file(spec: Column) -> Path | None:
     return spec.hierarchy.populations if isinstance(spec.hierarchy, Zip3) else None
 
 
-def _digest(engine: Engine, spec: Column) -> str:
+def _content(engine: Engine, spec: Column) -> bytes:
     assert spec.hierarchy is not None
     keys = written_hierarchy(spec.hierarchy, portable=True)
     options = canonical({key: value for key, value in keys.items() if key not in BY_NAME})
-    return hashlib.sha256(json.dumps(options, default=str).encode() + hierarchy_content(engine, spec)).hexdigest()
+    return json.dumps(options, default=str).encode() + hierarchy_content(engine, spec)
