@@ -15,14 +15,16 @@ import ledger_worlds as worlds
 import pyarrow as pa
 import pytest
 from effort import Block, seeds
+from test_ledger_engines import write_sqlite
 
 import sqlanon
 from sqlanon.commands.ledger import read_keys
 from sqlanon.core.anonymizer import encoded_session
 from sqlanon.core.plan.full_domain import judging
+from sqlanon.errors import InputError
 from sqlanon.ledger.cohorts.chain import choose_chain
 from sqlanon.ledger.cohorts.erasing import erase_records
-from sqlanon.ledger.review import check_ledger_file
+from sqlanon.ledger.review import check_ledger_file, forget_release
 
 K = 3
 OPTIONS: list[dict[str, int]] = [
@@ -366,3 +368,50 @@ def test_who_comes_in_one_night_with_an_attacker_s_records_is_among_these(tmp_pa
     assert all(len(tags) >= K for tags in found)
     assert all(len(tags - owned) >= K - len(tags & owned) for tags in found)
     assert any({*newcomer} == tags - owned for tags in found), "the attack works where nobody else came"
+
+
+@pytest.mark.slow
+def test_a_release_that_withdrew_records_is_forgotten_and_the_next_continues_the_one_before(tmp_path: Path) -> None:
+    nights = Nights(tmp_path, 1, values=False, cohorts={"margin": 0})
+    nights.release()
+    shown = nights.releases[0]
+    cell = class_of(next(iter(shown.values())))
+    gone = [tag for tag, row in shown.items() if class_of(row) == cell]
+    rows = nights.rows
+    nights.rows = [row for row in rows if row["tag"] not in gone]
+    nights.release()
+    assert not {*gone} & nights.releases.pop().keys()
+    nights.sources.pop()
+    (policy := tmp_path / "policy.json").write_text(json.dumps(nights.document()))
+    ledger, found = tmp_path / "private" / "ledger.duckdb", sqlanon.Policy.from_file(policy)
+    forget_release(ledger, found, "2")
+    assert check_ledger_file(ledger, found).faults == ()
+    for path in (tmp_path / "out").iterdir():
+        path.unlink()
+    nights.rows = rows
+    nights.release()
+    check(nights)
+    assert {*gone} <= nights.releases[1].keys(), "nobody saw them go"
+
+
+@pytest.mark.slow
+def test_a_source_that_moved_is_no_first_release(tmp_path: Path) -> None:
+    nights = Nights(tmp_path, 1, values=False, cohorts={"margin": 0})
+    nights.release()
+    (tmp_path / "source.duckdb").rename(tmp_path / "moved.duckdb")
+    moved = nights.document() | {"source": str(tmp_path / "moved.duckdb")}
+    with pytest.raises(InputError, match="another source"):
+        sqlanon.anonymize(None, moved)
+    [[name]] = worlds.rows_of(tmp_path / "private" / "ledger.duckdb", "SELECT source FROM releases")
+    with sqlanon.anonymize(None, moved | {"ledger": moved["ledger"] | {"source": name}}) as continued:
+        assert continued.recorded is not None and "cohorts" in continued.recorded.to_dict()
+
+
+@pytest.mark.slow
+def test_sqlite_records_a_release_of_two_columns_that_are_kept(tmp_path: Path) -> None:
+    """Their warnings stage the release before, without the keys of its records."""
+    nights = Nights(tmp_path, 1, values=False, cohorts={"margin": 0})
+    write_sqlite(tmp_path / "s.sqlite", pa.Table.from_pylist(nights.rows, schema=worlds.records(1).schema))
+    for _ in range(2):
+        with sqlanon.anonymize(None, nights.document() | {"source": str(tmp_path / "s.sqlite")}) as found:
+            assert found.recorded is not None and found.ledger.published > 0
