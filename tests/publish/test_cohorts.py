@@ -15,7 +15,6 @@ import ledger_worlds as worlds
 import pyarrow as pa
 import pytest
 from effort import Block, seeds
-from test_ledger_engines import write_sqlite
 
 import sqlanon
 from sqlanon.commands.ledger import read_keys
@@ -25,6 +24,7 @@ from sqlanon.errors import InputError
 from sqlanon.ledger.cohorts.chain import choose_chain
 from sqlanon.ledger.cohorts.erasing import erase_records
 from sqlanon.ledger.review import check_ledger_file, forget_release
+from sqlanon.report import story
 
 K = 3
 OPTIONS: list[dict[str, int]] = [
@@ -411,7 +411,14 @@ def test_a_source_that_moved_is_no_first_release(tmp_path: Path) -> None:
 def test_sqlite_records_a_release_of_two_columns_that_are_kept(tmp_path: Path) -> None:
     """Their warnings stage the release before, without the keys of its records."""
     nights = Nights(tmp_path, 1, values=False, cohorts={"margin": 0})
-    write_sqlite(tmp_path / "s.sqlite", pa.Table.from_pylist(nights.rows, schema=worlds.records(1).schema))
+    worlds.write_sqlite(tmp_path / "s.sqlite", pa.Table.from_pylist(nights.rows, schema=worlds.records(1).schema))
     for _ in range(2):
         with sqlanon.anonymize(None, nights.document() | {"source": str(tmp_path / "s.sqlite")}) as found:
             assert found.recorded is not None and found.ledger.published > 0
+
+
+def test_a_report_says_that_rows_may_be_of_records_that_left(tmp_path: Path) -> None:
+    policy = sqlanon.Policy.from_dict(Nights(tmp_path, 1, values=False, cohorts={"hold": 3}).document())
+    text = " ".join([*dict(story.asked(policy)).values(), *story.not_promised(policy)])
+    assert "at one level in all records" not in text and "are not considered" not in text
+    assert "they are shown as they were in 3 releases at most" in text
