@@ -51,7 +51,7 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 46_679,
+    "core": 46_698,
     "assess": 14_950,
     "interop": 7_680,
     "commands": 6_940,
