@@ -51,15 +51,15 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 46_698,
+    "core": 46_727,
     "assess": 14_950,
     "interop": 7_680,
-    "commands": 6_940,
+    "commands": 6_942,
     "report": 5_767,
     "recoding": 5_200,
     "live": 3_138,
     "ledger": 3_974,
-    "periods": 490,
+    "periods": 586,
     "tables": 2_305,
 }
 """The most lines of Python of each folder. A feature is paid for by what it takes away."""
