@@ -255,7 +255,7 @@ class LedgerDatabase:
                 self._make_table(new, name)
                 if copied and name != "ledger":
                     rows = exp.select(*map(column, columns)).from_(self.table(name))
-                    rows = rows if name in ("seals", "departed") else rows.where(*copied)
+                    rows = rows if name == "seals" else rows.where(*copied)
                     self.engine.run("copy ledger", exp.insert(rows, table_reference([new, "main", name])))
             if seal:
                 self._insert(table_reference([new, "main", "seals"]), seal)

@@ -51,14 +51,14 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 46_724,
+    "core": 46_727,
     "assess": 15_126,
     "interop": 7_680,
-    "commands": 6_945,
-    "report": 5_760,
+    "commands": 6_946,
+    "report": 5_767,
     "recoding": 5_200,
-    "live": 3_135,
-    "ledger": 3_947,
+    "live": 3_138,
+    "ledger": 3_974,
     "periods": 586,
     "tables": 2_305,
 }
@@ -77,7 +77,7 @@ MANY_ROOMS = {
     "core.plan.planned": 17,
     "ledger.recording": 17,
     "ledger.cohorts.continuing": 14,
-    "ledger.cohorts.recorded": 13,
+    "ledger.cohorts.recorded": 14,
     "ledger.releases": 13,
     "report.cards": 15,
     "live.view": 14,

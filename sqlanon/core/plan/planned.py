@@ -439,6 +439,9 @@ class Planned(Representing, Closing):
         """
         claim = self._claim()
         staged: exp.Expr | None = self._measured.pop(STAGED, None)
+        if staged is not None and recording is not None:  # its rows lack the keys of their records
+            self.engine.drop(staged.name)
+            staged = None
         if staged is not None:
             try:
                 yield exp.select(*map(column, claim.columns)).from_(staged), claim
