@@ -144,7 +144,8 @@ def _forecast(found: Forecast) -> Iterator[str]:
     if (seen := found.measured) is not None:
         came, left = share(seen.arrivals), share(seen.departures)
         shown = f"the first showed {seen.persons_first:,} persons, the last {seen.persons_last:,}"
-        yield f"  {seen.releases} releases in {seen.days:.1f} days: {came} came and {left} left a day; {shown}"
+        per = "a day" if seen.days >= seen.releases - 1 else "a release"
+        yield f"  {seen.releases} releases in {seen.days:.1f} days: {came} came and {left} left {per}; {shown}"
     rates = f"{share(found.rates.arrivals)} come, {share(found.rates.departures)} leave"
     yield f"  forecast: {found.days} days; each day {rates}, {share(found.rates.changes)} change"
     if found.coarser_after is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from pathlib import Path
 from typing import TypedDict, Unpack
@@ -126,6 +127,9 @@ def _check_target(target: Path, replace_it: bool) -> None:
 
 
 def _release_beside(target: Path, ending: str = ".parquet") -> str:
-    """Return the name of the release that the draft asks for; it is free, so that the draft runs as it stands."""
-    names = (f"released{ending}", f"{target.stem}_released{ending}")
-    return next((name for name in names if not (target.absolute().parent / name).exists()), names[-1])
+    """Return the name of the release that the draft asks for: one that no file has, and no other policy there names."""
+    folder, names = target.absolute().parent, (f"released{ending}", f"{target.stem}_released{ending}")
+    others = (path for path in folder.iterdir() if path.suffix.lower() in WRITTEN and path.name != target.name)
+    readable = (path.read_bytes() for path in others if path.is_file() and os.access(path, os.R_OK))
+    taken = (folder / names[0]).exists() or any(f" {names[0]}".encode() in text for text in readable)
+    return names[1] if taken else names[0]

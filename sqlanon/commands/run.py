@@ -61,7 +61,9 @@ def execute(
             loaded = replace(loaded, report=str(Path(report).absolute()))
         since, taken = _earlier(beside["diff"] or _replanned(loaded), loaded), taken_by(loaded, beside["diff"])
         if dry_run:
-            loaded = replace(loaded, output=None, report=loaded.report if report else None, certificate=None)
+            periods = None if loaded.periods is None else replace(loaded.periods, continued=loaded.output)
+            kept = loaded.report if report else None
+            loaded = replace(loaded, output=None, report=kept, certificate=None, periods=periods)
         files = {name: beside[name] for name in ("script", "certificate", "openlineage")}
         told = {"since": since, "files": files, "taken": taken, "if_changed": if_changed}
         return run_policy(loaded, as_json=as_json, audience=audience, form=form, **told)

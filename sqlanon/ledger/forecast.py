@@ -138,9 +138,8 @@ def forecast(
     with watching(watch) as seen, encoded_session(None, planned, seen) as (session, _), closing(session):
         levels = dict(search_plan(session).levels) if earlier is None else _frozen_levels(session, earlier)
         node = tuple(levels[own.name] for own in session.encoding.catalog.attributes)
-        chain = [
-            _class_sizes(session, each) for each in ([node] if turn is None else choose_chain(*judging(session), node))
-        ]
+        nodes = [node] if turn is None else choose_chain(session, judging(session)[0], node)
+        chain = [_class_sizes(session, each) for each in nodes]
     usual = (RATE, RATE) if measured is None else (measured.arrivals, measured.departures)
     come, leave = (own if one is None else one for one, own in zip(rates[:2], usual, strict=True))
     taken, limit = Rates(come, leave, rates[2]), float(policy.suppression_limit)

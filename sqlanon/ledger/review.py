@@ -103,7 +103,10 @@ class LedgerReview:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRates(Facts):
-    """How the persons of a ledger's releases changed, a day on average, by those whom consecutive releases show."""
+    """How the persons of a ledger's releases changed, a day on average, by those whom consecutive releases show.
+
+    Where these are less than a day apart on average: a release.
+    """
 
     releases: int
     days: float
@@ -341,14 +344,15 @@ def measured_rates(policy: Policy) -> tuple[Mapping[str, Sequence[int]] | None, 
         levels = last.levels
         if last.cohorts:  # at several nodes, of which the first is that of the first release
             levels = {name: (level,) for name, level in zip(levels, last.cohorts["chain"][0], strict=True)}
-        if days <= 0:
+        if len(releases) < 2:
             return levels, None
         came = left = 0.0
         for one, other in pairwise(releases):
             both = persons_in_both(database, one, other)
             came += (other.entry.persons - both) / max(1, one.entry.persons)
             left += (one.entry.persons - both) / max(1, one.entry.persons)
-        rates = min(0.99, came / days), min(0.99, left / days)
+        times = max(days, len(releases) - 1)
+        rates = min(0.99, came / times), min(0.99, left / times)
         return levels, MeasuredRates(len(releases), days, *rates, first.persons, last.persons)
 
 

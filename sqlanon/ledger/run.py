@@ -16,7 +16,7 @@ from sqlanon.core.source.recorded import JudgedTogether, Recorded
 from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.ledger.cohorts.continuing import continued_plan
 from sqlanon.ledger.cohorts.plan import CohortPlan
-from sqlanon.ledger.cohorts.recorded import check_continued, in_cohorts
+from sqlanon.ledger.cohorts.recorded import check_continued, in_cohorts, refuse_moved
 from sqlanon.ledger.cohorts.refusing import refuse_beside_cohorts
 from sqlanon.ledger.identity import source_name
 from sqlanon.ledger.recording import LedgerRecording, Recordable, recorded, recording_of
@@ -48,6 +48,8 @@ class RunLedger:
             return judge_together(self.ledger, policy, encoded, opened)
         if self.ledger.of_source():
             check_continued(self.ledger, policy, opened)
+        else:
+            refuse_moved(self.ledger, policy)
         return None
 
     def next_plan(self, session: Session) -> CohortPlan | None:

@@ -202,7 +202,9 @@ def true_rows(size: int, k: int, ends: float, releases: int) -> Any:
     for number in range(k - 1):
         ways = lgamma(size) - lgamma(number + 1) - lgamma(size - number)
         with np.errstate(divide="ignore"):
-            fewer += np.exp(ways + number * np.log(chance) + (size - 1 - number) * np.log1p(-chance))
+            fewer += np.exp(
+                ways + number * np.log(np.maximum(chance, 1e-300)) + (size - 1 - number) * np.log1p(-chance)
+            )
     return size * chance * np.clip(1 - fewer, 0, 1)
 
 

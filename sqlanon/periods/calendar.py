@@ -35,18 +35,6 @@ def open_since(every: str, now: datetime, closes_after: str | None) -> date:
     return day if every == "day" else day - timedelta(days=day.weekday())
 
 
-def next_day(every: str, name: str) -> date:
-    """Return the first day after a period.
-
-    >>> next_day("week", "2024-01-29"), next_day("month", "2024-12")
-    (datetime.date(2024, 2, 5), datetime.date(2025, 1, 1))
-    """
-    first = date.fromisoformat(name if every != "month" else f"{name}-01")
-    if every == "month":
-        return (first + timedelta(days=31)).replace(day=1)
-    return first + timedelta(days=1 if every == "day" else 7)
-
-
 def name_of_period(every: str, name: str, type_name: str) -> exp.Expr:
     """Return the expression of the name of the period that the moment in a column belongs to."""
     moment: exp.Expr = column(name)

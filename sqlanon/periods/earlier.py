@@ -6,21 +6,25 @@ transaction that adds its rows.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
 from sqlglot import exp
 
 from sqlanon.core.engines.base import Engine, Place
-from sqlanon.core.publish.papers import MANIFEST, check_papers
+from sqlanon.core.publish.papers import DIGESTS, MANIFEST, check_papers
 from sqlanon.core.publish.targets import Target, place
-from sqlanon.core.sqltrees.trees import column
+from sqlanon.core.sqltrees.trees import column, count_rows
 from sqlanon.errors import TargetError
 
 ENDING = "_manifest"
 """The table of the manifests of a table: its name with this ending."""
+SEAL = "sha256"
+"""The key of the periods of a manifest that holds its digest."""
 RUN, DOCUMENT = "run", "manifest"
 """Its columns: the number of a run, from 1 on, and the manifest of all periods that were released by then."""
 
@@ -31,16 +35,36 @@ def read_earlier(engine: Engine, target: Target) -> Mapping[str, Any] | None:
     Raises:
         TargetError: it is no release by periods, or was changed since.
     """
+    manifest, path = manifest_at(engine, target), Path(target.output.target)
+    if manifest is None:
+        return None
+    if target.output.kind == "file":
+        if not check_papers(path).holds:
+            raise _changed(path.name, "files were changed, added or removed.")
+        return manifest
+    where = place(engine, target.output.target, target.catalog)
+    published = {each["period"]: each["published"] for each in released_of(manifest)}
+    if count_periods(engine, where.table, manifest["periods"]["column"]) != published:
+        raise _changed(where.name, "its periods have other numbers of rows.")
+    return manifest
+
+
+def manifest_at(engine: Engine, target: Target) -> Mapping[str, Any] | None:
+    """Return the manifest at a target, as a run wrote it; None where nothing stands. Rows are not compared.
+
+    Raises:
+        TargetError: there is none, or it was changed.
+    """
     output, path = target.output, Path(target.output.target)
     if output.kind == "file":
-        return _checked(path.name, _read_folder(path)) if path.exists() else None
+        return _checked(path.name, _text_beside(path)) if path.exists() else None
     where = place(engine, output.target, target.catalog)
     manifests = manifests_of(where)
     if not engine.existing(where) and not engine.existing(manifests):
         return None
     known = [name for name, _ in engine.columns(manifests.table)] if engine.existing(manifests) == "table" else []
     if engine.existing(where) != "table" or known != [RUN, DOCUMENT]:
-        return _checked(where.name, "null")
+        return _checked(where.name)
     last = exp.select(column(DOCUMENT)).from_(manifests.table).order_by(column(RUN).desc()).limit(1)
     return _checked(where.name, *(str(row[0]) for row in engine.run("read periods", last)))
 
@@ -56,19 +80,53 @@ def released_of(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
-def _read_folder(path: Path) -> str:
-    if not check_papers(path).holds:
-        raise TargetError(
-            f"The target {path.name!r} is not what its manifest says: files were changed, added or removed.",
-            hint="restore it from a copy, or release to a new target; see sqlanon check --manifest.",
-        )
-    return path.with_name(path.name + MANIFEST).read_text(encoding="utf-8")
+def count_periods(engine: Engine, relation: exp.Expr, name: str) -> dict[str, int]:
+    """Return the number of rows of each period that a relation has."""
+    counted = exp.select(column(name), count_rows()).from_(relation).group_by(column(name))
+    return {str(period): int(count) for period, count in engine.run("count periods", counted)}
 
 
-def _checked(name: str, text: str = "null") -> Mapping[str, Any]:
-    found: Any = json.loads(text)
-    if not isinstance(found, dict) or not isinstance(found.get("periods"), dict):
-        raise TargetError(
-            f"The target {name!r} exists, and was not released by periods.", hint="choose another name, or remove it."
-        )
-    return found
+def seal(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a manifest with a SHA-256 of what is in it but digests, because the next run trusts its levels."""
+    periods = {name: value for name, value in manifest["periods"].items() if name != SEAL}
+    sealed = {name: value for name, value in manifest.items() if name != DIGESTS} | {"periods": periods}
+    digest = hashlib.sha256(json.dumps(sealed, sort_keys=True).encode()).hexdigest()
+    return {**manifest, "periods": {**periods, SEAL: digest}}
+
+
+def first_open(manifest: Mapping[str, Any]) -> date:
+    """Return the first day after the periods that had closed by the last run."""
+    return date.fromisoformat(manifest["periods"]["through"]) + timedelta(days=1)
+
+
+def begin_anew(manifest: Mapping[str, Any]) -> str:
+    """Return what a user does who wants another policy, without a second release of the same records."""
+    return f"release the later periods to a new target (periods: {{from: {first_open(manifest)}, …}})"
+
+
+def _text_beside(path: Path) -> str:
+    try:
+        return path.with_name(path.name + MANIFEST).read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return ""
+
+
+def _checked(name: str, text: str = "") -> Mapping[str, Any]:
+    """Return the manifest that a text is, if a run by periods wrote it."""
+    try:
+        found = json.loads(text)
+        if isinstance(found, dict) and isinstance(found.get("periods"), dict):
+            if found == seal(found):
+                return found
+            raise _changed(name, "its manifest was changed.")
+    except (ValueError, RecursionError):
+        pass
+    raise TargetError(
+        f"The target {name!r} exists, and was not released by periods, or its manifest is damaged.",
+        hint="choose another name; or restore its manifest from a copy.",
+    )
+
+
+def _changed(name: str, how: str) -> TargetError:
+    hint = "restore it from a copy; what a run writes is not changed by hand."
+    return TargetError(f"The target {name!r} is not what its manifest says: {how}", hint=hint)

@@ -23,16 +23,24 @@ from sqlanon.core.evaluate.session import Session
 from sqlanon.core.plan.full_domain import Plan, search_plan
 from sqlanon.core.plan.like import judge_earlier
 from sqlanon.core.publish.draft import Draft
-from sqlanon.core.publish.ledger import add_coarse
+from sqlanon.core.publish.ledger import SUPPRESSION_REASONS, add_coarse
 from sqlanon.core.publish.openlineage import manifest_facets
 from sqlanon.core.publish.papers import Papers
-from sqlanon.core.sqltrees.trees import column, count_rows, named, number
+from sqlanon.core.sqltrees.trees import column, named, number
 from sqlanon.errors import EngineError, NoSolutionError, TargetError
-from sqlanon.periods.earlier import DOCUMENT, RUN, manifests_of, released_of
+from sqlanon.periods.earlier import (
+    DOCUMENT,
+    RUN,
+    begin_anew,
+    count_periods,
+    manifest_at,
+    manifests_of,
+    released_of,
+    seal,
+)
 
 STRATEGY = "periods"
 """What a certificate names as the strategy where the levels are those of earlier periods."""
-OTHER_LEVELS = "release to a new target, at other levels"
 CONFLICTS = ("Constraint", "Transaction", "Catalog", "23505", "40001", "42P07")
 """How the kinds of errors begin by which DuckDB and PostgreSQL refuse the second of two runs."""
 
@@ -43,12 +51,15 @@ class RunPeriods:
 
     Attributes:
         released: the names of the periods of this run, ascending.
+        through: the last day that is closed. Recipients see it and which periods have rows, so an empty period and
+            one whose records were all suppressed are alike.
         common: what all periods have in common: ``column``, ``every`` and ``question``, a digest.
         fingerprint: of the policy.
         earlier: the manifest of the periods before; None in the first run, and where nothing is published.
     """
 
     released: tuple[str, ...]
+    through: str
     common: Mapping[str, str]
     fingerprint: str
     earlier: Mapping[str, Any] | None
@@ -56,20 +67,21 @@ class RunPeriods:
     def plan(self, session: Session) -> Plan:
         if self.earlier is None:
             return search_plan(session)
+        anew = f"{begin_anew(self.earlier)}, at other levels"
         try:
-            return judge_earlier(session, self.earlier, STRATEGY, instead=OTHER_LEVELS)
+            return judge_earlier(session, self.earlier, STRATEGY, instead=anew)
         except NoSolutionError as error:
             failure = error
         raise NoSolutionError(
             failure.message,
-            hint=f"wait for further periods, which are judged with these; raise suppression_limit; or {OTHER_LEVELS}.",
+            hint=f"wait for further periods, which are judged with these; raise suppression_limit; or {anew}.",
             nearest=failure.nearest,
         )
 
     def extend_folder(self, engine: Engine, folder: Path, draft: Draft) -> Papers:
         papers, path = draft.papers, Path(draft.target.output.target)
         assert papers is not None
-        if path.exists() == (self.earlier is None):
+        if manifest_at(engine, draft.target) != self.earlier:
             raise _meanwhile(path.name)
         manifest = self._describe(engine, partitions_relation(folder), papers)
         failure = ""
@@ -88,7 +100,7 @@ class RunPeriods:
     def extend_table(self, engine: Engine, where: Place, written: Place, draft: Draft) -> None:
         papers, manifests = draft.papers, manifests_of(where)
         assert papers is not None
-        if (engine.existing(where) is None) != (self.earlier is None):
+        if manifest_at(engine, draft.target) != self.earlier:
             raise _meanwhile(where.name)
         manifest = self._describe(engine, written.table, papers)
         row = exp.select(
@@ -98,10 +110,10 @@ class RunPeriods:
         try:
             if self.earlier is None:
                 _create(engine, where, written, row)
-                engine.hand_over(where, [manifests], draft.target.output.owner, draft.target.output.readers)
             else:  # the manifest first: from then on no other run adds periods
                 engine.run("record periods", exp.Insert(this=manifests.table, expression=row))
                 _insert(engine, where, written)
+            engine.hand_over(where, [manifests], draft.target.output.owner, draft.target.output.readers)
             return
         except EngineError as error:
             if not error.kind.startswith(CONFLICTS):
@@ -110,21 +122,19 @@ class RunPeriods:
 
     def _describe(self, engine: Engine, written: exp.Expr, papers: Papers) -> dict[str, Any]:
         """Return the manifest of all periods: a line each, and the account of records added up."""
-        period = column(self.common["column"])
-        counted = exp.select(period, count_rows()).from_(written).group_by(period)
-        counts = {str(name): int(count) for name, count in engine.run("count periods", counted)}
+        counts = count_periods(engine, written, self.common["column"])
         manifest, earlier = papers.manifest, self.earlier
         released = [] if earlier is None else released_of(earlier)
-        released = [*released, *({"period": name, "published": counts.get(name, 0)} for name in self.released)]
+        released = [*released, *({"period": name, "published": counts[name]} for name in sorted(counts))]
         runs = 1 if earlier is None else earlier["periods"]["runs"] + 1
         document = {
             **manifest,
             "policy_fingerprint": self.fingerprint,
-            "periods": {**self.common, "runs": runs, "released": released},
+            "periods": {**self.common, "runs": runs, "through": self.through, "released": released},
         }
         if earlier is not None:
-            document["ledger"] = _add_accounts(earlier["ledger"], manifest["ledger"])
-        return document | {"openlineage": manifest_facets(document)}
+            document["ledger"] = add_accounts(earlier["ledger"], manifest["ledger"])
+        return seal(document | {"openlineage": manifest_facets(document)})
 
 
 def _meanwhile(name: str) -> TargetError:
@@ -151,19 +161,28 @@ def _link_files(earlier: Path, folder: Path) -> None:
         shutil.copy2(entry, there)
 
 
-def _add_accounts(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+def add_accounts(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
     """Return the account of the records of two sets of periods, of which no class is in both.
 
     It follows from the two accounts as they were published, and so reveals nothing that they do not.
     """
     texts = ("records", "published", "suppressed", "excluded")
     counts = {name: add_coarse(first[name], second[name]) for name in texts}
-    reasons = {name: add_coarse(count, second["reasons"][name]) for name, count in first["reasons"].items()}
+    reasons = {
+        name: add_coarse(*(_from_zero(name, each["reasons"][name]) for each in (first, second)))
+        for name in first["reasons"]
+    }
     sizes = {
         name: chosen((each[name] for each in (first, second) if each[name] is not None), default=None)
         for name, chosen in (("smallest_class", min), ("largest_class", max))
     }
     return {**counts, "reasons": reasons, "classes": first["classes"] + second["classes"], **sizes}
+
+
+def _from_zero(reason: str, count: int | str) -> int | str:
+    """Return a count whose least reading is 0 where both parts of the suppressed records are hidden alike."""
+    hidden = reason in SUPPRESSION_REASONS and isinstance(count, str) and count.startswith("<") and count[1] != "="
+    return f"<={int(str(count)[1:]) - 1}" if hidden else count
 
 
 def _create(engine: Engine, where: Place, written: Place, row: exp.Query) -> None:
@@ -186,7 +205,7 @@ def _insert(engine: Engine, where: Place, written: Place) -> None:
     if engine.columns(where.table) != columns:
         raise TargetError(
             f"The table {where.name!r} has other columns than the periods to come.",
-            hint="restore its columns, or release to a new target; nothing was published.",
+            hint="restore its columns; nothing was published.",
         )
     rows = exp.select(*(column(name) for name, _ in columns)).from_(written.table)
     engine.run("write", exp.Insert(this=where.table, expression=rows))

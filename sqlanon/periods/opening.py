@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 
 from sqlglot import exp
@@ -21,18 +21,23 @@ from sqlanon.core.source.opening import Source
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import column, count_rows, is_null, named, table
 from sqlanon.errors import InputError, NothingNewError, SourceError
-from sqlanon.periods.calendar import NAME, name_of_period, next_day, open_since, read_clock, within
-from sqlanon.periods.earlier import read_earlier, released_of
+from sqlanon.periods.calendar import NAME, ZONED, name_of_period, open_since, read_clock, within
+from sqlanon.periods.earlier import begin_anew, first_open, read_earlier
 from sqlanon.periods.extending import RunPeriods
 
 ASSUMPTION = (
     "Each period is judged by itself: a person with records in several periods is protected in each, and not against "
     "somebody who knows of several and puts them together. Publish one record a person, or take longer periods."
 )
+BEGINS = (
+    "This run begins a release: it publishes {} periods. Where another target has some of them, whoever reads both "
+    "targets subtracts one from the other, and finds late records alone. Give each reader one of them only, or begin "
+    "after the last period of the other (periods: {{from: {}, …}})."
+)
 OPEN_TYPES = ("DATE", "TIMESTAMP")
 CHOSEN_ANEW = (
     "version", "source", "files", "table", "csv", "join", "search", "quality", "output", "if_exists",
-    "suppression_limit", "suppression_count",
+    "suppression_limit", "suppression_count", "key",
 )  # fmt: skip
 """Keys of a policy that may differ from one run to the next: the levels, models and columns are others."""
 
@@ -52,15 +57,18 @@ def open_periods(policy: Policy, opened: Source, target: Target | None) -> tuple
     assert periods is not None
     engine.require("periods")
     type_name = _type_of(periods, opened)
-    common = {"column": periods.column, "every": periods.every, "question": _question(policy)}
+    output = policy.output or periods.continued
+    if target is None and output is not None:
+        target = Target.of(opened, policy, output)
+    common = {"column": periods.column, "every": periods.every, "type": _kind(type_name)}
+    common |= {"from": periods.since} if periods.since else {}
+    common["question"] = _question(policy, () if output is None else output.partition_by)
     earlier = None if target is None else read_earlier(engine, target)
-    if earlier is not None and any(earlier["periods"].get(key) != value for key, value in common.items()):
-        raise InputError(
-            "The policy differs from that of the earlier periods in its columns, hierarchies, models or periods.",
-            hint="take the earlier policy, or release to a new target: periods of two policies are not one release.",
-        )
-    last = None if earlier is None else str(released_of(earlier)[-1]["period"])
-    first = None if last is None else next_day(periods.every, last)
+    if earlier is not None:
+        _compare(common, earlier)
+    since = None if periods.since is None else date.fromisoformat(periods.since)
+    first = since if earlier is None else first_open(earlier)
+    last = None if earlier is None else str(earlier["periods"]["through"])
     end = open_since(periods.every, read_clock(engine), periods.closes_after)
     if first is not None and first >= end:
         raise _nothing_new(last)
@@ -72,19 +80,23 @@ def open_periods(policy: Policy, opened: Source, target: Target | None) -> tuple
     released = tuple(sorted(str(row[0]) for row in engine.run("list periods", counted)))
     if not released:
         raise _nothing_new(last)
-    if any(NAME.fullmatch(each) is None for each in released):
+    ancient = exp.select(count_rows()).from_(opened.relation).where(*within(periods.column, type_name, None, date.min))
+    if any(NAME.fullmatch(each) is None for each in released) or (
+        first is None and int(engine.run("count before the year 1", ancient)[0][0])
+    ):
         raise SourceError(
-            f"The column {periods.column!r} holds moments of years that have not four digits.",
+            f"The column {periods.column!r} holds moments before the year 1, or of years that have not four digits.",
             hint="leave such records out in a view of the source.",
         )
-    run = RunPeriods(released, common, policy.fingerprint(), earlier)
+    run = RunPeriods(released, (end - timedelta(days=1)).isoformat(), common, policy.fingerprint(), earlier)
+    told = [BEGINS.format(len(released), end)] if earlier is None and len(released) > 1 else []
     types = {item: "VARCHAR" if item == periods.column else opened.types[item] for item in opened.readable}
     return _with_levels(policy, periods), replace(
         opened,
         relation=table(names.PERIODS),
         types=types,
         unreadable=(),
-        warnings=(*opened.warnings, *_left_out(opened, periods, type_name, earlier, first), ASSUMPTION),
+        warnings=(*opened.warnings, *_left_out(opened, periods, type_name, earlier, since), *told, ASSUMPTION),
         periods=run,
     )
 
@@ -101,10 +113,32 @@ def _type_of(periods: Periods, opened: Source) -> str:
     return type_name
 
 
-def _question(policy: Policy) -> str:
+def _kind(type_name: str) -> str:
+    """Return the kind of a type, of which each takes other days for those of a moment."""
+    return "date" if type_name == "DATE" else "with time zone" if type_name == ZONED else "without time zone"
+
+
+def _compare(common: Mapping[str, str], earlier: Mapping[str, Any]) -> None:
+    """Refuse a policy or a column that is another than that of the earlier periods."""
+    before = {name: earlier["periods"].get(name) for name in ("column", "every", "type", "from", "question")}
+    other = [name for name, value in before.items() if common.get(name) != value]
+    if not other:
+        return
+    of_type = f"The column {common['column']!r} was of the type {before['type']}, and now is {common['type']}: records "
+    raise InputError(
+        of_type + "would be of another day than they were released with."
+        if other == ["type"]
+        else "The policy differs from that of the earlier periods in its columns, hierarchies, models, periods or "
+        "partitions.",
+        hint=f"restore it; or {begin_anew(earlier)}: periods of two policies are not one release.",
+    )
+
+
+def _question(policy: Policy, partition_by: Sequence[str]) -> str:
     """Return the SHA-256 of what all periods of a release have in common."""
     keys = {name: value for name, value in document(policy, portable=True).items() if name not in CHOSEN_ANEW}
     keys["periods"] = {name: value for name, value in keys["periods"].items() if name in ("column", "every")}
+    keys["partition_by"] = list(partition_by)
     return hashlib.sha256(json.dumps(canonical(keys), default=str, sort_keys=True).encode()).hexdigest()
 
 
@@ -121,7 +155,7 @@ def _with_levels(policy: Policy, periods: Periods) -> Policy:
 
 
 def _left_out(
-    opened: Source, periods: Periods, type_name: str, earlier: Mapping[str, Any] | None, first: date | None
+    opened: Source, periods: Periods, type_name: str, earlier: Mapping[str, Any] | None, since: date | None
 ) -> list[str]:
     """Return what the operator should know of records that no period publishes.
 
@@ -129,19 +163,20 @@ def _left_out(
     records the released periods have than they had; a range where their account is one.
     """
     counted, name = exp.select(count_rows()).from_(opened.relation), column(periods.column)
-    if earlier is None or first is None:
+    if earlier is None:
         missing = int(opened.engine.run("count without period", counted.where(is_null(name)))[0][0])
         text = f"{missing} records have no {periods.column!r}, and so no period: they are not published."
         return [text] if missing else []
     if periods.late == "ignore":
         return []
-    query = counted.where(*within(periods.column, type_name, None, first))
+    query = counted.where(*within(periods.column, type_name, since, first_open(earlier)))
     now = int(opened.engine.run("count late records", query)[0][0])
     low, high = (now - bound for bound in reversed(bounds_of(earlier["ledger"]["records"])))
     if low == high == 0:
         return []
     change = f"{low:+}" if low == high else f"{low:+} to {high:+}"
-    return [f"The number of records in the released periods has changed ({change}); they stay as they are."]
+    text = f"The number of records in the released periods has changed ({change}); they stay as they are."
+    return [f"{text} Records that moved to a later period are released twice." if low < 0 else text]
 
 
 def _nothing_new(last: str | None) -> NothingNewError:

@@ -142,10 +142,7 @@ def _not_promised(policy: Policy) -> Iterator[str]:
             )
     if "delta_presence" not in types:
         yield "That somebody is in the table is not hidden, if that can be known otherwise or is likely."
-    yield (
-        "Other releases of the same persons are not considered: anyone who lays two of them side by side may learn "
-        "more than each of them says."
-    )
+    yield from _of_other_releases(policy)
     if means := [item.name for item in policy.publish if MEAN in item.columns.values()]:
         yield (
             f"Class means come from the records of a class: those of {_some(means)} say more of its persons than the "
@@ -157,6 +154,20 @@ def _not_promised(policy: Policy) -> Iterator[str]:
     yield from _not_promised_of_rules(policy.transformation)
     if policy.suppressed == "redact":
         yield "How many records were suppressed is not hidden: each of them is in the release as a redacted row."
+
+
+def _of_other_releases(policy: Policy) -> Iterator[str]:
+    """Yield what is promised of several releases."""
+    cohorts = None if policy.ledger is None else policy.ledger.cohorts
+    if cohorts is None:
+        yield (
+            "Other releases of the same persons are not considered: anyone who lays two of them side by side may learn "
+            "more than each of them says."
+        )
+    else:
+        yield "Of other releases of the same persons, those of this sequence are considered, and no others."
+        most = "until enough others go" if cohorts.hold is None else f"in {counted(cohorts.hold, 'release')} at most"
+        yield f"Rows may be of records that have left the source or changed since: they are shown as they were {most}."
 
 
 def _not_promised_of_rules(asked: Transformation | None) -> Iterator[str]:
@@ -218,6 +229,8 @@ def _transformation(policy: Policy) -> str:
         return "by patterns: a record keeps some of its quasi-identifiers as they are, and loses the others"
     if isinstance(policy.transformation, LocalRecoding):
         return "by local recoding: records may be generalized to different levels"
+    if policy.ledger is not None and policy.ledger.cohorts is not None:
+        return "full-domain generalization in cohorts: the records of a cohort at one level of every quasi-identifier"
     return "full-domain generalization: every quasi-identifier at one level in all records"
 
 

@@ -205,7 +205,7 @@ def _compare(
         except SqlanonError:
             return
     for draft in drafts:
-        own = replace(replacing, warnings=[])
+        own = replace(replacing, warnings=[], varies=(draft.place.key, draft.place.link))
         before = own.rows(auditor, bound(_written, draft, policy, old, names.REPLACED), draft.claim)
         own.compare(auditor, before, _written(draft, policy, partial), draft.claim, earlier)
         replacing.warnings.extend(f"Table {draft.place.name!r}: {warning}" for warning in own.warnings)

@@ -266,7 +266,7 @@ def one_value(release: pa.Table) -> pa.Table:
 
 def run(folder: Path, *arguments: str, paths: list[Path]) -> subprocess.CompletedProcess:
     places = os.pathsep.join(map(str, [*paths, ROOT]))
-    environment = {**os.environ, "PYTHONPATH": places, "SQLANON_TABLES": str(max(2, scaled(8)))}
+    environment = {**os.environ, "PYTHONPATH": places, "SQLANON_TABLES": str(max(6, scaled(8)))}
     return subprocess.run(
         [sys.executable, "-m", *arguments], cwd=folder, env=environment, capture_output=True, text=True
     )

@@ -222,3 +222,30 @@ def test_one_value_beside_null_says_something_of_a_person(tmp_path: Path) -> Non
     roles = {item.name: item.policy_role for item in found.columns}
     assert roles["hiv"] != "keep" and roles["ceo_email"] == "drop" and roles["country"] == "keep"
     assert sum(roles[f"q{i}"] == "keep" for i in range(20)) <= 4
+
+
+def test_names_in_capitals_under_a_word_of_persons_are_dropped(tmp_path: Path) -> None:
+    draw = random.Random(4)
+    people = [f"{first} DA {last}" for first in ("ANA", "RUI", "EVA", "JOSE") for last in map(chr, range(65, 91))]
+    data = {
+        "NM_PACIENT": draw.choices([f"{name}UZ" for name in people], k=900),
+        "main_tenant": draw.choices([name.title() for name in people], k=900),
+        "patient_city": draw.choices([f"Bad {name.title()}" for name in people], k=900),
+        "ORD_VALUE": [draw.choice(["low", f"{draw.random() * 9_000:.2f}"]) for _ in range(900)],
+        "diagnosis": draw.choices(["I10", "E11"], k=900),
+    }
+    found = profiled(data, tmp_path)
+    assert {name: found.column(name).looks_like for name in ("NM_PACIENT", "main_tenant")} == {
+        "NM_PACIENT": "name",
+        "main_tenant": "name",
+    }
+    assert found.column("NM_PACIENT").policy_role == found.column("main_tenant").policy_role == "drop"
+    assert found.column("patient_city").looks_like == "place" and found.column("ORD_VALUE").role != "sensitive"
+
+
+@pytest.mark.parametrize(("sign", "keys"), [("$", {"thousands": ",", "unit": "$"}), ("€", None)])
+def test_dollars_have_thousands_and_euros_are_asked(tmp_path: Path, sign: str, keys: dict[str, str] | None) -> None:
+    draw = random.Random(8)
+    rows = [f"{sign}{draw.randrange(1_000, 99_000):,};{draw.choice('ab')}" for _ in range(200)]
+    (tmp_path / "t.csv").write_text("\n".join(["cost;kind", *rows]), encoding="utf-8")
+    assert sqlanon.profile(tmp_path / "t.csv").csv.get("columns", {}).get("cost") == keys

@@ -6,6 +6,7 @@ import datetime
 import itertools
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from command_line import sqlanon as command
 import sqlanon
 from sqlanon.assess.profiling.drafting import PolicyDraft, draft
 from sqlanon.assess.profiling.profile import profile
-from sqlanon.assess.profiling.proposals import BALANCED, ONE_RULE, WISHES_COST
+from sqlanon.assess.profiling.proposals import BALANCED, GAP, ONE_RULE, SOMETHING_COSTS, WISHES_COST
 from sqlanon.errors import InputError
 
 FIRST = datetime.date(2015, 1, 1)
@@ -185,3 +186,58 @@ def test_of_many_sensitive_columns_some_are_published(tmp_path: Path) -> None:
     assert not chosen.gone or len(chosen.gone) < len(chosen.columns)
     assert all(item.models for item in made.policy.columns if item.role == "sensitive")
     assert any("Protected by its model" in line for line in made.yaml.splitlines())
+
+
+@pytest.mark.slow
+def test_what_would_be_kept_parts_no_class(tmp_path: Path) -> None:
+    draw = random.Random(11)
+    rows = _visits(3_000).append_column("boards", pa.array(draw.choices("yn", [2, 98], k=3_000)))
+    pq.write_table(rows, tmp_path / "visits.parquet")
+    found = profile(tmp_path / "visits.parquet")
+    assert found.column("boards").role == "keep"  # as a suggestion, of which nothing was searched
+    made = draft(found, folder=tmp_path, search=True)
+    roles = {item.name: item.role for item in made.policy.columns}
+    released = sqlanon.anonymize(tmp_path / "visits.parquet", replace(made.policy, output=None)).to_arrow()
+    known = [name for name in released.column_names if roles[name] in ("quasi_identifier", "keep")]
+    sizes = released.group_by(known).aggregate([([], "count_all")])["count_all"].to_pylist()
+    assert min(sizes) >= 5 and roles["boards"] in ("quasi_identifier", "drop")
+
+
+@pytest.mark.slow
+def test_who_uses_a_thing_is_no_entity(tmp_path: Path) -> None:
+    draw = random.Random(5)
+    born = [draw.randrange(1950, 2005) for _ in range(300)]
+    people = [draw.randrange(300) for _ in range(2_000)]
+    rows = {
+        "card_id": [f"C{40_000 + 7 * person}" for person in people],
+        "bike_id": [f"B{9_000 + draw.randrange(250)}" for _ in people],
+        "birth_year": [born[person] for person in people],
+        "station": draw.choices("abcd", k=2_000),
+    }
+    pq.write_table(pa.table(rows), tmp_path / "trips.parquet")
+    assert draft(profile(tmp_path / "trips.parquet"), folder=tmp_path).policy.entity == "card_id"
+    pq.write_table(pa.table(rows).drop_columns(["card_id"]), tmp_path / "bikes.parquet")
+    assert draft(profile(tmp_path / "bikes.parquet"), folder=tmp_path).policy.entity is None
+
+
+@pytest.mark.slow
+def test_flags_do_not_displace_what_a_table_is_about(tmp_path: Path) -> None:
+    draw = random.Random(17)
+    rows = _visits(1_500)
+    for place in range(14):
+        rows = rows.append_column(f"option_{place}", pa.array(draw.choices("yn", [1, 1 + place], k=1_500)))
+    pq.write_table(rows, tmp_path / "visits.parquet")
+    pq.write_table(_visits(1_500), tmp_path / "alone.parquet")
+    [made, alone] = [
+        draft(profile(tmp_path / name), folder=tmp_path, search=True) for name in ("visits.parquet", "alone.parquet")
+    ]
+    balanced, of_others = made.proposals[0], alone.proposals[0]
+    flags = {name for name in rows.column_names if name.startswith("option_")}
+    dropped = {item.name for item in made.policy.columns if item.role == "drop"} & flags
+    assert balanced.displaced and balanced.displaced.keys() <= dropped
+    left = {item.name: item.left or 0.0 for item in balanced.columns}
+    names = [item.name for item in of_others.columns]
+    assert sum(left[name] for name in names) / len(names) >= of_others.left - SOMETHING_COSTS - GAP
+    assert {item.wish for item in balanced.unmet} == {item.wish for item in of_others.unmet}
+    said = " ".join(made.yaml.replace("#", "").split())
+    assert all(price in said for price in balanced.displaced.values())

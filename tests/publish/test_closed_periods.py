@@ -10,6 +10,7 @@ import signal
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +27,24 @@ from sqlglot import exp
 import sqlanon
 from sqlanon.core.disk.digests import digest_of
 from sqlanon.core.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.publish.ledger import REASONS, Ledger, bounds_of
 from sqlanon.core.publish.papers import MANIFEST, check_papers
 from sqlanon.core.publish.workplace import working_at
 from sqlanon.core.source.opening import open_source
-from sqlanon.errors import InputError, NoSolutionError, NothingNewError, PolicyError, TargetError, UnsupportedError
+from sqlanon.errors import (
+    InputError,
+    NoSolutionError,
+    NothingNewError,
+    PolicyError,
+    SourceError,
+    TargetError,
+    UnsupportedError,
+)
 from sqlanon.interop.scripts.dbt.release import refuse_release
 from sqlanon.interop.scripts.warehouse import refuse_script
 from sqlanon.periods import opening
 from sqlanon.periods.calendar import ZONED, name_of_period, within
+from sqlanon.periods.extending import add_accounts
 
 pytestmark = pytest.mark.slow
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
@@ -191,9 +202,8 @@ def test_each_night_adds_the_periods_that_have_closed_and_no_others(
         assert place.rows() == world.expected
         assert before.items() <= place.marks().items()
     listed = place.manifest()["periods"]["released"]
-    assert [each["period"] for each in listed] == world.released
     counts = Counter(row[0] for row in place.rows().elements())
-    assert {each["period"]: each["published"] for each in listed} == {name: counts[name] for name in world.released}
+    assert [(each["period"], each["published"]) for each in listed] == sorted(counts.items())
     assert len(world.released) > 1
 
 
@@ -273,7 +283,10 @@ def test_levels_that_do_not_fit_wait_for_further_periods(place: Any, clock: list
     assert (len(names), found) == (2, levels)
     world.release(names, levels)
     assert place.rows() == world.expected
-    assert place.manifest()["periods"]["released"][-2]["published"] == 0
+    suppressed, last = names
+    listed = [each["period"] for each in place.manifest()["periods"]["released"]]
+    assert (listed[-1], place.manifest()["periods"]["through"]) == (last, last)
+    assert suppressed not in json.dumps(place.manifest())
 
 
 def test_what_stands_at_the_target_is_a_release_by_periods(place: Any, clock: list[datetime]) -> None:
@@ -374,7 +387,7 @@ def test_a_killed_run_leaves_whole_periods_or_nothing_in_a_folder(tmp_path: Path
         with working_at(place.path):  # as the next run does, which settles what was begun
             pass
         assert check_papers(place.path).holds
-        whole = len(place.manifest()["periods"]["released"]) == len(world.released)
+        whole = place.manifest()["periods"]["through"] == world.released[-1]
         assert place.rows() == (world.expected if whole else before)
         seen[whole] += 1
         if whole:
@@ -401,7 +414,8 @@ def test_a_killed_run_leaves_whole_periods_or_nothing_in_a_table(tmp_path: Path,
         ended = not os.WIFSIGNALED(os.waitpid(child, 0)[1])
         found = place.rows()
         assert found in (before, world.expected)
-        assert (len(place.manifest()["periods"]["released"]) == len(world.released)) == (found == world.expected)
+        whole = place.manifest()["periods"]["through"] == world.released[-1]
+        assert whole == (found == world.expected)
         ended = ended or found == world.expected  # after the commit
         statements += 1
     assert statements > 5
@@ -518,6 +532,177 @@ def test_dates_of_a_csv_file_have_periods(tmp_path: Path, clock: list[datetime])
     document = policy_document(World(0, "day", HOUR), source="s.csv")
     with sqlanon.anonymize(None, sqlanon.Policy.from_dict(document, base_directory=tmp_path)) as release:
         assert release.to_arrow()["moment"].to_pylist() == ["2024-02-26"] * 3
+
+
+def put_manifest(place: Any, text: Any) -> None:
+    """Put a document, a text or nothing in the place of the manifest."""
+    text = text if isinstance(text, str) or text is None else json.dumps(text)
+    if isinstance(place, Folder):
+        place.path.with_name("released" + MANIFEST).write_text("null" if text is None else text)
+        return
+    with duckdb.connect(str(place.file)) as database:
+        database.execute("UPDATE released_manifest SET manifest = ?", [text])
+
+
+DAMAGES: dict[str, Callable[[Any], Any]] = {
+    "a level": lambda m: {**m, "columns": [each | {"level": 1} if "level" in each else each for each in m["columns"]]},
+    "no columns": lambda m: {**m, "columns": []},
+    "no ledger": lambda m: {key: value for key, value in m.items() if key != "ledger"},
+    "a count": lambda m: {**m, "ledger": m["ledger"] | {"records": "oops"}},
+    "no hierarchies": lambda m: {key: value for key, value in m.items() if key != "hierarchies"},
+    "a type": lambda m: {**m, "periods": m["periods"] | {"runs": "x"}},
+    "a day": lambda m: {**m, "periods": m["periods"] | {"through": "zzz"}},
+    "no periods": lambda m: {**m, "periods": m["periods"] | {"released": []}},
+    "no JSON": lambda m: json.dumps(m)[:-1],
+    "deep": lambda m: "[" * 100_000,
+    "nothing": lambda m: None,
+}
+
+
+@pytest.mark.parametrize("where", [Folder, Table])
+def test_a_damaged_manifest_is_a_fault_of_the_target(where: Any, tmp_path: Path, clock: list[datetime]) -> None:
+    place = where(tmp_path)
+    world = begun(place, clock)
+    kept = place.manifest()
+    for what, change in DAMAGES.items():
+        put_manifest(place, change(kept))
+        with pytest.raises(TargetError, match=r"manifest"):
+            released(place, world)
+            pytest.fail(what)
+    put_manifest(place, kept)
+    released(place, world)
+
+
+def test_the_command_says_of_a_damaged_manifest_in_one_document(tmp_path: Path) -> None:
+    place, world = Folder(tmp_path), World(3, "day", HOUR)
+    world.arrive(0)
+    place.write(world.records)
+    (tmp_path / "p.json").write_text(json.dumps(policy_document(world, **place.keys)))
+    assert command("run", str(tmp_path / "p.json")).returncode == 0
+    put_manifest(place, DAMAGES["no periods"](place.manifest()))
+    done = command("run", str(tmp_path / "p.json"), "--json")
+    assert (done.returncode, json.loads(done.stdout)["error"]) == (2, "TargetError"), done.stdout
+
+
+@pytest.mark.parametrize(
+    "change", ["TRUNCATE released", "INSERT INTO released FROM released LIMIT 1", "DELETE FROM released_manifest"]
+)
+def test_a_table_has_the_rows_that_its_manifest_says(change: str, tmp_path: Path, clock: list[datetime]) -> None:
+    place = Table(tmp_path)
+    world = begun(place, clock)
+    if change.startswith("DELETE"):  # of the last run alone
+        released(place, world)
+        change += " WHERE run = 2"
+    with duckdb.connect(str(place.file)) as database:
+        database.execute(change)
+    before = place.rows()
+    with pytest.raises(TargetError, match="is not what its manifest says: its periods have other numbers of rows"):
+        released(place, world)
+    assert place.rows() == before
+
+
+def test_periods_of_other_partitions_are_not_put_into_one_folder(tmp_path: Path, clock: list[datetime]) -> None:
+    place = Folder(tmp_path)
+    world = begun(place, clock)
+    place.keys["output"]["partition_by"] = ["moment", "sex"]
+    with pytest.raises(InputError, match="or partitions"):
+        released(place, world)
+    assert place.rows() == world.expected
+
+
+def test_a_column_that_got_a_time_zone_adds_no_periods(tmp_path: Path, clock: list[datetime]) -> None:
+    place = Table(tmp_path)
+    world = begun(place, clock)
+    with duckdb.connect(str(place.file)) as database:
+        database.execute("CREATE OR REPLACE TABLE s AS SELECT * REPLACE (moment AT TIME ZONE 'UTC' AS moment) FROM s")
+    with pytest.raises(InputError, match="was of the type with time zone, and now is without time zone"):
+        released(place, world)
+    assert place.rows() == world.expected
+
+
+def test_the_account_of_all_runs_holds_the_true_counts() -> None:
+    """Of all runs with up to 7 records of each reason, two by two."""
+    counts = list(product((0, 1, 4, 5, 7), repeat=3))
+    for first, second in product(counts, counts):
+        runs = [
+            Ledger(100 + sum(run), 100, failing + uncovered, null,
+                   {"failing_class": failing, "uncovered": uncovered, "null": null}, 9, 5, 30)
+            for run in (first, second) for failing, uncovered, null in [run]
+        ]  # fmt: skip
+        account = add_accounts(*(run.coarsened(5) for run in runs))
+        for name, shown in {**account, **account["reasons"]}.items():
+            if name in ("records", "suppressed", "excluded", *REASONS):
+                true = sum(run.reasons[name] if name in REASONS else getattr(run, name) for run in runs)
+                low, high = bounds_of(shown)
+                assert low <= true <= high, (first, second, name, account)
+
+
+def test_a_first_run_warns_of_a_second_release_and_begins_where_it_is_told(place: Any, clock: list[datetime]) -> None:
+    world = begun(place, clock)
+    started = str((FIRST + 2 * DAY).date())
+    place.keys["output"] = {**place.keys["output"], next(iter(place.keys["output"])): "other"}
+    for changes, warned in (({}, True), ({"from": started}, True), ({"from": str((FIRST + 4 * DAY).date())}, False)):
+        periods = policy_document(world)["periods"] | changes
+        policy = policy_of(place, world, periods=periods)
+        with sqlanon.plan(None, policy) as plan:
+            assert any("Where another target has some of them" in text for text in plan.all_warnings) == warned
+            assert plan.source.periods is not None
+            names = plan.source.periods.released
+        first = changes.get("from", "")
+        everything = World(7, "day", HOUR, world.records).coming(clock[-1])
+        assert [*names] == [name for name in everything if name >= first]
+
+
+@pytest.mark.parametrize("where", [Folder, Table])
+def test_a_dry_run_judges_the_periods_that_the_next_run_would_release(where: Any, tmp_path: Path) -> None:
+    """The days before 2024-03-03 have closed by any clock; a later one is put between two runs by ``closes_after``."""
+    place, world = where(tmp_path), World(3, "day", (datetime.now(UTC) - FIRST) // HOUR * HOUR - 4 * DAY)
+    for night in range(8):
+        world.arrive(night)
+    place.write(world.records)
+    (tmp_path / "p.json").write_text(json.dumps(policy_document(world, **place.keys)))
+    first = command("run", str(tmp_path / "p.json"), "--json")
+    assert first.returncode == 0, first.stderr
+    world.delay -= 2 * DAY
+    (tmp_path / "p.json").write_text(json.dumps(policy_document(world, **place.keys)))
+    rows = place.rows()
+    tried = json.loads(command("run", str(tmp_path / "p.json"), "--json", "--dry-run").stdout)
+    assert place.rows() == rows
+    done = json.loads(command("run", str(tmp_path / "p.json"), "--json").stdout)
+    assert tried["periods"] == done["periods"] and len(tried["periods"]) == 2
+    assert (tried["levels"], tried["strategy"]) == (done["levels"], "periods")
+
+
+def test_a_run_that_would_publish_nothing_waits(place: Any, clock: list[datetime]) -> None:
+    world = begun(place, clock)
+    manifest = place.manifest()
+    early = [record for record in world.records if record[0] is not None and record[0] < FIRST + 2 * DAY]
+    apart = zip(("place 1", "place 4", "place 7"), ("flu", "gout", "flu"), strict=True)
+    place.write([*early, *((FIRST + 4 * DAY, where, "m", illness) for where, illness in apart)])
+    with pytest.raises(NoSolutionError, match="does not meet the policy"):
+        released(place, world, suppression_limit=1)
+    assert place.manifest() == manifest
+
+
+@pytest.mark.postgres
+def test_moments_before_the_year_1_are_refused_and_readers_are_those_of_each_run(
+    postgres: Server, tmp_path: Path, clock: list[datetime]
+) -> None:
+    place = PostgresTable(tmp_path, postgres)
+    execute(postgres, "DROP ROLE IF EXISTS nightly_reader", "CREATE ROLE nightly_reader")
+    place.keys["output"]["readers"] = ["nightly_reader"]
+    world = begun(place, clock)
+    granted = "SELECT has_table_privilege('nightly_reader', 'released', 'SELECT')"
+    assert execute(postgres, granted)[0][0] is True
+    place.keys["output"]["readers"] = []
+    released(place, world)
+    assert execute(postgres, granted)[0][0] is False
+    execute(
+        postgres, "DROP TABLE released, released_manifest", "INSERT INTO s VALUES ('0044-03-15 BC', 'place 1', 'm')"
+    )
+    with pytest.raises(SourceError, match="before the year 1"):
+        released(place, World(7, "day", HOUR))
+    execute(postgres, "REVOKE ALL ON SCHEMA public FROM nightly_reader", "DROP ROLE nightly_reader")
 
 
 def test_no_script_stands_for_a_release_by_periods() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter, defaultdict
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,13 @@ from effort import Block, seeds
 import sqlanon
 from sqlanon.commands.ledger import read_keys
 from sqlanon.commands.run import run_policy
+from sqlanon.core.anonymizer import encoded_session
+from sqlanon.core.plan.full_domain import judging
 from sqlanon.errors import InputError, UnsupportedError
+from sqlanon.ledger.cohorts.chain import choose_chain
 from sqlanon.ledger.cohorts.erasing import erase_records
 from sqlanon.ledger.review import accept_release, check_ledger_file, forget_release
+from sqlanon.report import story
 
 K = 3
 OPTIONS: list[dict[str, int]] = [
@@ -87,8 +92,9 @@ class Nights:
         self.arrive(self.draw.choice((0, 1, 6, 15)))
 
     def true_at(self, tag: str, row: Row, night: int) -> bool:
-        """Whether the source had a record as it is shown."""
-        return tag in self.sources[night] and self.sources[night][tag]["ill"] == row["ill"]
+        """Whether the source had a record as it is shown; of values that models judge, nobody asks."""
+        now = self.sources[night].get(tag)
+        return now is not None and (self.values or now["ill"] == row["ill"])
 
     def release(self, *, accept: bool = True) -> sqlanon.Release:
         """Publish the next release, and keep what it shows; accept that it loses most records, if it asks for that."""
@@ -214,6 +220,42 @@ def test_who_is_shown_does_not_depend_on_the_values_of_those_who_are(tmp_path: P
     assert any(
         deal[row["tag"]] != row["ill"] for source in nights.sources for row in source.values() if row["tag"] in deal
     )
+
+
+@pytest.mark.slow
+def test_the_chain_of_coarser_nodes_does_not_depend_on_values(tmp_path: Path) -> None:
+    worlds.prepare(tmp_path)
+    document = {name: value for name, value in worlds.document(tmp_path).items() if name not in ("ledger", "output")}
+    draw, found = random.Random(4), set()
+    rows = worlds.records(13, 400).to_pylist()
+    for _ in range(6):
+        for row in rows:
+            row["ill"] = draw.choices(["flu", "cold", "gout"], (6, 1, 1))[0]
+        worlds.write_source(tmp_path, pa.Table.from_pylist(rows, schema=worlds.records(1).schema))
+        with encoded_session(None, sqlanon.Policy.from_dict(document), None) as (session, _), closing(session):
+            problem, _ = judging(session)
+            found.add(choose_chain(session, problem, problem.lattice.bottom))
+    assert len(found) == 1 and len(*found) > 2
+
+
+@pytest.mark.slow
+def test_who_knows_a_new_value_does_not_learn_the_old_one(tmp_path: Path) -> None:
+    """Of a cohort of k, one record's value becomes flu, which somebody knows. Whatever it was, all are shown on."""
+    shown = []
+    for was in ("flu", "gout"):
+        nights = Nights(tmp_path / was, 3, values=True, cohorts={"margin": 0})
+        like = nights.rows[0] | {"sex": "f", "place": "a", "age": 21}
+        nights.rows = [
+            like | {"case_id": f"k{i}", "tag": f"k{i}", "ill": ("flu", "gout")[i % 2], "sex": "fm"[i >= K]}
+            for i in range(20)
+        ]
+        nights.rows[0]["ill"], nights.rows[1]["ill"] = was, {"flu": "gout", "gout": "flu"}[was]
+        nights.release()
+        nights.rows[0] = nights.rows[0] | {"ill": "flu"}
+        nights.release()
+        check(nights)
+        shown.append([release.keys() for release in nights.releases])
+    assert shown[0] == shown[1] and len(shown[0][1]) == 20
 
 
 @pytest.mark.slow
@@ -438,3 +480,57 @@ def test_the_last_release_can_be_forgotten_though_it_withdrew_records(tmp_path: 
     assert (asked.named, asked.shown, asked.unknown) == (3, 1, 1)
     with pytest.raises(UnsupportedError, match="No script"):
         run_policy(sqlanon.Policy.from_file(policy), as_json=True, files={"script": str(tmp_path / "out.sql")})
+
+
+@pytest.mark.slow
+def test_a_release_that_withdrew_records_is_forgotten_and_the_next_continues_the_one_before(tmp_path: Path) -> None:
+    nights = Nights(tmp_path, 1, values=False, cohorts={"margin": 0})
+    nights.release()
+    shown = nights.releases[0]
+    cell = class_of(next(iter(shown.values())))
+    gone = [tag for tag, row in shown.items() if class_of(row) == cell]
+    rows = nights.rows
+    nights.rows = [row for row in rows if row["tag"] not in gone]
+    nights.release()
+    assert not {*gone} & nights.releases.pop().keys()
+    nights.sources.pop()
+    (policy := tmp_path / "policy.json").write_text(json.dumps(nights.document()))
+    ledger, found = tmp_path / "private" / "ledger.duckdb", sqlanon.Policy.from_file(policy)
+    forget_release(ledger, found, "2")
+    assert check_ledger_file(ledger, found).faults == ()
+    for path in (tmp_path / "out").iterdir():
+        path.unlink()
+    nights.rows = rows
+    nights.release()
+    check(nights)
+    assert {*gone} <= nights.releases[1].keys(), "nobody saw them go"
+
+
+@pytest.mark.slow
+def test_a_source_that_moved_is_no_first_release(tmp_path: Path) -> None:
+    nights = Nights(tmp_path, 1, values=False, cohorts={"margin": 0})
+    nights.release()
+    (tmp_path / "source.duckdb").rename(tmp_path / "moved.duckdb")
+    moved = nights.document() | {"source": str(tmp_path / "moved.duckdb")}
+    with pytest.raises(InputError, match="another source"):
+        sqlanon.anonymize(None, moved)
+    [[name]] = worlds.rows_of(tmp_path / "private" / "ledger.duckdb", "SELECT source FROM releases")
+    with sqlanon.anonymize(None, moved | {"ledger": moved["ledger"] | {"source": name}}) as continued:
+        assert continued.recorded is not None and "cohorts" in continued.recorded.to_dict()
+
+
+@pytest.mark.slow
+def test_sqlite_records_a_release_of_two_columns_that_are_kept(tmp_path: Path) -> None:
+    """Their warnings stage the release before, without the keys of its records."""
+    nights = Nights(tmp_path, 1, values=False, cohorts={"margin": 0})
+    worlds.write_sqlite(tmp_path / "s.sqlite", pa.Table.from_pylist(nights.rows, schema=worlds.records(1).schema))
+    for _ in range(2):
+        with sqlanon.anonymize(None, nights.document() | {"source": str(tmp_path / "s.sqlite")}) as found:
+            assert found.recorded is not None and found.ledger.published > 0
+
+
+def test_a_report_says_that_rows_may_be_of_records_that_left(tmp_path: Path) -> None:
+    policy = sqlanon.Policy.from_dict(Nights(tmp_path, 1, values=False, cohorts={"hold": 3}).document())
+    text = " ".join([*dict(story.asked(policy)).values(), *story.not_promised(policy)])
+    assert "at one level in all records" not in text and "are not considered" not in text
+    assert "they are shown as they were in 3 releases at most" in text

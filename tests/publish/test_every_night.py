@@ -178,3 +178,8 @@ def test_rates_are_shares(tmp_path: Path) -> None:
 
     with pytest.raises(sqlanon.InputError, match="share of the records"):
         forecast(policy, (2.0, None, 0.0), 30)
+
+
+def test_a_cohort_whose_records_are_surely_gone_shows_none() -> None:
+    found = true_rows(30, 5, 0.99, 400)
+    assert found[0] == 30 and found[-1] == 0 and (found >= 0).all(), "no chance that underflows is a number no more"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,6 @@ from postgres_server import Server, execute
 
 import sqlanon
 from sqlanon.ledger.review import accept_release, check_ledger_file
-
-COLUMNS = "case_id text, sex text, place text, age integer, ill text, tag text"
 
 
 def publish(folder: Path, **changes: Any) -> tuple[list[dict[str, Any]], int]:
@@ -34,22 +31,12 @@ def check(ledger: Path, number: int, found: tuple[list[dict[str, Any]], int]) ->
     worlds.check_values(ledger, number, released)
 
 
-def write_sqlite(source: Path, data: pa.Table) -> None:
-    source.unlink(missing_ok=True)
-    connection = sqlite3.connect(source)
-    connection.execute(f"CREATE TABLE t({COLUMNS})")
-    rows = [tuple(row.values()) for row in data.to_pylist()]
-    connection.executemany("INSERT INTO t VALUES (?, ?, ?, ?, ?, ?)", rows)
-    connection.commit()
-    connection.close()
-
-
 def write_postgres(server: Server, data: pa.Table) -> None:
     def literal(value: Any) -> str:
         return "NULL" if value is None else str(value) if isinstance(value, int) else f"'{value}'"
 
     rows = [f"({', '.join(map(literal, row.values()))})" for row in data.to_pylist()]
-    execute(server, "DROP TABLE IF EXISTS t", "DROP TABLE IF EXISTS released", f"CREATE TABLE t({COLUMNS})")
+    execute(server, "DROP TABLE IF EXISTS t", "DROP TABLE IF EXISTS released", f"CREATE TABLE t({worlds.COLUMNS})")
     execute(server, f"INSERT INTO t VALUES {', '.join(rows)}")
 
 
@@ -93,7 +80,7 @@ def test_a_person_is_known_again(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_person_is_known_again_in_sqlite(tmp_path: Path) -> None:
     source = tmp_path / "source.sqlite"
-    known_again(worlds.prepare(tmp_path), lambda data: write_sqlite(source, data), source=str(source))
+    known_again(worlds.prepare(tmp_path), lambda data: worlds.write_sqlite(source, data), source=str(source))
 
 
 def test_a_person_is_known_again_in_postgres(tmp_path: Path, postgres: Server) -> None:
@@ -137,7 +124,7 @@ def test_keys_that_differ_in_capitals_alone_are_told_apart(tmp_path: Path) -> No
 @pytest.mark.slow
 def test_keys_that_differ_in_capitals_alone_are_told_apart_in_sqlite(tmp_path: Path) -> None:
     source = tmp_path / "source.sqlite"
-    told_apart(worlds.prepare(tmp_path), lambda data: write_sqlite(source, data), source=str(source))
+    told_apart(worlds.prepare(tmp_path), lambda data: worlds.write_sqlite(source, data), source=str(source))
 
 
 def test_keys_that_differ_in_capitals_alone_are_told_apart_in_postgres(tmp_path: Path, postgres: Server) -> None:
@@ -175,7 +162,7 @@ def test_keys_that_an_older_ledger_digested_as_they_stood_are_known_again(tmp_pa
 @pytest.mark.slow
 def test_sqlite(tmp_path: Path) -> None:
     ledger, source = worlds.prepare(tmp_path), tmp_path / "source.sqlite"
-    write_sqlite(source, worlds.records(1))
+    worlds.write_sqlite(source, worlds.records(1))
     outputs = [{"file": str(tmp_path / "out" / "released.csv")}, {"table": "released"}]
     for number, output in enumerate(outputs, 1):
         check(ledger, number, publish(tmp_path, source=str(source), output=output))
@@ -184,7 +171,7 @@ def test_sqlite(tmp_path: Path) -> None:
 def test_sqlite_with_cells_that_no_model_watches(tmp_path: Path) -> None:
     """The release is staged for the warnings before it is recorded, and has no persons there."""
     ledger, source = worlds.prepare(tmp_path), tmp_path / "source.sqlite"
-    write_sqlite(source, worlds.records(1))
+    worlds.write_sqlite(source, worlds.records(1))
     columns = worlds.document(tmp_path)["columns"] | {"ill": {"role": "keep"}}
     publish(tmp_path, source=str(source), columns=columns, output={"file": str(tmp_path / "out" / "released.csv")})
     assert worlds.states(ledger) == ["published"]
@@ -239,7 +226,7 @@ def cohorts_last(ledger: Path, write: Callable[[pa.Table], None], **changes: Any
 @pytest.mark.slow
 def test_cohorts_last_in_sqlite(tmp_path: Path) -> None:
     source = tmp_path / "source.sqlite"
-    cohorts_last(worlds.prepare(tmp_path), lambda data: write_sqlite(source, data), source=str(source))
+    cohorts_last(worlds.prepare(tmp_path), lambda data: worlds.write_sqlite(source, data), source=str(source))
 
 
 def test_cohorts_last_in_postgres(tmp_path: Path, postgres: Server) -> None:

@@ -230,6 +230,83 @@ def test_a_release_that_repeats_another_is_refused_and_nothing_is_replaced(tmp_p
     assert "of another policy: it must not have been handed on" in warned(write(tmp_path, SAME), stricter)
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"search": {"strategy": "exhaustive"}},
+        {"suppression_limit": 0.01},
+        {"source": "dated.duckdb"},
+        {"header": "SEX"},
+    ],
+    ids=["search", "limit", "source", "header"],
+)
+def test_what_changes_nothing_that_is_published_is_the_same_policy(tmp_path: Path, changes: dict[str, Any]) -> None:
+    asked = document({"file": str(tmp_path / "r.csv")}, repeats="refuse", source=str(tmp_path / "source.duckdb"))
+    write(tmp_path, SAME)
+    warned(None, asked)
+    source = write(tmp_path, CHANGED)
+    if "header" in changes:
+        (tmp_path / "r.csv").write_text((tmp_path / "r.csv").read_text().replace("sex", changes["header"]))
+    elif "source" in changes:
+        asked["source"] = str(source.rename(tmp_path / changes["source"]))
+    else:
+        asked |= changes
+    with pytest.raises(RepeatError) as caught:
+        warned(None, asked)
+    assert caught.value.differing == {"classes": 3, "records": 4}
+
+
+def test_columns_that_both_have_are_compared(tmp_path: Path) -> None:
+    """One quasi-identifier more, or another one: whoever has both releases joins them on what they share."""
+    both, drop = document({})["columns"], {"role": "drop"}
+    asked = document({"file": str(tmp_path / "r.csv")}, repeats="refuse")
+    source = write(tmp_path, SAME)
+    assert not warned(source, asked | {"columns": both | {"zip": drop}})
+    said = warned(source, asked)
+    assert "of another policy: it must not have been handed on" in said and "almost agrees" not in said
+    (tmp_path / "r.csv").unlink()
+    assert not warned(source, asked | {"columns": both | {"zip": drop}})
+    said = warned(write(tmp_path, CHANGED), asked)
+    assert ALMOST.format(2, 4) in said and "of another policy: it must not have been handed on" in said
+    assert not warned(source, asked | {"output": {"table": "released"}, "columns": both | {"zip": drop}})
+    assert "of another policy" in warned(source, asked | {"output": {"table": "released"}})
+
+
+def test_no_column_in_common_is_said(tmp_path: Path) -> None:
+    both, drop = document({})["columns"], {"role": "drop"}
+    asked = document({"file": str(tmp_path / "r.csv")}, repeats="refuse")
+    source = write(tmp_path, SAME)
+    assert not warned(source, asked | {"columns": both | {"zip": drop}})
+    assert "of another policy: it must" in warned(source, asked | {"columns": both | {"sex": drop}})
+
+
+def test_a_swap_within_a_class_is_found_by_any_published_column(tmp_path: Path) -> None:
+    columns = document({})["columns"] | {"ill": {"role": "keep"}}
+    asked = document({"file": str(tmp_path / "r.csv")}, repeats="refuse", columns=columns)
+    warned(write(tmp_path, SAME), asked)
+    assert not warned(write(tmp_path, SAME[::-1]), asked)
+    swapped: list[Row] = [*SAME[1:], ("q", *SAME[0][1:3], "gout")]
+    with pytest.raises(RepeatError) as caught:
+        warned(write(tmp_path, swapped), asked)
+    assert caught.value.differing == {"classes": 1, "records": 2}
+
+
+@pytest.mark.slow
+def test_pseudonyms_of_each_release_are_no_difference(tmp_path: Path) -> None:
+    (tmp_path / "secret.key").write_text("0123456789abcdef" * 4)
+    (tmp_path / "secret.key").chmod(0o600)
+    columns = document({})["columns"] | {"id": {"role": "pseudonym"}, "ill": {"role": "keep"}}
+    key = {"file": str(tmp_path / "secret.key")}
+    asked = document({"file": str(tmp_path / "r.csv")}, repeats="refuse", columns=columns, entity="id", key=key)
+    asked["privacy"] = [{"type": "profile_k", "k": 5}]
+    source, linked = write(tmp_path, SAME), asked | {"key": {**key, "context": "study"}}
+    assert not warned(source, asked) and not warned(source, asked)
+    assert "of another policy" in warned(source, linked)
+    assert not warned(source, linked)
+    with pytest.raises(RepeatError):
+        warned(write(tmp_path, CHANGED), linked)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["table", "view", "parts", "sqlite table", "r.duckdb"])
 def test_every_kind_of_target_is_kept_from_a_repetition(tmp_path: Path, kind: str) -> None:

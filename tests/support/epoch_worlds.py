@@ -92,6 +92,11 @@ class EpochWorld:
         least = self.k + margin if self.persons else max(self.k + margin, self.distinct)
         return len({row["person"] for row in rows}) >= least
 
+    def stays(self, now: Row | None, shown: Row) -> bool:
+        """Whether a record counts as shown as it is. Where values are judged, they are not compared."""
+        compared = ["class", "person", *([] if self.distinct else ["row"])]
+        return now is not None and all(now[name] == shown[name] for name in compared)
+
     def live(self) -> State:
         """The state of a live view without an epoch."""
         classes: defaultdict[Cells, list[int]] = defaultdict(list)
@@ -142,7 +147,7 @@ class EpochBrute:
         world, present = self.world, self.world.present()
         after, losing = [], set()
         for group in self.groups:
-            stay = {key: row for key, row in group.items() if present.get(key) == row}
+            stay = {key: row for key, row in group.items() if world.stays(present.get(key), row)}
             go = {key: row for key, row in group.items() if key not in stay}
             kept: dict[int, Row] = group
             if go and not (world.large(stay.values()) if world.distinct else world.enough(stay.values())):
@@ -163,7 +168,7 @@ class EpochBrute:
     def held(self) -> int:
         """Rows that are shown, and that the source has no longer so."""
         present = self.world.present()
-        return sum(present.get(key) != row for group in self.groups for key, row in group.items())
+        return sum(not self.world.stays(present.get(key), row) for group in self.groups for key, row in group.items())
 
 
 def listed_classes(world: EpochWorld, listed: set[Cells]) -> tuple[State, set[Cells]]:

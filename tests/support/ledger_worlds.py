@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import random
+import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -16,6 +17,7 @@ import pyarrow as pa
 from sqlanon.ledger.seals import head_file
 
 SECRET = bytes(range(7, 57))
+COLUMNS = "case_id text, sex text, place text, age integer, ill text, tag text"
 TEXTS = ["", "NULL", "*", "a", "b", None]
 
 
@@ -148,3 +150,13 @@ def check_values(ledger: Path, number: int, released: Iterable[Mapping[str, Any]
         for row in released
     }
     assert found == Counter(digests)
+
+
+def write_sqlite(source: Path, data: pa.Table) -> None:
+    source.unlink(missing_ok=True)
+    connection = sqlite3.connect(source)
+    connection.execute(f"CREATE TABLE t({COLUMNS})")
+    rows = [tuple(row.values()) for row in data.to_pylist()]
+    connection.executemany("INSERT INTO t VALUES (?, ?, ?, ?, ?, ?)", rows)
+    connection.commit()
+    connection.close()

@@ -51,15 +51,15 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 46_678,
-    "assess": 14_950,
+    "core": 46_727,
+    "assess": 15_126,
     "interop": 7_680,
-    "commands": 6_947,
-    "report": 5_760,
+    "commands": 6_954,
+    "report": 5_767,
     "recoding": 5_200,
-    "live": 3_135,
-    "ledger": 4_044,
-    "periods": 490,
+    "live": 3_138,
+    "ledger": 4_071,
+    "periods": 586,
     "tables": 2_305,
 }
 """The most lines of Python of each folder. A feature is paid for by what it takes away."""
@@ -77,6 +77,7 @@ MANY_ROOMS = {
     "core.plan.planned": 17,
     "ledger.recording": 16,
     "ledger.cohorts.continuing": 14,
+    "ledger.cohorts.recorded": 14,
     "ledger.releases": 13,
     "report.cards": 15,
     "live.view": 14,

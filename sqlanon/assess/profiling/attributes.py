@@ -11,6 +11,8 @@ from dataclasses import replace
 
 from sqlanon.assess.profiling.dependencies import AGE, PARTS, SUM, VALUE, Dependency
 from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile, Follower, SameColumns
+from sqlanon.assess.profiling.looks import FEW_TEXTS
+from sqlanon.assess.profiling.topics import is_constant
 from sqlanon.core.source.words import parts_of
 
 DATES = ("birth_date", "date", "moment")
@@ -40,7 +42,7 @@ def find_attributes(columns: Sequence[ColumnProfile], dependencies: Iterable[Dep
     leaders: dict[str, Follower] = {}
     _lead_twins(by_name, found, leaders)
     free = {name for name, item in by_name.items() if name not in leaders and _is_known(item)}
-    keys = _keys(free, found)
+    keys = _keys(by_name, free, found)
     for (of, to, how), breaks in found.items():
         if how in (AGE, SUM) and {of, to} <= free - {*leaders}:
             leaders[to] = Follower(to, of, how, breaks)
@@ -76,12 +78,23 @@ def _rank(item: ColumnProfile) -> tuple[object, ...]:
     return (item.role != "sensitive", natural, item.reads_as != "text", -item.filled, item.name)
 
 
-def _keys(free: set[str], found: Mapping[tuple[str, str, str], int]) -> set[str]:
-    """Return the columns from which most others follow: they are keys of persons, of which nothing else is a sign."""
-    given: dict[str, int] = {}
+def _keys(by_name: Mapping[str, ColumnProfile], free: set[str], found: Mapping[tuple[str, str, str], int]) -> set[str]:
+    """Return the columns from which most others follow, or several with what stays the same of a person: their keys."""
+    given: dict[str, set[str]] = {name: set() for name in free}
     for of, to, how in found:
-        given[of] = given.get(of, 0) + (how == VALUE and of in free and to in free)
-    return {name for name, count in given.items() if count >= KEY and 2 * count > len(free) - 1}
+        if how == VALUE and of in free and to in free:
+            given[of].add(to)
+    return {
+        name
+        for name, follow in given.items()
+        if (len(follow) >= KEY and 2 * len(follow) > len(free) - 1)
+        or (
+            len(follow) > 1
+            and by_name[name].distinct > FEW_TEXTS
+            and by_name[name].looks_like in ("number", "category", "code", "other")
+            and any(is_constant(by_name[to]) for to in follow)
+        )
+    }
 
 
 def _open(free: set[str], leaders: Mapping[str, Follower]) -> list[str]:

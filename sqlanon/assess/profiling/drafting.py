@@ -19,13 +19,16 @@ import yaml
 from sqlanon.assess.profiling.draft_text import other_line, policy_text, scalar
 from sqlanon.assess.profiling.drafted_hierarchies import SUPPRESS, DraftedHierarchy, drafted_hierarchy, travels_with
 from sqlanon.assess.profiling.facts import ColumnProfile, Profile
+from sqlanon.assess.profiling.looks import NEARLY_ALL
 from sqlanon.assess.profiling.proposals import Proposal, propose
 from sqlanon.assess.profiling.questions import MANY, PERSONS, PROTECTION, ROLES, Asked, Decision, DraftedColumn, ask
-from sqlanon.assess.profiling.roles import K
+from sqlanon.assess.profiling.roles import ASK_FEW_KEPT, K
+from sqlanon.assess.profiling.topics import is_constant
 from sqlanon.core.audit.judged_columns import SEVERAL
 from sqlanon.core.facts import Facts
 from sqlanon.core.policy import Policy
 from sqlanon.core.source.columns import is_scalar
+from sqlanon.core.source.words import speaks_of_persons
 from sqlanon.errors import InputError, SqlanonError
 
 LIMIT = 0.05
@@ -86,6 +89,7 @@ def draft(
         InputError: the source cannot be named in a policy, or has no column; no proposal has the name.
     """
     base = Path(os.path.abspath(folder or "."))
+    entity = _entity(profile)
     columns = [_column(item, profile) for item in profile.columns]
     if all(column.keys["role"] == "drop" for column in columns):
         raise InputError(
@@ -94,16 +98,22 @@ def draft(
         )
     proposals: tuple[Proposal, ...] = ()
     warnings: tuple[str, ...] = ()
-    if search and profile.records and any(column.nodes > 1 for column in columns):
-        proposals, warnings = _proposals(columns, profile, source, k=k, base=base)
+    if search and profile.records:
+        judged = _with_kept_judged(profile)
+        tried = [_column(item, judged) for item in judged.columns]
+        if any(column.nodes > 1 for column in tried):
+            proposals, warnings = _proposals(tried, judged, source, k=k, base=base, entity=entity)
+        if proposals:
+            columns, profile = tried, judged
     chosen = _chosen(proposals, proposal)
     if chosen is not None:
         columns = _as_proposed(columns, chosen)
         profile = _with_roles(profile, columns)
     columns = _dropped_last(columns)
     lines = {item.name: line for item in columns if (line := other_line(item)) is not None}
-    asked = ask(columns, _about_policy(columns, profile, k, chosen), lines)
-    text = policy_text(profile, columns, asked, _settings(columns, profile, k, output, chosen), base, proposals, chosen)
+    asked = ask(columns, _about_policy(columns, profile, k, chosen, entity), lines)
+    settings = _settings(columns, k, output, chosen, entity)
+    text = policy_text(profile, columns, asked, settings, base, proposals, chosen)
     policy = Policy.from_dict(yaml.safe_load(text), base_directory=base)
     return PolicyDraft(
         text,
@@ -118,12 +128,18 @@ def draft(
 
 
 def _proposals(
-    columns: Sequence[DraftedColumn], profile: Profile, source: object, *, k: int, base: Path
+    columns: Sequence[DraftedColumn],
+    profile: Profile,
+    source: object,
+    *,
+    k: int,
+    base: Path,
+    entity: ColumnProfile | None,
 ) -> tuple[tuple[Proposal, ...], tuple[str, ...]]:
     """Return what could be released, by searches of the source; nothing, and a warning, where it cannot be searched."""
     if profile.is_frame and source is None:
         return (), ("No release was searched: the frame or connection is not at hand.",)
-    text = policy_text(profile, columns, Asked(), _settings(columns, profile, k, "released.parquet", None), base)
+    text = policy_text(profile, columns, Asked(), _settings(columns, k, "released.parquet", None, entity), base)
     policy = Policy.from_dict(yaml.safe_load(text), base_directory=base)
     try:
         return propose(source, policy, {item.name: item for item in profile.columns}), ()
@@ -150,13 +166,16 @@ def _as_proposed(columns: Sequence[DraftedColumn], proposal: Proposal) -> list[D
     """Return the columns as a proposal publishes them: what is gone is dropped, and what travels with it."""
     left = [item for item in proposal.columns if not item.fully_suppressed]
     gone = {item.name for item in proposal.columns if item.fully_suppressed} if left else set()
-    highest = {item.name: max(item.levels) for item in proposal.columns}
+    gone |= proposal.displaced.keys()
     result = []
     for column in columns:
-        leader, level = column.keys.get("with"), math.inf
-        if isinstance(leader, Mapping):
-            leader, level = leader["column"], leader["level"]
-        if column.name in gone or leader in gone or highest.get(str(leader), 0) > level:
+        leader = column.keys.get("with")
+        leader = leader["column"] if isinstance(leader, Mapping) else leader
+        if column.name in proposal.displaced:
+            reason = f"{column.reason} {proposal.displaced[column.name]}"
+            column = replace(column, keys={"role": "drop"}, reason=reason, remark="", questions=(), nodes=1,
+                             instead=column.keys)  # fmt: skip
+        elif column.name in gone or leader in gone or column.name in proposal.blank:
             reason = f"{column.reason} Nothing of it is left in the release that is {proposal.name!r}."
             if leader in gone:
                 reason = f"{column.reason} {leader!r}, with which it travels, is left out."
@@ -175,6 +194,25 @@ def _as_proposed(columns: Sequence[DraftedColumn], proposal: Proposal) -> list[D
             column = replace(column, keys={**column.keys, **more, **({"weight": weight} if weight else {})})
         result.append(column)
     return result
+
+
+def _with_kept_judged(profile: Profile) -> Profile:
+    """Return a profile whose kept columns are quasi-identifiers, so that no class is parted by what others may know."""
+    return replace(
+        profile,
+        columns=tuple(
+            replace(
+                item,
+                role="quasi_identifier",
+                otherwise="keep",
+                question=ASK_FEW_KEPT,
+                reason=f"{item.reason} Published as it is, it would distinguish the records of a class.",
+            )
+            if item.policy_role == "keep" and item.leader is None and item.distinct + (item.nulls > 0) > 1
+            else item
+            for item in profile.columns
+        ),
+    )
 
 
 def _with_roles(profile: Profile, columns: Sequence[DraftedColumn]) -> Profile:
@@ -236,17 +274,21 @@ def _dropped_last(columns: Sequence[DraftedColumn]) -> list[DraftedColumn]:
 def _entity(profile: Profile) -> ColumnProfile | None:
     """Return the column that names persons who have several records; None without one. A preset knows it.
 
-    Most quasi-identifiers follow from it. Of several such columns it is the one of fewest values: a person has several
-    accounts. Where there is none, it is the one of most values.
+    What stays the same of a person follows from it, or its name or its values are those of persons. Where nothing does,
+    most quasi-identifiers follow. Of several such columns
+    it is the one of fewest values: a person has several accounts. Where there is none, it is the one of most values.
     """
     fit = profile.preset
+    constant = any(is_constant(item) and item.role == "quasi_identifier" for item in profile.columns)
     if fit is not None and fit.entity is not None:
         known = profile.column(fit.entity)
+        if constant and known.names_persons < 0 and not _names_one(known):  # a vehicle has several drivers
+            return None
         return known if known.policy_role == "drop" and not known.nulls and known.distinct < known.filled else None
     named = [
         item
         for item in profile.columns
-        if (item.looks_like in NAMING or item.names_persons > 0)
+        if ((item.looks_like in NAMING and (not constant or _names_one(item))) or item.names_persons > 0)
         and item.policy_role == "drop"
         and not item.nulls
         and 0 < item.distinct * SEVERAL <= item.filled
@@ -263,8 +305,14 @@ def _entity(profile: Profile) -> ColumnProfile | None:
     return found
 
 
+def _names_one(found: ColumnProfile) -> bool:
+    """Return whether a column names one person each, though what is known of them varies, as where it is mistyped."""
+    numbered = max(found.shapes.get("ssn", 0.0), found.shapes.get("iban", 0.0)) >= NEARLY_ALL
+    return found.looks_like in ("email", "phone") or numbered or speaks_of_persons(found.name)
+
+
 def _about_policy(
-    columns: Sequence[DraftedColumn], profile: Profile, k: int, chosen: Proposal | None
+    columns: Sequence[DraftedColumn], profile: Profile, k: int, chosen: Proposal | None, entity: ColumnProfile | None
 ) -> list[Decision]:
     """Return the questions about keys of the policy, and about the column whose loss would help most."""
     sentence = "Check every role: what an attacker may know of a person must be a quasi_identifier."
@@ -276,7 +324,7 @@ def _about_policy(
             "No column looks sensitive. If one is, say role: sensitive with a model: k-anonymity does not hide it."
         )
         decisions.append(Decision(None, "columns", sentence, rank=PROTECTION))
-    if (entity := _entity(profile)) is not None:
+    if entity is not None:
         sentence = (
             f"A value of it has {entity.filled / entity.distinct:.1f} records on average, so that persons are counted "
             "instead of records (entity). Does it name persons? Otherwise leave that line out."
@@ -299,7 +347,7 @@ def _about_policy(
 
 
 def _settings(
-    columns: Sequence[DraftedColumn], profile: Profile, k: int, output: str, chosen: Proposal | None
+    columns: Sequence[DraftedColumn], k: int, output: str, chosen: Proposal | None, entity: ColumnProfile | None
 ) -> list[str]:
     """Return the lines of the policy below its columns, but for questions."""
     lines = [
@@ -307,7 +355,7 @@ def _settings(
         f"suppression_limit: {LIMIT}   # the share of records that may be left out, so that a few do not coarsen all",
         "uncovered: top   # a value that a hierarchy cannot read (a text among numbers) is published as *",
     ]
-    if (entity := _entity(profile)) is not None:
+    if entity is not None:
         lines.append(f"entity: {scalar(entity.name)}")
     nodes = math.prod(item.nodes for item in columns)
     if chosen is not None and chosen.rules == "several":

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from sqlanon.assess.profiling.facts import ColumnProfile, Spread, percent
 from sqlanon.assess.profiling.topics import topic_of
-from sqlanon.assess.profiling.vocabulary import CARERS, CODED
+from sqlanon.assess.profiling.vocabulary import CARERS, CODED, OTHER_PERSONS
 from sqlanon.core.source.known import CLEAR, HALF
-from sqlanon.core.source.vocabulary import KINDS, PERSONAL
+from sqlanon.core.source.vocabulary import KINDS, PERSONAL, PERSONS
 from sqlanon.core.source.words import kinds_of, parts_of, speaks_of_persons
 
 _YEAR, _MONTH, _DAY = "(18|19|20)[0-9]{2}", "(0?[1-9]|1[0-2])", "(0?[1-9]|[12][0-9]|3[01])"
@@ -202,7 +202,7 @@ def _by_name(found: ColumnProfile, named: tuple[str, ...]) -> Look | None:
         if kind == "household" and _is_numbered(found) and found.distinct > FEW_NUMBERS:
             return Look(kind, f"{says}, by {found.distinct:,} numbers")
         if kind == "provider" and _names_carers(found):
-            return Look("name", f"{says}, and its values are written like names of persons")
+            return Look("name", f"{says}, and its values are numbers of persons or written like their names")
         if kind == "provider" and found.distinct > 2 and (is_whole(found) or found.reads_as == "text"):
             return Look(kind, f"{says}, by {found.distinct:,} values")
         if kind in ("country", "place") and found.reads_as == "text":
@@ -218,8 +218,16 @@ def _by_name(found: ColumnProfile, named: tuple[str, ...]) -> Look | None:
 
 def _names_carers(found: ColumnProfile) -> bool:
     """Return whether a column names the persons who treat or teach, not their houses."""
-    of_persons = not {*CARERS.split()}.isdisjoint(parts_of(found.name))
-    return of_persons and found.distinct >= SEVERAL_NAMES and _share(found, "full_name") >= NEARLY_ALL
+    if found.reads_as == "text" and found.distinct > 1 and _share(found, "titled") >= NEARLY_ALL:
+        return True
+    if {*CARERS.split()}.isdisjoint(parts_of(found.name)) or found.distinct < SEVERAL_NAMES:
+        return False
+    return _share(found, "full_name") >= NEARLY_ALL or (is_whole(found) and found.distinct > FEW_TEXTS)
+
+
+def _speaks_of_a_person(name: str) -> bool:
+    """Return whether a word of a name is that of a person, as in ``main_tenant``."""
+    return not {*PERSONS, *CARERS.split(), *OTHER_PERSONS.split()}.isdisjoint(parts_of(name))
 
 
 def _post(found: ColumnProfile, kind: str, says: str) -> Look | None:
@@ -266,9 +274,14 @@ def _by_texts(found: ColumnProfile, named: tuple[str, ...]) -> Look | None:
     """Return the look of texts whose name says nothing: sentences, and values that differ in most records."""
     if found.reads_as != "text" or found.is_mixed:
         return None
+    if found.distinct > 1 and _share(found, "titled") >= NEARLY_ALL:
+        return Look("name", "its values are names with a title")
     known = topic_of(found.name) is not None or set(named) & {"country", "place"}
     if _share(found, "full_name") >= NEARLY_ALL and found.distinct >= SEVERAL_NAMES and not known:
         return Look("name", "its values are written like names of persons")
+    capitals = _share(found, "capital_words") >= NEARLY_ALL and _share(found, "code") <= 1 - NEARLY_ALL
+    if capitals and found.distinct > FEW_NUMBERS and not known and _speaks_of_a_person(found.name):
+        return Look("name", "its name speaks of a person, and its values are capitalized words")
     if _share(found, "words") >= 0.5 and (found.distinction >= REPEATS or found.distinct > FEW_TEXTS):
         return Look("free_text", _of_values(_share(found, "words"), "have five words or more"))
     if found.distinction >= 0.5 and found.distinct >= 10:

@@ -9,7 +9,6 @@ is left out of it: every record would hold the same there, so that nothing else 
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,9 +18,9 @@ from typing import Any
 
 from sqlanon.assess.profiling.facts import ColumnProfile, percent
 from sqlanon.assess.profiling.roles import how_known
+from sqlanon.assess.profiling.wishes import UnmetWish, wishes_of
 from sqlanon.core import anonymizer
 from sqlanon.core.facts import Facts
-from sqlanon.core.hierarchies import specs
 from sqlanon.core.hierarchies.wording import describe_levels
 from sqlanon.core.plan.full_domain import Plan
 from sqlanon.core.plan.planned import Planned
@@ -41,10 +40,9 @@ THEMES: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
 """The names of proposals -> looks and topics of the columns that they put first."""
 BALANCED, SEVERAL_RULES, ONE_RULE = "balanced", "several rules", "one rule for all records"
 PROPOSALS = 3
-WEIGHT = 4.0
-"""Of the columns that a proposal puts first; the others weigh 1."""
-BAND = 10
-"""Years of a band of ages, at most, that a reader wishes for."""
+WEIGHT, UNKNOWN = 4.0, 0.5
+"""Of the columns that a proposal puts first, and of those of which nothing says that others know them; the others weigh
+1."""
 SECONDS, SECONDS_BY_SQL, ALL_SECONDS, GAP = 3.0, 8.0, 60.0, 0.02
 """Of one search, in the process and by SQL, and of all; and the proven gap that is near enough."""
 SEVERAL_SAVE = 0.25
@@ -90,37 +88,6 @@ class ColumnLeft(Facts):
 
 
 @dataclass(frozen=True, slots=True)
-class UnmetWish(Facts):
-    """A wish that a proposal does not meet, and its price.
-
-    Attributes:
-        suppressed, share: what the release of least loss that was found with it suppresses, of the records or persons
-            (``unit``), where none was found within the limit; None where one was, or none at all.
-        before, after: what would be left of all columns without and with it, where that is why it is not met.
-    """
-
-    column: str
-    wish: str
-    unit: str | None = None
-    suppressed: int | None = None
-    share: float | None = None
-    before: float | None = None
-    after: float | None = None
-
-    @property
-    def sentence(self) -> str:
-        """The wish and its price."""
-        if self.before is not None and self.after is not None:
-            price = f"would leave {percent(self.after)} of all columns, in place of {percent(self.before)}"
-        elif self.share is not None:
-            found = f"the best release with it suppresses {percent(self.share)} of the {self.unit}"
-            price = f"was not found within the limit; {found}"
-        else:
-            price = "was not found, whatever is suppressed"
-        return f"{self.column}: {self.wish} {price}."
-
-
-@dataclass(frozen=True, slots=True)
 class Gain(Facts):
     """What the other columns gain where one is dropped: the mean of what is left of them, before and after."""
 
@@ -147,9 +114,11 @@ class Proposal(Facts):
             count in each.
         records, published, suppressed: records; with an entity, persons instead (``unit``).
         highest_risk, average_risk: of prosecutors: 1 / the smallest class, classes / published records.
+        blank: columns that travel with another, and would be blank in some records.
         left_out: sensitive columns that are not published, because their models would cost too much of the others.
         optimal: whether it is proven that no node does better by the weights and wishes of the proposal.
         weights, max_levels: the keys of columns that make a run find the same.
+        displaced: columns that could be kept, and are left out of it and its ``columns``, with their price in words.
     """
 
     KEYS = (
@@ -168,10 +137,12 @@ class Proposal(Facts):
     optimal: bool
     columns: tuple[ColumnLeft, ...]
     left_out: tuple[str, ...] = ()
+    blank: tuple[str, ...] = ()
     unmet: tuple[UnmetWish, ...] = ()
     drop: Gain | None = None
     weights: Mapping[str, float] = field(default_factory=dict)
     max_levels: Mapping[str, int] = field(default_factory=dict)
+    displaced: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def highest_risk(self) -> float:
@@ -262,10 +233,15 @@ class _Searches:
         self._whole, self._policy, self._found = whole, policy, found
         self._deadline = time.monotonic() + ALL_SECONDS
         heights = {attribute.name: attribute.height for attribute in whole.catalog.attributes}
+        self._own = {item.name: UNKNOWN for item in policy.quasi_identifiers if found[item.name].otherwise == "keep"}
+        displaceable = self._own if len(self._own) < len(heights) else ()
+        self._gone = {name: heights[name] - 1 for name in displaceable}
+        self._displaced: dict[str, str] = {}
         wishes = [
             (item.name, *wish)
             for item in policy.quasi_identifiers
-            if (wish := wish_of(found[item.name], item.hierarchy, heights[item.name])) is not None
+            if item.name not in self._gone
+            for wish in wishes_of(found[item.name], item.hierarchy, heights[item.name])
         ]
         self._wishes = sorted(wishes, key=lambda wish: wish[3])
         self.protected = self._affordable([item.name for item in policy.columns if item.role == "sensitive"])
@@ -276,7 +252,8 @@ class _Searches:
         Each model keeps classes together that others would part, and most so where nearly all records have one value:
         with dozens of columns nothing would be left. Those come first whose most frequent value has fewest records.
         """
-        enough = 1 - LEFT_WITH_SENSITIVE * (1 - _mean_loss(self._whole))
+        without = self._loss_with(()) if self._gone and sensitive else self._cost(self._whole)
+        enough = 1 - LEFT_WITH_SENSITIVE * (1 - without)
         ordered = sorted(sensitive, key=lambda name: self._found[name].most)
         fitting, beyond = min(FEW_SENSITIVE, len(ordered)), len(ordered) + 1
         tried = len(ordered)
@@ -290,11 +267,12 @@ class _Searches:
 
     def _loss_with(self, protected: Sequence[str]) -> float:
         """Return the loss of the best release that publishes these sensitive columns; 1 where there is none."""
+        columns = _columns(self._policy, protected, gone=self._gone)
         try:
-            plan = self._whole.with_policy(replace(self._policy, columns=_columns(self._policy, protected)))
+            plan = self._whole.with_policy(replace(self._policy, columns=columns))
         except NONE_FOUND:
             return 1.0
-        return _mean_loss(plan)
+        return self._cost(plan)
 
     @property
     def late(self) -> bool:
@@ -304,35 +282,75 @@ class _Searches:
     def balanced(self) -> Proposal:
         """Return the best release by equal weights that meets the wishes it can, the most important first."""
         plan, met, unmet = self._searched({}, {}) or self._whole, dict[str, int](), list[UnmetWish]()
-        most = _mean_loss(plan) + WISHES_COST
+        most = self._cost(plan) + WISHES_COST
         for column, level, wish, _ in self._wishes:
+            if column in met:
+                continue
             tried = self._searched({}, {**met, column: level})
             if tried is None:
                 unmet.append(self._price(column, wish, level, met))
-            elif _mean_loss(tried) > most:
-                unmet.append(UnmetWish(column, wish, before=1 - _mean_loss(plan), after=1 - _mean_loss(tried)))
+            elif self._cost(tried) > most:
+                unmet.append(UnmetWish(column, wish, before=1 - self._cost(plan), after=1 - self._cost(tried)))
             else:
                 plan, met = tried, {**met, column: level}
         plan, met = self._something_of_each(plan, met)
-        return _proposal(BALANCED, plan, unmet=tuple(unmet), max_levels=met)
+        plan, met = self._with_kept(plan, met)
+        return _proposal(
+            BALANCED, plan, unmet=tuple(unmet), weights=self._own, max_levels=met, displaced=self._displaced
+        )
+
+    def _cost(self, plan: Plan) -> float:
+        """Return the mean loss of the columns that the table is about: of all, where each would be kept."""
+        losses = plan.attribute_losses
+        if losses is None:
+            return plan.certificate.loss
+        about = [loss for name, loss in losses.items() if name not in self._own] or [*losses.values()]
+        return sum(about) / len(about)
+
+    def _with_kept(self, plan: Plan, met: dict[str, int]) -> tuple[Plan, dict[str, int]]:
+        """Return a plan and its limits that publish, one by one, what would be kept, as long as it costs others little.
+
+        Wishes stay met. Columns of few values come first. Of what is not published the price is said.
+        """
+        most, until = self._cost(plan) + SOMETHING_COSTS, self._deadline - ALL_SECONDS / 2
+        widths = {attribute.name: attribute.widths for attribute in plan.catalog.attributes}
+        for name in sorted(self._gone, key=lambda name: (self._found[name].distinct, name)):
+            finer = [level for level, width in enumerate(widths[name]) if width > 1]
+            if not finer or time.monotonic() > until:
+                self._displaced[name] = "There was no time to search for a release with it."
+                continue
+            highest, limits = self._gone.pop(name), {**met, name: finer[-1]}
+            tried = self._searched({}, limits)
+            if tried is not None and self._cost(tried) <= most:
+                plan, met = tried, limits
+                continue
+            self._gone[name] = highest
+            price = "No release with something of it was found that meets the limits and the wishes that are met."
+            if tried is not None:
+                left, before = percent(1 - self._cost(tried)), percent(1 - self._cost(plan))
+                price = (
+                    f"Something of it would leave {left} of the columns that the table is about, in place of {before}."
+                )
+            self._displaced[name] = price
+        return plan, met
 
     def _something_of_each(self, plan: Plan, met: dict[str, int]) -> tuple[Plan, dict[str, int]]:
         """Return a plan and its limits with something left of further columns, what others know of a person first."""
         known = sorted(plan.catalog.attributes, key=lambda a: (how_known(self._found[a.name]), a.widths[0]))
         for attribute in known:
-            if attribute.name not in plan.nothing_left or self.late:
+            if attribute.name in self._gone or attribute.name not in plan.nothing_left or self.late:
                 continue
             finer = [level for level, width in enumerate(attribute.widths) if width > 1]
             limits = {**met, attribute.name: finer[-1]} if finer else met
             tried = self._searched({}, limits) if finer else None
-            if tried is not None and _mean_loss(tried) <= _mean_loss(plan) + SOMETHING_COSTS:
+            if tried is not None and self._cost(tried) <= self._cost(plan) + SOMETHING_COSTS:
                 plan, met = tried, limits
         return plan, met
 
     def emphasis(self, name: str, weights: Mapping[str, float]) -> Proposal:
         """Return the best release by weights."""
         plan = self._searched(weights, {}) or self._whole
-        return _proposal(name, plan, weights=weights)
+        return _proposal(name, plan, weights={**self._own, **weights}, displaced=self._displaced)
 
     def _searched(
         self,
@@ -342,6 +360,7 @@ class _Searches:
         **keys: object,
     ) -> Plan | None:
         """Return the best plan under settings of columns (``_columns``) and other keys; None where there is none."""
+        weights, gone = {**self._own, **weights}, {**self._gone, **gone}
         columns = _columns(self._policy, self.protected, weights, max_levels, gone)
         try:
             return self._whole.with_policy(replace(self._policy, columns=columns, **keys))  # type: ignore[arg-type]
@@ -369,7 +388,7 @@ class _Searches:
             if plan is None:
                 continue
             losses = plan.attribute_losses or {}
-            left = [1.0 - loss for name, loss in losses.items() if name != dropped.name]
+            left = [1.0 - loss for name, loss in losses.items() if name not in (dropped.name, *self._gone)]
             before = [item.left or 0.0 for item in of.columns if item.name != dropped.name]
             gains.append(Gain(dropped.name, sum(before) / len(before), sum(left) / len(left)))
         gains = [gain for gain in gains if (gain.after - gain.before) * (len(of.columns) - 1) >= LARGEST_GAIN]
@@ -386,36 +405,24 @@ class _Searches:
             yield f"most detail of {item.name}", {item.name: WEIGHT}
 
 
-def wish_of(found: ColumnProfile, hierarchy: specs.HierarchySpec | None, height: int) -> tuple[int, str, int] | None:
-    """Return the highest level that most readers can live with, the wish in words, and its rank; None without one.
-
-    Args:
-        height: the number of levels, level 0 included.
-    """
-    if found.topic == "sex":
-        return 0, "sex as it is", 0
-    if found.looks_like == "age" and isinstance(hierarchy, specs.Intervals):
-        widths = [hierarchy.width * math.prod(hierarchy.fanouts[:depth]) for depth in range(len(hierarchy.fanouts) + 1)]
-        fitting = [depth + 1 for depth, width in enumerate(widths) if width <= BAND]
-        return (fitting[-1], f"ages in bands of {BAND} years at most", 1) if fitting else None
-    if isinstance(hierarchy, specs.Dates) and "year" in hierarchy.levels:
-        without_day = height - 2 < len(hierarchy.levels)
-        periods = [name for name in hierarchy.levels if name != "day" or not without_day]
-        return periods.index("year") + 1, "the year", 2
-    return (0, "the year", 2) if found.looks_like == "year" else None
-
-
 def _by_several_rules(source: object, policy: Policy, single: Proposal) -> Proposal | None:
     """Return the balanced proposal by several rules, where they save much of the loss of the single node."""
     of_sizes = policy.entity is None and not any(item.role == "sensitive" for item in policy.columns)
     if not of_sizes or single.records > MOST_RECORDS or not single.loss:  # sensitive values leave one rule, mostly
         return None
     limits = replace(policy.search, time_limit=RULES_SECONDS)
-    columns = tuple(replace(item, max_level=single.max_levels.get(item.name)) for item in policy.columns)
+    columns = tuple(
+        Column.drop(item.name)
+        if item.name in single.displaced or (item.travels is not None and item.travels.column in single.displaced)
+        else replace(item, max_level=single.max_levels.get(item.name))
+        for item in policy.columns
+    )
     try:
         rules = replace(policy, columns=columns, search=limits, transformation=LocalRecoding())
         with anonymizer.recode(source, rules) as plan:
-            several = _proposal(SEVERAL_RULES, plan, unmet=single.unmet, max_levels=single.max_levels)
+            several = _proposal(
+                SEVERAL_RULES, plan, unmet=single.unmet, max_levels=single.max_levels, displaced=single.displaced
+            )
     except (*NONE_FOUND, UnsupportedError):
         return None
     return several if several.loss <= (1 - SEVERAL_SAVE) * single.loss else None
@@ -429,9 +436,12 @@ def _account(plan: Planned) -> tuple[str, int, int, int, int | None]:
     return "records", ledger.records, ledger.published, ledger.suppressed, ledger.smallest_class
 
 
-def _mean_loss(plan: Planned) -> float:
+def _mean_loss(plan: Planned, displaced: Container[str] = ()) -> float:
     losses = plan.attribute_losses
-    return plan.certificate.loss if losses is None else sum(losses.values()) / len(losses)
+    if losses is None:
+        return plan.certificate.loss
+    counted = [loss for name, loss in losses.items() if name not in displaced]
+    return sum(counted) / len(counted)
 
 
 def _proposal(
@@ -441,6 +451,7 @@ def _proposal(
     unmet: tuple[UnmetWish, ...] = (),
     weights: Mapping[str, float] | None = None,
     max_levels: Mapping[str, int] | None = None,
+    displaced: Mapping[str, str] = NOTHING,
 ) -> Proposal:
     unit, records, published, suppressed, smallest = _account(plan)
     losses = plan.attribute_losses
@@ -457,12 +468,13 @@ def _proposal(
             item.name in gone,
         )
         for item, levels in zip(plan.catalog.attributes, plan.published_levels, strict=True)
+        if item.name not in displaced
     )
     ledger = plan.ledger
     return Proposal(
         name,
         "one" if isinstance(plan, Plan) else "several",
-        _mean_loss(plan),
+        _mean_loss(plan, displaced),
         unit,
         records,
         published,
@@ -472,8 +484,10 @@ def _proposal(
         plan.certificate.optimal,
         columns,
         tuple(item.name for item in plan.policy.columns if item.models == UNPROTECTED),
+        tuple(n for n, item in plan.travelling.items() if max(plan.published_levels[item.position]) > item.level),
         unmet,
         None,
         dict(weights or {}),
         dict(max_levels or {}),
+        dict(displaced),
     )

@@ -9,8 +9,9 @@ from sqlglot import exp
 
 from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile
 from sqlanon.assess.profiling.roles import KNOWABLE, K, refused
+from sqlanon.assess.profiling.topics import is_constant
 from sqlanon.assess.profiling.vocabulary import KNOWN
-from sqlanon.core.audit.judged_columns import JudgedColumn, SourceColumn
+from sqlanon.core.audit.judged_columns import JudgedColumn, SourceColumn, repeats
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.source.beside import compared, kind_of
 from sqlanon.core.source.columns import is_scalar
@@ -48,7 +49,15 @@ def publishable(
     columns = [replace(c, follows_from=_givers(c.name, judged)) if c.role == "keep" else c for c in columns]
     quasi = [of(item) for item in columns if item.role == "quasi_identifier"]
     dropped = [of(item) for item in columns if item.role in DROPPED and is_scalar(item.type) and not item.nulls]
-    keys = {item.name: item for item in judge_published(engine, relation, dropped, quasi, k=K) if item.entity_like}
+    constant = [item for item in columns if item.role == "quasi_identifier" and is_constant(item)]
+    births = {item.name for item in constant if item.topic is None}  # a first name tells the sex
+    stays = births or {item.name for item in constant}
+    judged = {item.name: item for item in judge_published(engine, relation, dropped, quasi, k=K)}
+    keys = {
+        name: item
+        for name, item in judged.items()
+        if (repeats(item.values, item.records) and stays <= item.determines.keys() if stays else item.entity_like)
+    }
     return [replace(c, names_persons=len(keys[c.name].determines)) if c.name in keys else c for c in columns]
 
 

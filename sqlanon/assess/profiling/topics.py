@@ -9,7 +9,7 @@ from functools import cache
 
 from sqlanon.assess.profiling.facts import ColumnProfile, percent
 from sqlanon.assess.profiling.vocabulary import FLAGS, STUDIED, TOPICS, VOCABULARY
-from sqlanon.core.source.words import parts_of, speaks_of
+from sqlanon.core.source.words import kinds_of, parts_of, speaks_of
 
 FEW_CODES = 3
 """Values of a column that may be called by one of them: ``black`` holds 0 and 1, ``smoker`` yes, no and unknown."""
@@ -45,6 +45,11 @@ def topic_of(name: str, *, coded: bool = False) -> str | None:
 def with_topics(columns: Sequence[ColumnProfile]) -> list[ColumnProfile]:
     """Return the columns of a table with what each is about."""
     return _in_company([replace(item, topic=_own_topic(item)) for item in columns])
+
+
+def is_constant(found: ColumnProfile) -> bool:
+    """Return whether a column says what stays the same from record to record of a person: sex, race, birth."""
+    return found.distinct > 1 and (found.topic in ("sex", "race") or "birth_date" in kinds_of(found.name))
 
 
 def spoken(found: ColumnProfile, what: str) -> str:

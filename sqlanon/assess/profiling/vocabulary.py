@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 TOPICS: Mapping[str, str] = {
-    "sex": "sex gender geschlecht sexe sexo genere genero geslacht sesso plec koen kon kjonn cinsiyet",
+    "sex": "sex gender geschlecht sexe sexo genere genero geslacht sesso plec koen kon kjonn cinsiyet anrede "
+    "salutation civilite aanhef",
     "race": "race raceth ethnicity ethnic ethn ethnie ethnicite etnia etnicidade hautfarbe herkunft herkomst raca "
     "pochodzenie migration =origin",
     "religion": "religion konfession faith =church denomination bekenntnis geloof wyznanie relig*",
@@ -28,11 +29,11 @@ TOPICS: Mapping[str, str] = {
     "zdrowie helse haelsa surgery =operation =icu =los liegezeit verweildauer lengthofstay hospitalization "
     "hospitalized disab pain cd4 cd8 tani pregnan birthcontrol *smk* smok* *smok prescri chronic hosp* doctor "
     "arztbesuch oedema edema ascites rash lesion itch nausea fever cough dyspnea vomit fatigue fieber bloodpress "
-    "*illness",
+    "*illness dgns discapacidad",
     "crime": "offence offens crime criminal conviction convict arrest arrested straftat vorstrafe delikt delit "
     "delito reato sentence verdict felon felony prison jail incarcer inmate =priors parole probation gefaengnis",
     "politics": "party political politics partei parti partito partido wahl vote voted voter voting "
-    "parteizugehoerigkeit ideology elections",
+    "parteizugehoerigkeit ideology elections voto votacion",
     "sexuality": "orientation sexuality sexualitaet",
     "biometrics": "fingerprint iris biometric biometrie dna genome genotype genetic fingerabdruck allele =apoe "
     "=hla snp",
@@ -67,7 +68,7 @@ FLAGS: Mapping[str, str] = {
     "sex": "male males female females man men woman women masc fem mann frau weiblich maennlich homme femme "
     "hombre mujer uomo donna maschio femmina masculin feminin masculino feminino kvinna kvinde mand erkek kadin "
     "kobieta mezczyzna",
-    "race": "black blacks white whites nonwhite nwhite hispan hispanic hisp latino latina asian african "
+    "race": "black blacks white whites nonwhite nwhite hispan hispanic hisp indigena latino latina asian african "
     "afroamerican caucasian native foreign foreigner migrant immigrant minority indigenous aboriginal auslaender "
     "etranger extranjero",
     "religion": "catholic protestant muslim jewish christian hindu buddhist katholisch evangelisch",
@@ -102,8 +103,13 @@ CODED = (
     "art kennziffer"
 )
 """Parts of the names of columns whose numbers are codes, without an order."""
-CARERS = "physician doctor arzt aerztin medico medecin surgeon behandler attending prescriber teacher lehrer"
+CARERS = (
+    "physician doctor arzt aerztin medico medecin surgeon behandler attending prescriber teacher lehrer physn npi "
+    "huisarts hausarzt clinician enseignant profesor professor docente"
+)
 """Words of providers who are persons."""
+OTHER_PERSONS = "pacient tenant mieter locataire inquilino guardian tutor mother father owner applicant"
+"""Words of persons beside those of carers, and of persons whom records are about."""
 _ENDS = "([^a-z]|$)"
 VOCABULARY: Mapping[str, tuple[float, str]] = {
     "sex": (0.6, r"(?i)^ *(male|female|man|woman|m|f|w|männlich|weiblich|mann|frau|homme|femme|masculin|féminin|hombre|"

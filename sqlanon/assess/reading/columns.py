@@ -88,7 +88,9 @@ SHAPES: Mapping[str, str] = {
 """What numbers can look like; the first that fits is that of a text. ``point 3`` and ``comma 3`` can be read twice."""
 SPELLINGS = tuple(sorted((name for names in UNITS for name in names), key=len, reverse=True))
 _UNIT = "|".join(map(re.escape, SPELLINGS))
-_MONEY = "|".join(map(re.escape, ("EUR", "Euro", "euro", "€", "USD", "US$", "$", "GBP", "£", "CHF", "SFr.", "Fr.")))
+OF_POINTS = ("USD", "US$", "$", "GBP", "£")
+"""Currencies whose amounts have two decimals, after a point."""
+_MONEY = "|".join(map(re.escape, ("EUR", "Euro", "euro", "€", *OF_POINTS, "CHF", "SFr.", "Fr.")))
 """Currencies: what may stand before a number; L1 and t0 are codes."""
 _BEFORE = f"[(+{MINUS}]?[{BLANKS}]*(?:(?:{_MONEY})[{BLANKS}]*)?[+{MINUS}]?[{BLANKS}]*"
 _AFTER = rf"(?:[{BLANKS}]*(?:{_UNIT}))?[)-]?(?:[{BLANKS}]*(?:{_UNIT}))?"
@@ -380,13 +382,14 @@ def _signs(count: Mapping[str, int], rows: Sequence[_Shaped]) -> tuple[str, str 
                " ": sum(n for shape, n in count.items() if shape.startswith("spaces")),
                "'": sum(n for shape, n in count.items() if shape.startswith("quotes"))}  # fmt: skip
     decimal = "," if comma else "." if point else "," if grouped["."] else "." if grouped[","] else None
+    money = decimal is None and not held("point 3") and all(row.unit in OF_POINTS for row in rows)
     if decimal == "," and not point:
         grouped["."] += count["point 3"]
-    elif decimal == ".":
+    elif decimal == "." or money:
         grouped[","] += count["comma 3"]
     signs = [sign for sign, n in grouped.items() if n]
     clash = (comma and point and (signs or held("point 3", "comma 3"))) or len(signs) > 1 or decimal in signs
-    twofold = decimal is None and held("point 3", "comma 3")
+    twofold = decimal is None and not money and held("point 3", "comma 3")
     if not clash and not comma and not point and signs and signs[0] != "'" and not twofold:
         lengths = {length for row in rows for length in (row.shortest, row.longest)}
         clash = len(lengths) == 1  # all alike: codes are written so

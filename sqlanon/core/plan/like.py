@@ -162,8 +162,9 @@ def _differences(policy: Policy, manifest: Mapping[str, Any]) -> list[str]:
     """Return what readers may see differ from the earlier release that is neither a level nor a promise."""
     handling = handling_of(policy)
     before: Mapping[str, Any] = manifest.get("handling") or {}
-    settings = ("suppressed", "uncovered")
-    found = [f"another {name!r}" for name in settings if before.get(name, handling[name]) != handling[name]]
+    found = [
+        f"another {name!r}" for name in ("suppressed", "uncovered") if before.get(name, own := handling[name]) != own
+    ]
     then = {item["name"]: item["role"] for item in manifest["columns"] if item["role"] != "companion"}
     now = {column.name: column.role for column in policy.columns if column.role != "drop"}
     for what, which in (

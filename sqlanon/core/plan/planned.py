@@ -439,9 +439,10 @@ class Planned(Representing, Closing):
         """
         claim = self._claim()
         staged: exp.Expr | None = self._measured.pop(STAGED, None)
-        if staged is not None and recording is not None:  # its rows have no persons
+        if staged is not None and recording is not None:  # its rows lack the keys of their records
             self.engine.drop(staged.name)
-        elif staged is not None:
+            staged = None
+        if staged is not None:
             try:
                 yield exp.select(*map(column, claim.columns)).from_(staged), claim
             except BaseException:

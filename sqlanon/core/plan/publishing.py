@@ -16,6 +16,7 @@ from sqlanon.core.interrupts import finishing
 from sqlanon.core.plan.planned import Planned, versions
 from sqlanon.core.plan.release import Release
 from sqlanon.core.policy import Output
+from sqlanon.core.policy.columns import KEYED_ROLES
 from sqlanon.core.policy.faults import Faults
 from sqlanon.core.policy.output import check_output, check_partitions_fit
 from sqlanon.core.publish.manifest import TO_READERS, manifest
@@ -150,13 +151,15 @@ class PublishablePlan(WithCard, Planned):
         policy, output = self.policy, target.output
         is_new = output.kind == "file" and not os.path.lexists(output.target)
         alone = policy.ledger is None
+        linked = policy.key is not None and policy.key.context is not None
         if target.if_exists != "replace" or is_new or not (alone or target.if_changed):
             return None
         from sqlanon.core.publish.replaced import Replacing
 
         return Replacing(
             self.threshold,
-            tuple(item.name for item in policy.sensitive),
+            bool(policy.sensitive),
+            frozenset(item.name for item in policy.columns if not linked and item.role in KEYED_ROLES),
             persons=self.catalog.has_entity,
             refuses=policy.like is None and policy.repeats == "refuse" and output.kind != "live_view",
             if_changed=target.if_changed and output.kind != "live_view",

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass
-from typing import Any
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import MISSING, dataclass, field
+from datetime import date
+from typing import Any, ClassVar
 
 from sqlanon.core.policy.faults import Faults
-from sqlanon.core.policy.output import JUDGED, LENGTH
+from sqlanon.core.policy.output import JUDGED, LENGTH, Output
 from sqlanon.core.policy.parts import PolicyPart, check, entry
 from sqlanon.parameters import choice, matching, text
 
@@ -20,6 +23,7 @@ class Periods(PolicyPart):
 
     built = 'sqlanon.Periods("admitted", "day")'
     order = ("column", "every", "closes_after", "late")
+    called: ClassVar[Mapping[str, str]] = {"since": "from"}
 
     column: str = entry(
         text(),
@@ -64,6 +68,20 @@ class Periods(PolicyPart):
         example="periods: {column: admitted, late: ignore}",
         page="lakehouse.md#closed-periods",
     )
+    since: str | None = entry(
+        matching(r"\d{4}-\d\d-\d\d", "date, such as 2024-02-01", "This is no date.", "write from: 2024-02-01, say."),
+        about="The first day of the first period that is released, where another target has those before it.",
+        example="periods: {column: admitted, every: month, from: 2024-02-01}",
+        page="lakehouse.md#closed-periods",
+        without="all closed periods are released",
+    )
+    continued: Output | None = field(default=None, repr=False, compare=False)
+    """The output of a policy whose run is only tried: its periods are continued, and nothing is written."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.since, date):  # as YAML reads it
+            object.__setattr__(self, "since", self.since.isoformat())
+        PolicyPart.__post_init__(self)
 
 
 def check_periods(faults: Faults, policy: Any) -> None:
@@ -72,6 +90,9 @@ def check_periods(faults: Faults, policy: Any) -> None:
     if periods is None:
         return
     check(faults, "periods", periods)
+    if periods.since is not None and not _begins(periods.every, periods.since):
+        hint = "write the first day of a month; of a week its Monday."
+        faults.add("periods.from", f"No {periods.every} begins on this day.", hint)
     column = next((item for item in policy.columns if item.name == periods.column), None)
     if column is None or column.role != "quasi_identifier":
         hint = f"declare it: columns: {{{periods.column}: {{role: quasi_identifier}}}}, without a hierarchy."
@@ -82,6 +103,14 @@ def check_periods(faults: Faults, policy: Any) -> None:
     _check_beside(faults, policy)
     if policy.output is not None:
         _check_target(faults, policy, periods)
+
+
+def _begins(every: str, text: str) -> bool:
+    """Return whether a period begins on the day that a text names."""
+    with suppress(TypeError, ValueError):
+        day = date.fromisoformat(text)
+        return {"month": day.day == 1, "week": day.weekday() == 0}.get(every, True)
+    return False
 
 
 def _check_models(faults: Faults, policy: Any) -> None:
@@ -108,7 +137,7 @@ def _check_beside(faults: Faults, policy: Any) -> None:
         ("sample", policy.sample, "A sample is drawn of a whole source.", "leave out sample, or periods."),
         ("suppressed", policy.suppressed == "redact" or None, "A redacted record has no period.", "say drop."),
         ("if_exists", policy.if_exists == "replace" or None, "A period that was released is never written again.",
-         "leave it out; for other levels choose a new target."),
+         "leave it out; for other levels choose a new target for later periods (periods: {from: …})."),
     ):  # fmt: skip
         if given is not None:
             faults.add(key, message, cure)

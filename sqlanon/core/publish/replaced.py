@@ -3,15 +3,15 @@ the other. Both are counted by class, in the database, before the earlier one go
 
 A release of the same policy that shares half of its rows with the earlier one repeats it. It is refused, unless the
 policy says otherwise, or both show nothing more than each: they are equal; or records are counted, no model watches a
-value, and no class differs by fewer than k records. Where the earlier one cannot be read, or has other
-quasi-identifiers, there is no comparison, and no error.
+value, and no class differs by fewer than k records. They are compared on the columns that both have. Where the earlier
+one cannot be read, or has none of the quasi-identifiers, there is no comparison, and no error.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from sqlanon.core.audit.release import ReleaseClaim, records_of
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.facts import Facts
 from sqlanon.core.publish.papers import MANIFEST
+from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.binding import bind
 from sqlanon.core.sqltrees.trees import column, named
 from sqlanon.errors import NothingNewError, RepeatError, SqlanonError
@@ -65,8 +66,8 @@ class ReplacedRelease:
 
     Attributes:
         levels: the columns whose levels differ, before and now.
-        same_policy: whether it is of the same policy.
-        same_account: whether its account of records is the same.
+        same_policy: whether it publishes the same columns by the same hierarchies and models.
+        same_account: whether its policy is the same in every key, and its account of records.
     """
 
     levels: Mapping[str, tuple[str, str]] | None = None
@@ -79,11 +80,12 @@ class ReplacedRelease:
         try:
             document = json.loads(release.with_name(release.name + MANIFEST).read_text(encoding="utf-8"))
             same = [document[key] == (manifest or {}).get(key) for key in ("policy_fingerprint", "ledger")]
+            same_policy = same[0] or _same_question(document, manifest or {})
             before, now = (_levels(found["columns"]) for found in (document, manifest or {}))
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return cls()
         changed = {name: (before[name], level) for name, level in now.items() if before.get(name, level) != level}
-        return cls(changed, *same)
+        return cls(changed, same_policy, all(same))
 
     @property
     def may_equal(self) -> bool:
@@ -97,7 +99,8 @@ class Replacing:
 
     Attributes:
         k: the least size of a class that the models allow.
-        sensitive: the columns whose values a reader compares beside the sizes of classes.
+        sensitive: whether models watch the values of columns.
+        varies: the columns whose values differ from release to release by themselves, as pseudonyms do.
         persons: whether the policy counts persons, whom a release does not show.
         refuses: whether a release that repeats the earlier one is refused.
         if_changed: whether a release that is equal to the earlier one is not written.
@@ -106,7 +109,8 @@ class Replacing:
     """
 
     k: int
-    sensitive: tuple[str, ...] = ()
+    sensitive: bool = False
+    varies: Collection[str | None] = ()
     persons: bool = False
     refuses: bool = False
     if_changed: bool = False
@@ -114,10 +118,10 @@ class Replacing:
     warnings: list[str] = field(default_factory=list)
 
     def rows(self, engine: Engine, earlier: Callable[[], exp.Expr], claim: ReleaseClaim) -> exp.Select | None:
-        """Return the rows of an earlier release, as texts: quasi-identifiers, then what else is compared of it.
+        """Return the rows of an earlier release, as texts: the columns that both have, quasi-identifiers first.
 
-        None where it cannot be read, or has other quasi-identifiers. (Where the release will be a relation, this is
-        asked before the transaction, which some databases end at the first error.)
+        None where it cannot be read, or has no quasi-identifier of the new one. (Where the release will be a relation,
+        this is asked before the transaction, which some databases end at the first error.)
         """
         quasi = claim.quasi_identifiers
         if (self.k < 2 or not quasi) and not self.if_changed:
@@ -125,12 +129,11 @@ class Replacing:
         try:
             relation = earlier()
             there = {name for name, _ in engine.columns(relation)}
-            if not {*quasi} <= there:
+            cells = {name: own for name in [*quasi, *claim.columns] for own in names.matching(name, there)}
+            if not cells or (quasi and not {*quasi} & {*cells}):
                 return None
             records = records_of(relation, claim) if {*claim.columns} <= there else relation
-            others = [*self.sensitive, *(claim.columns if self.if_changed else ())]
-            cells = dict.fromkeys([*quasi, *[name for name in others if name in there]])
-            found = exp.select(*map(_as_text, cells)).from_(records.copy())
+            found = exp.select(*(_as_text(own, name) for name, own in cells.items())).from_(records.copy())
             engine.run("look at old release", found.limit(1))
         except (SqlanonError, OSError):
             return None
@@ -151,22 +154,27 @@ class Replacing:
             NothingNewError: it is the earlier one (``if_changed``).
         """
         if before is None:
+            if earlier.same_policy is False and self.alone and self.k >= 2:
+                self.warnings.append(f"{OTHER_POLICY} {CURE}")
             return
-        quasi, cells = list(claim.quasi_identifiers), before.named_selects
-        now = exp.select(*map(_as_text, cells)).from_(records_of(written, claim).copy())
+        cells = before.named_selects
+        quasi = [name for name in claim.quasi_identifiers if name in cells]
+        if others := len(quasi) < len(claim.quasi_identifiers):
+            earlier = replace(earlier, same_policy=False)
+        now = exp.select(*map(_as_text, cells, cells)).from_(records_of(written, claim).copy())
         count = partial(count_differences, engine, before, now, quasi, k=max(self.k, 2))
         try:
             same = self.if_changed and earlier.may_equal and {*cells} == {*claim.columns}
             unchanged = same and not count(cells[len(quasi) :]).rows
-            found = count(watched := [name for name in self.sensitive if name in cells])
-            of_classes = count([]) if watched else found
+            found = count(shown := [name for name in cells[len(quasi) :] if name not in self.varies])
+            of_classes = count([]) if shown else found
         except SqlanonError:
             return
         if unchanged:
             raise NothingNewError("The release at the target is the same as the new one; nothing was written.", hint="")
         if self.alone and self.k >= 2 and quasi:
             repeats = of_classes.repeats(claim.published, alike=not earlier.levels)
-            common = bool(earlier.levels) or (found.rows > 0 and of_classes.common(claim.published) > 0)
+            common = bool(earlier.levels) or ((found.rows > 0 or others) and of_classes.common(claim.published) > 0)
             self._judge(found, earlier, repeats=repeats, common=common)
 
     def _judge(self, found: Differences, earlier: ReplacedRelease, *, repeats: bool, common: bool) -> None:
@@ -196,8 +204,16 @@ class Replacing:
             self.warnings.append(" ".join([*warnings, CURE]))
 
 
-def _as_text(name: str) -> exp.Expr:
-    return named(exp.cast(column(name), "VARCHAR"), name)
+def _as_text(own: str, name: str) -> exp.Expr:
+    return named(exp.cast(column(own), "VARCHAR"), name)
+
+
+def _same_question(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Return whether two manifests are of the same columns, models and hierarchies; the levels are the answer."""
+    keys, digests = ("role", "value", "with", "of", "differs_by_release"), before.get("hierarchies") or {}
+    columns, then = ({c["name"]: [c.get(key) for key in keys] for c in given["columns"]} for given in (now, before))
+    same = columns == then and all(before.get(key) == now.get(key) for key in ("models", "entity"))
+    return same and all(digests.get(name, own) == own for name, own in now["hierarchies"].items())
 
 
 def _levels(columns: list[dict[str, Any]]) -> dict[str, str]:

@@ -60,8 +60,7 @@ def entity_digest(policy: Policy) -> dict[str, str]:
     Raises:
         InputError: the policy's key cannot be read.
     """
-    known = policy.key is not None and policy.entity is not None
-    return {ENTITY: _keyed(policy, ENTITY, str(policy.entity).encode())} if known else {}
+    return {} if None in (policy.key, policy.entity) else {ENTITY: _keyed(policy, ENTITY, str(policy.entity).encode())}
 
 
 def _keyed(policy: Policy, purpose: str, content: bytes) -> str:

@@ -13,7 +13,7 @@ KINDS: Mapping[str, str] = {
     "email": "email mail courriel correo epost eposta",
     "phone": "phone telephone tel telefon telefono telefone telefoon mobile mobil handy cell fax cellulare "
     "celular movil komorka mobiltelefon",
-    "birth_date": "birth dob birthdate birthday bday geburt geburtsdatum geb gebdat gebj gebjahr naissance ddn "
+    "birth_date": "birth dob birthdate birthday bday geburt geburtsdatum geb gebdat gebj gebjahr naissance *naiss ddn "
     "nacimiento fnac fecnac nascita nascimento geboortedatum geboorte =urodzenia urodz fodsel fodt foedelse "
     "dogumtarihi =dogum =yob *born",
     "zip": "zip zipcode zcta",
@@ -31,7 +31,7 @@ KINDS: Mapping[str, str] = {
     "provider": "hospital krankenhaus klinik =clinic provider provnum provno npi physician doctor arzt aerztin "
     "medico medecin surgeon ward =station =center =centre zentrum =site institution facility caresite insurer "
     "behandler attending prescriber kasse krankenkasse =ik hopital ospedale ziekenhuis szpital sykehus sjukhus sygehus "
-    "hastane teacher lehrer pharmacy apotheke employerid firmid",
+    "hastane teacher lehrer physn huisarts hausarzt pharmacy apotheke employerid firmid",
     "place": "=city town =place ort wohnort stadt gemeinde municipality ville commune ciudad citta comune county "
     "=cnty kreis landkreis district bezirk region =state province provinz bundesland kanton canton birthplace "
     "geburtsort =location fips =msa =smsa =cbsa nuts =ags =tract =puma lsoa village villnum =vill suburb "
@@ -52,7 +52,7 @@ KINDS: Mapping[str, str] = {
     "identifier": "id ids uuid guid ssn nhs mrn nino iban bic dni cpr bsn pesel pid sozialversicherungsnummer "
     "svnr nr nummer identifier kennung passport reisepass ausweis personalnummer matrikel matrikelnummer "
     "matriculation steuernummer steuerid kennzeichen aktenzeichen fallnummer dossier expediente account "
-    "kontonummer konto login username userid benutzer medicalrecord licence license =plate serial token hash "
+    "kontonummer konto login username userid benutzer medicalrecord licence license =plate serial token hash barcode "
     "pseudonym accountnumber key seqn seqno seqnr caseid =obs recordid rowid rownum lfdnr laufnummer personnummer "
     "fodselsnummer =nss =nif =cpf =nit =tckn =nir codicefiscale numer numero dosya kimlik patid patno ptid subjid "
     "usubjid empno",

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sqlanon.core.evaluate.evaluator import Evaluator
+from sqlanon.core.evaluate.session import Session
 from sqlanon.core.lattice.nodes import Node
 from sqlanon.core.measures.base import AttributeMeasure, fold
+from sqlanon.core.models import least_size
+from sqlanon.core.models.k_anonymity import KAnonymity
 from sqlanon.core.policy.ledger import CohortsSpec
 from sqlanon.core.search.base import Problem, Request
 from sqlanon.core.search.certificate import Certificate
@@ -18,11 +21,14 @@ PLACES, FEWER = 5, 4
 """The most nodes of a chain, and how many times fewer classes each has than the one before."""
 
 
-def choose_chain(problem: Problem, evaluator: Evaluator, node: Node) -> tuple[Node, ...]:
+def choose_chain(session: Session, problem: Problem, node: Node) -> tuple[Node, ...]:
     """Return a chain of nodes from one to the top, each more general than the one before and with far fewer classes.
 
     On the way one attribute is raised by a level at a time, the one that costs least by the measure of the policy.
+    Classes are judged by their size alone: sensitive values have no part in the way.
     """
+    size = KAnonymity(least_size(session.encoded_policy.models))
+    evaluator = Evaluator(session.judging, problem.catalog, session.snapshots, problem, [size], local=session.local())
     top = problem.lattice.top
     [verdict] = evaluator.judge([Request(node, problem.catalog.bottom)], exact=True)
     chain, classes = [node], verdict.classes

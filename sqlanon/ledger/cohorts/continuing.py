@@ -95,11 +95,11 @@ def continued_plan(session: Session, ledger: ReleaseLedger) -> CohortPlan:
     assert spec is not None and spec.cohorts is not None
     engine.journal.report("searching")
     last = ledger.of_source()[-1]
-    problem, evaluator = judging(session)
+    problem, _ = judging(session)
     chain = tuple(tuple(map(int, node)) for node in last.entry.cohorts["chain"])
     refuse_fewer_levels(last, chain, [attribute.height for attribute in problem.catalog.attributes])
     if len(chain) == 1 and spec.cohorts.coarser_after is not None:
-        chain = choose_chain(problem, evaluator, chain[0])
+        chain = choose_chain(session, problem, chain[0])
     state = int(last.entry.cohorts["state"]) + 1
     cohorts = cohorts_of(session)
     of_source = [item.number for item in ledger.of_source()]

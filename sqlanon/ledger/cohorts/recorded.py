@@ -21,6 +21,7 @@ from sqlanon.ledger.cohorts.continuing import cohorts_of, present_query
 from sqlanon.ledger.cohorts.plan import CohortCounts, CohortPlan
 from sqlanon.ledger.cohorts.refusing import refuse_others
 from sqlanon.ledger.cohorts.state import CohortState
+from sqlanon.ledger.entries import read_releases
 from sqlanon.ledger.releases import ReleaseLedger
 from sqlanon.ledger.together import refuse_strangers
 from sqlanon.live.compiler.cohorts import nothing
@@ -48,6 +49,19 @@ def check_continued(ledger: ReleaseLedger, policy: Policy, opened: Source) -> No
         )
     refuse_others(ledger, policy, opened)
     refuse_strangers(ledger, opened, earlier[-1:])
+
+
+def refuse_moved(ledger: ReleaseLedger, policy: Policy) -> None:
+    """Raise InputError where a first release might be the next one of a source that changed its path or table."""
+    if not ledger.database.attached or policy.ledger is None or policy.ledger.source is not None:
+        return
+    if others := [item.number for item in read_releases(ledger.database) if item.entry.cohorts]:
+        raise InputError(
+            f"The ledger holds releases in cohorts of another source (release {others[-1]}), and none of this one. If "
+            "it is the same under another path or table, who left would be shown again.",
+            hint="name it: ledger: {…, source: NAME}. The name that `sqlanon ledger show` lists for that release "
+            "continues it; another source takes a new one.",
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,10 +83,13 @@ class Cohorts:
     def fates(self, now: int = 0) -> exp.Select:
         """Return the records that are shown, their groups, whether the source has them so still, and their part.
 
+        Where models judge values, these are not compared: what is decided would tell whoever knows the new value
+        whether the old one was another.
+
         Args:
             now: the number of the state that is decided, since when rows are shown as they were that are so no longer.
         """
-        compared = (*self.published, names.PERSON)
+        compared = [*(name for name in self.published if name not in self.watched), names.PERSON]
         agree = [same(self._text(name, "was"), self._text(name, "present")) for name in compared]
         stays = when(both([not_null(column(names.RECORD, "present")), *agree]), number(1), number(0))
         cells: list[exp.Expr] = [

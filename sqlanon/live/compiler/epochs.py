@@ -18,10 +18,10 @@ groups, and meets the models because each of them does.
 Where models judge sensitive values, what is decided must not depend on them: who knows who came and who left would see
 by what happened which of them passed, as in the minimality attack (Wong, Fu, Wang and Pei, VLDB 2007). A group of nine
 with flu and one with gout that is withdrawn when one leaves says who had gout. So a group is then never divided, and
-withdrawn for the number of those who stay alone; newcomers are judged once, as soon as they are enough, and stay away
-for good if they fail (``failed``). So which groups there are, and when, is the same whatever the values are, but for
-those of records that are never shown. Hence all ways to assign the values of a group to its records have the same
-states: their odds stay what they were.
+withdrawn for the number of those who stay alone, and who stays is not asked for these values: one that changed is shown
+as it was. Newcomers are judged once, as soon as they are enough, and stay away for good if they fail (``failed``). So
+which groups there are, and when, is the same whatever the values are, but for those of records that are never shown.
+Hence all ways to assign the values of a group to its records have the same states: their odds stay what they were.
 """
 
 from __future__ import annotations
