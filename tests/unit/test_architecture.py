@@ -77,7 +77,7 @@ MANY_ROOMS = {
     "core.plan.planned": 17,
     "ledger.recording": 16,
     "ledger.cohorts.continuing": 14,
-    "ledger.cohorts.recorded": 14,
+    "ledger.cohorts.recorded": 13,
     "ledger.releases": 13,
     "report.cards": 15,
     "live.view": 14,
