@@ -61,7 +61,8 @@ RESERVED: Mapping[str, tuple[str, ...]] = {
         "version", "source", "files", "table", "key", "join", "columns", "entity", "sample", "accept", "undeclared",
         "row_security", "uncovered",
         "privacy", "quality", "suppression_limit", "suppression_count", "nulls", "search", "suppressed",
-        "transformation", "publish", "output", "if_exists", "report", "certificate", "ledger", "engine",
+        "transformation", "publish", "output", "if_exists", "report", "certificate", "ledger", "engine", "like",
+        "periods", "repeats",
     ),
 }  # fmt: skip
 """Words that mean something else in a policy where a name of the kind may stand."""
