@@ -81,8 +81,9 @@ def open_periods(policy: Policy, opened: Source, target: Target | None) -> tuple
     if not released:
         raise _nothing_new(last)
     ancient = exp.select(count_rows()).from_(opened.relation).where(*within(periods.column, type_name, None, date.min))
+    early = first is None and not type_name.endswith("_NS")  # nanoseconds do not reach the year 1
     if any(NAME.fullmatch(each) is None for each in released) or (
-        first is None and int(engine.run("count before the year 1", ancient)[0][0])
+        early and int(engine.run("count before the year 1", ancient)[0][0])
     ):
         raise SourceError(
             f"The column {periods.column!r} holds moments before the year 1, or of years that have not four digits.",
