@@ -528,7 +528,7 @@ def test_a_plan_of_one_node_and_one_of_rules_are_asked_for_by_their_names(demo: 
 @pytest.mark.slow
 def test_a_report_for_people(demo: Path, tmp_path: Path) -> None:
     for transformation in ({"type": "local_recoding", "nodes": 3}, {"type": "patterns"}):
-        path = changed(demo, tmp_path, transformation=transformation, if_exists="replace")
+        path = changed(demo, tmp_path, transformation=transformation, if_exists="replace", repeats="accept")
         for ending in (".txt", ".html"):
             code, _, error = run("run", path, "--report", tmp_path / f"run{ending}")
             assert code == 0, error
