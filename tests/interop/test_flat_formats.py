@@ -203,7 +203,7 @@ class TestTarget:
         with pytest.raises(TargetError, match="exists already"):
             sqlanon.anonymize(people, policy(tmp_path))
         assert {name: (tmp_path / name).read_bytes() for name in files(tmp_path)} == before
-        with sqlanon.anonymize(people, policy(tmp_path, if_exists="replace")) as release:
+        with sqlanon.anonymize(people, policy(tmp_path, if_exists="replace", repeats="accept")) as release:
             assert release.ledger.published == 10
         after = {name: (tmp_path / name).read_bytes() for name in files(tmp_path)}
         assert after.keys() == before.keys() and not set(after.values()) & set(before.values())
