@@ -301,3 +301,21 @@ def test_a_file_that_is_replaced_while_it_is_asked_about_is_noticed(
     monkeypatch.setattr(asking, "risk", replaced)
     with pytest.raises(SourceChangedError):
         tools_of(served).risk("d.duckdb", QI, "t")
+
+
+@pytest.mark.parametrize("keys", [{"like": "../{}"}, {"periods": {"column": "a", "every": "day"}}])
+def test_no_policy_follows_a_release(served: Path, keys: dict[str, Any]) -> None:
+    """What is at the path of a manifest, and whether anything is, is no answer to an agent."""
+    told = set()
+    for name in ("secret.csv", "nothing.json"):
+        own = {key: value.format(name) if isinstance(value, str) else value for key, value in keys.items()}
+        columns = {"a": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}}
+        if "periods" in keys:
+            columns = {"a": {"role": "quasi_identifier"}}
+        document = {"source": "d.duckdb", "table": "t", "columns": columns, "undeclared": "drop"}
+        document |= {"privacy": [{"type": "k_anonymity", "k": 5}], **own}
+        (served / "p.json").write_text(json.dumps(document))
+        with pytest.raises(UnsupportedError, match="the operator alone reads") as caught:
+            tools_of(served).plan("p.json")
+        told.add(str(caught.value))
+    assert len(told) == 1

@@ -157,9 +157,9 @@ class Tools:
         if not self.elsewhere and not self.places.holds_all_of(path):
             raise _outside()
         found = Policy.from_file(path)
-        if found.ledger is not None:
+        if found.ledger is not None or found.like is not None or found.periods is not None:
             raise UnsupportedError(
-                "A policy with a ledger is judged together with earlier releases.",
+                "A policy with a ledger, like or periods follows earlier releases, which the operator alone reads.",
                 hint="the operator's sqlanon run --dry-run does that.",
             )
         if self.entity is not None and (found.entity or "").casefold() != self.entity.casefold():
