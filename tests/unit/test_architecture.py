@@ -51,7 +51,7 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 46_733,
+    "core": 46_738,
     "assess": 15_126,
     "interop": 7_680,
     "commands": 6_954,

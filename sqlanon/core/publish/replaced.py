@@ -53,6 +53,10 @@ CURE = (
     "Have releases judged together (ledger: {file, record, recipient}, docs/ledger.md), or let no recipient have both. "
     "The counts are for the operator alone."
 )
+NOT_COUNTED = (
+    "The release could not be compared with the one that it replaces: what anyone who has both learns is not known. Let "
+    "no recipient have both."
+)
 REFUSED = "The release repeats the one that it would replace, of the same policy; nothing was replaced."
 ANSWERS = (
     "have releases judged together (ledger: {file, record, recipient}); or keep the levels (like: MANIFEST), which "
@@ -169,6 +173,7 @@ class Replacing:
             found = count(shown := [name for name in cells[len(quasi) :] if name not in self.varies])
             of_classes = count([]) if shown else found
         except SqlanonError:
+            self.warnings.append(NOT_COUNTED)
             return
         if unchanged:
             raise NothingNewError("The release at the target is the same as the new one; nothing was written.", hint="")
