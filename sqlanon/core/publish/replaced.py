@@ -54,8 +54,8 @@ CURE = (
     "The counts are for the operator alone."
 )
 NOT_COUNTED = (
-    "The release could not be compared with the one that it replaces: what anyone who has both learns is not known. Let "
-    "no recipient have both."
+    "The release could not be compared with the one that it replaces: what anyone who has both learns is not known. "
+    "Let no recipient have both."
 )
 REFUSED = "The release repeats the one that it would replace, of the same policy; nothing was replaced."
 ANSWERS = (
