@@ -38,7 +38,8 @@ def relation_parts(name: str, dialect: str, *, alone: bool = True) -> list[str]:
     mark = exp.to_identifier("my table", quoted=True).sql(dialect=dialect)
     raise InputError(
         f"{name!r} is no name of a relation.",
-        hint=f"write name or schema.name, and a part with other characters in quotes: schema.{mark}.",
+        hint=f"write name or schema.name, and a part with other characters in quotes: schema.{mark}; a file is named "
+        "as a source, not as a table.",
     )
 
 
