@@ -18,7 +18,6 @@ from sqlanon.core.audit.release import ReleaseClaim
 from sqlanon.core.compiler import members as compiler
 from sqlanon.core.compiler.encoded_source import EntityColumn
 from sqlanon.core.disk.digests import digest_of
-from sqlanon.core.engines.base import Engine
 from sqlanon.core.evaluate.session import Session
 from sqlanon.core.interrupts import held
 from sqlanon.core.lattice.catalog import Catalog
@@ -29,8 +28,7 @@ from sqlanon.core.source.hierarchy_digests import private_digests
 from sqlanon.core.source.recorded import Recorded
 from sqlanon.core.sqltrees import names
 from sqlanon.errors import AuditError, EngineError, InputError, UnsupportedError
-from sqlanon.ledger.cohorts.histories import holds_histories
-from sqlanon.ledger.cohorts.recorded import CohortRecording, in_cohorts, recording_in_cohorts
+from sqlanon.ledger.cohorts.recorded import CohortRecording, earlier_members, in_cohorts, recording_in_cohorts
 from sqlanon.ledger.cohorts.state import CohortState
 from sqlanon.ledger.facts import ReleaseEntry
 from sqlanon.ledger.identity import kind_of_key
@@ -141,7 +139,7 @@ class LedgerRecording:
                 "nothing was published.",
                 hint="work on a copy that nobody writes to, and run again.",
             )
-        if earlier := self._earlier(engine):
+        if earlier := earlier_members(self.ledger, session):
             own = compiler.rows_of_members(numbered, entity).subquery("members")
             size = least_size(for_source(policy.models, session.encoding.catalog))
             audit_joint(engine, earlier, own, claim.class_columns, claim.models, k=size)
@@ -153,13 +151,6 @@ class LedgerRecording:
             engine.drop(names.LEDGER_VALUES)
         if self.cohorts is not None:
             self.state = self.cohorts.read(session, numbered, entity, claim.types)
-
-    def _earlier(self, engine: Engine) -> list[exp.Expr]:
-        """Load the members of each release that somebody may have beside the new one; in cohorts, all histories."""
-        ledger, earlier = self.ledger, self.ledger.earlier()
-        if earlier and holds_histories(ledger.database, earlier[-1].number):
-            return [ledger.load_members(engine, earlier[-1], of_all=True)]
-        return [ledger.load_members(engine, release) for release in earlier]
 
 
 def refuse_other_plans(ledger: ReleaseLedger, session: Session) -> None:
