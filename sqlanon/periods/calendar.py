@@ -59,7 +59,7 @@ def within(name: str, type_name: str, first: date | None, end: date) -> list[exp
 def without_period(name: str, type_name: str) -> exp.Expr:
     """Return the condition that a column holds no moment, or one at infinity."""
     ends = [_moment(text, type_name) for text in (INFINITY, f"-{INFINITY}")]
-    return exp.or_(is_null(name), exp.In(this=column(name), expressions=ends))
+    return exp.or_(is_null(column(name)), exp.In(this=column(name), expressions=ends))
 
 
 def _beginning(day: date, type_name: str) -> exp.Expr:
