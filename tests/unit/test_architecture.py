@@ -57,7 +57,7 @@ LINES = {
     "commands": 6_954,
     "report": 5_767,
     "recoding": 5_200,
-    "live": 3_138,
+    "live": 3_155,
     "ledger": 4_071,
     "periods": 587,
     "tables": 2_305,
