@@ -51,10 +51,10 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 46_738,
+    "core": 46_747,
     "assess": 15_126,
     "interop": 7_680,
-    "commands": 6_954,
+    "commands": 6_956,
     "report": 5_767,
     "recoding": 5_200,
     "live": 3_138,
