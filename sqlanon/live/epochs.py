@@ -8,7 +8,7 @@ number of the epoch. ``live/compiler/epochs.py`` says who comes and who goes, an
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -62,22 +62,32 @@ def epoch_view(view: LiveView, where: Place, output: Output) -> EpochView | None
     return EpochView(view, output.record, shown, left)
 
 
-def begin(engine: Engine, where: Place, epoch: EpochView) -> list[Place]:
-    """Create the tables of the first state, and return their places.
+def first_state(engine: Engine, epoch: EpochView) -> EpochView:
+    """Decide the first state in working tables, before the transaction of the view, and return what stands on them.
+
+    Args:
+        epoch: its lookups are those that were frozen.
 
     Raises:
         InputError: the records have no key.
     """
     _refuse_keys(engine, epoch)
-    nobody = exp.select(column(names.RECORD)).from_(epoch.shown.copy()).where(exp.false())
-    for ending, query in ((SHOWN, epoch.first()), (LEFT, nobody)):
-        name = where.named(where.name + ending).table
-        engine.run("write epoch", exp.Create(this=name, kind="TABLE", expression=query))
-        engine.analyze(name)
-    if not epoch.cohorts.by_size:
-        judge_first(engine, epoch.cohorts, epoch.present())
-        _leave_out_failed(engine, epoch)
+    first = replace(epoch, shown=table(names.SHOWN), left=table(names.LEFT))
+    work(engine, names.SHOWN, first.first())
+    work(engine, names.LEFT, exp.select(column(names.RECORD)).from_(first.shown.copy()).where(exp.false()))
+    if not first.cohorts.by_size:
+        judge_first(engine, first.cohorts, first.present())
+        _leave_out_failed(engine, first)
         drop_work(engine)
+    return first
+
+
+def begin(engine: Engine, where: Place, epoch: EpochView, first: EpochView) -> list[Place]:
+    """Create the tables of a view from those of its first state, audit it, and return their places."""
+    for relation, rows in ((epoch.shown, first.shown), (epoch.left, first.left)):
+        query = exp.select(exp.Star()).from_(rows.copy())
+        engine.run("write epoch", exp.Create(this=relation.copy(), kind="TABLE", expression=query))
+        engine.analyze(relation)
     audit_state(engine, epoch.shown, [item.name for item in epoch.view.quasi], epoch.view.models)
     return [where.named(where.name + ending) for ending in (SHOWN, LEFT)]
 
