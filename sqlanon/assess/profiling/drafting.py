@@ -21,7 +21,8 @@ from sqlanon.assess.profiling.drafted_hierarchies import SUPPRESS, DraftedHierar
 from sqlanon.assess.profiling.facts import ColumnProfile, Profile
 from sqlanon.assess.profiling.interest import by_interest
 from sqlanon.assess.profiling.looks import NEARLY_ALL
-from sqlanon.assess.profiling.proposals import Proposal, propose
+from sqlanon.assess.profiling.proposals import propose
+from sqlanon.assess.profiling.proposed import Proposal
 from sqlanon.assess.profiling.questions import MANY, PERSONS, PROTECTION, ROLES, Asked, Decision, DraftedColumn, ask
 from sqlanon.assess.profiling.roles import ASK_BEYOND, ASK_FEW_KEPT, K
 from sqlanon.assess.profiling.topics import is_constant
@@ -32,7 +33,8 @@ from sqlanon.core.source.columns import is_scalar
 from sqlanon.core.source.words import speaks_of_persons
 from sqlanon.errors import InputError, SqlanonError
 
-LIMIT = 0.05
+LIMIT, LIMIT_OF_PERSONS = 0.05, 0.15
+"""Of records, and of persons: one of many records loses some of them, not all."""
 NAMING = ("identifier", "uuid", "email", "phone")
 """Looks of columns whose values name one person each."""
 ASK_LEFT_OUT = (
@@ -363,7 +365,9 @@ def _settings(
     """Return the lines of the policy below its columns, but for questions."""
     lines = [
         f"privacy: [{{type: k_anonymity, k: {k}}}]",
-        f"suppression_limit: {LIMIT}   # the share of records that may be left out, so that a few do not coarsen all",
+        f"suppression_limit: {LIMIT}   # the share of records that may be left out, so that a few do not coarsen all"
+        if entity is None
+        else f"suppression_limit: {LIMIT_OF_PERSONS}   # the share of persons of whom a record may be left out",
         "uncovered: top   # a value that a hierarchy cannot read (a text among numbers) is published as *",
     ]
     if entity is not None:

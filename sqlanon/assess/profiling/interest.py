@@ -1,9 +1,10 @@
-"""In which order columns are given room in a release: what the table is about, before what is beside it.
+"""The order in which columns are given room in a release: what the table is about, before what is beside it.
 
 Two thirds of what readers ask for are the same in all tables: who (sex, age), when and where. The rest is the table's
 subject: what was found, decided, paid, or of which kind a record is. Names, values and places say so: a kind, a result
 or an amount rather than a flag; the last column, where outcomes often stand. Subject and frame take turns, so that
-neither uses up the room of the other. A second date, place or age says little beside the first: it comes last.
+neither uses up the room of the other. A second date, place or age says little beside the first: it comes late, and
+other flags last.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ PLACES = ("place", "postcode", "zip", "country", "coordinates", "latitude", "lon
 """Looks of who, when and where, the one that says most to readers first."""
 KINDS = range(3, 31)
 """Values of a column of kinds."""
+RARE = 0.9
+"""The share of one value from which on the others are those of few."""
 SPARSE = 0.5
 """The share of the records without a value from which on a column is about few of them."""
 
@@ -43,7 +46,13 @@ def by_interest(columns: Sequence[ColumnProfile]) -> list[str]:
     beside = sorted((item for item in others if scores[item.name] <= 0), key=lambda item: -scores[item.name])
     frame = [item for item in (sex, age, when, where) if item is not None]
     turns: Iterable[ColumnProfile | None] = (item for pair in zip_longest(subjects, frame) for item in pair)
-    return [item.name for item in (*turns, *beside, *again) if item is not None]
+    flags = [item for item in beside if _is_flag(item)]
+    kinds = [item for item in beside if item not in flags]
+    return [item.name for item in (*turns, *kinds, *again, *flags) if item is not None]
+
+
+def _is_flag(found: ColumnProfile) -> bool:
+    return found.distinct + (found.nulls > 0) <= 2
 
 
 def subject_score(found: ColumnProfile, *, is_last: bool) -> float:
@@ -54,7 +63,8 @@ def subject_score(found: ColumnProfile, *, is_last: bool) -> float:
     score += 1.5 * (found.topic in SENSITIVE or found.looks_like in ("icd10", "atc"))
     score += 1.0 * is_last + 0.5 * (found.distinct in KINDS)
     score -= 1.0 * (found.topic in KNOWN) + 2.5 * (found.nulls + found.empty > SPARSE * found.records)
-    return score - 0.75 * (found.distinct + (found.nulls > 0) <= 2) - 0.25
+    score -= 1.0 * (found.most > RARE * found.filled)
+    return score - 0.75 * _is_flag(found) - 0.25
 
 
 def _by_look(columns: Sequence[ColumnProfile], looks: Sequence[str]) -> list[ColumnProfile]:

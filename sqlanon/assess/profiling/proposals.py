@@ -1,10 +1,11 @@
 """Releases that a draft could make, searched and set beside each other.
 
-The source is encoded once; each proposal is the best of some searches of its lattice. The balanced one weighs all
-columns alike and meets wishes that most readers have, as limits on levels: sex as it is, ages in bands of ten years at
-most, years, then something of each column, as far as that costs little. Of a wish that is not met the price is said.
-Others put the columns of place, time or the person first, by weights. A column of which a proposal keeps nothing apart
-is left out of it: every record would hold the same there, so that nothing else changes.
+The source is encoded once. Columns are chosen in the order of interest (``interest``): each that fits beside those
+before it, at the coarsest level at which it still says something, which one node answers. Then a search finds the best
+levels; wishes that most readers have are limits of levels, met as far as that costs little, and further columns are
+published where they cost the first ones little. Of what is not met or published the price is said. Other proposals put
+the columns of place, time or the person first. Several rules leave something of more columns: where they do, they are
+the balanced release.
 """
 
 from __future__ import annotations
@@ -13,19 +14,15 @@ import time
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from types import MappingProxyType
-from typing import Any
 
 from sqlanon.assess.profiling.facts import ColumnProfile, percent
 from sqlanon.assess.profiling.interest import by_interest
+from sqlanon.assess.profiling.proposed import NOTHING, UNPROTECTED, Gain, Proposal, account, proposal_of
 from sqlanon.assess.profiling.wishes import UnmetWish, wishes_of
 from sqlanon.core import anonymizer
-from sqlanon.core.facts import Facts
-from sqlanon.core.hierarchies.wording import describe_levels
 from sqlanon.core.lattice.catalog import Attribute
 from sqlanon.core.plan.full_domain import Plan
-from sqlanon.core.plan.planned import Planned
-from sqlanon.core.policy import Column, LocalRecoding, Model, Policy, SearchOptions
+from sqlanon.core.policy import Column, LocalRecoding, Policy, SearchOptions
 from sqlanon.errors import NoSolutionError, SearchStoppedError, UnsupportedError
 
 THEMES: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
@@ -60,110 +57,14 @@ ENOUGH = 8
 FLOOR = 0.45
 """The share of the values that a value is told from, on average, where a column still says something."""
 BESIDE_FIRST = "No release with something of it was found beside the columns that the table is more about."
-UNPROTECTED = (Model("distinct_l_diversity", {"l": 1}),)
-"""The models of a sensitive column that is left out of the release: any class will do."""
 NONE_FOUND = (NoSolutionError, SearchStoppedError)
 """No release meets the policy, or none was found in the time of a search."""
-NOTHING: Mapping[str, Any] = MappingProxyType({})
 MOST_RECORDS = 300_000
 """Records up to which several rules are tried."""
-RULES_SECONDS, RULES_TRIED = 10.0, 3
-"""For which several rules are looked for, and how often, each time without the columns of which little was left."""
+RULES_SECONDS, RULES_TRIED = 10.0, 4
+"""For which several rules are looked for, and how often, each time with fewer columns."""
 LITTLE = 0.4
 """What is left of a column by several rules, at least, for it to be published."""
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnLeft(Facts):
-    """What a proposal leaves of a quasi-identifier.
-
-    Attributes:
-        publishes: its level in words; several (``levels``) where rules differ in it.
-        values, values_left: distinct values in the source and the release, NULL among them; None with several levels.
-        left: 1 - its own loss, suppressed records counted: 1 is every value of every record. Of several rules, about so
-            much: the records of each are taken to be like all.
-    """
-
-    name: str
-    publishes: str
-    levels: tuple[int, ...]
-    values: int
-    values_left: int | None
-    left: float | None
-    fully_suppressed: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Gain(Facts):
-    """What the other columns gain where one is dropped: the mean of what is left of them, before and after."""
-
-    column: str
-    before: float
-    after: float
-
-    @property
-    def sentence(self) -> str:
-        """The column and the gain."""
-        return (
-            f"Dropping {self.column!r} gains most: {percent(self.after)} would be left of the other columns, "
-            f"in place of {percent(self.before)}."
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Proposal(Facts):
-    """A release that the draft could make. For the operator: counts are exact.
-
-    Attributes:
-        rules: ``one``, or ``several`` (local recoding).
-        loss: the mean of the columns' own losses, those that are left out among them, each as 1; suppressed records
-            count in each.
-        records, published, suppressed: records; with an entity, persons instead (``unit``).
-        highest_risk, average_risk: of prosecutors: 1 / the smallest class, classes / published records.
-        blank: columns that travel with another, and would be blank in some records.
-        left_out: sensitive columns that are not published, because their models would cost too much of the others.
-        optimal: whether it is proven that no node does better by the weights and wishes of the proposal.
-        weights, max_levels: the keys of columns that make a run find the same.
-        displaced: columns that could be kept, and are left out of it and its ``columns``, with their price in words.
-    """
-
-    KEYS = (
-        "name rules loss unit records published suppressed smallest_class highest_risk average_risk? optimal columns "
-        "left_out unmet drop?"
-    )
-    name: str
-    rules: str
-    loss: float
-    unit: str
-    records: int
-    published: int
-    suppressed: int
-    smallest_class: int | None
-    average_risk: float | None
-    optimal: bool
-    columns: tuple[ColumnLeft, ...]
-    left_out: tuple[str, ...] = ()
-    blank: tuple[str, ...] = ()
-    unmet: tuple[UnmetWish, ...] = ()
-    drop: Gain | None = None
-    weights: Mapping[str, float] = field(default_factory=dict)
-    max_levels: Mapping[str, int] = field(default_factory=dict)
-    displaced: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def highest_risk(self) -> float:
-        """1 / the smallest class; 0 where nothing is published."""
-        return 1.0 / self.smallest_class if self.smallest_class else 0.0
-
-    @property
-    def gone(self) -> tuple[str, ...]:
-        """The columns of which it keeps nothing apart."""
-        return tuple(item.name for item in self.columns if item.fully_suppressed)
-
-    @property
-    def left(self) -> float:
-        """What is left of the columns, on average."""
-        return 1.0 - self.loss
 
 
 def propose(source: object, policy: Policy, found: Mapping[str, ColumnProfile]) -> tuple[Proposal, ...]:
@@ -372,7 +273,7 @@ class _Searches:
         plan = self._searched(chosen, suppression_limit=Decimal(1), suppression_count=None)
         if plan is None:
             return UnmetWish(column, wish)
-        unit, all_of_them, _, suppressed, _ = _account(plan)
+        unit, all_of_them, _, suppressed, _ = account(plan)
         return UnmetWish(column, wish, unit, suppressed, suppressed / all_of_them if all_of_them else 0.0)
 
     def largest_gain(self, of: Proposal) -> Gain | None:
@@ -426,10 +327,10 @@ class _Searches:
     ) -> Proposal:
         """Return a proposal that a run makes again: its columns, with their limits, and no others."""
         if plan is self._whole:
-            return _proposal(name, plan, unmet=unmet)
+            return proposal_of(name, plan, unmet=unmet)
         beyond = {each: chosen.beyond.get(each, BESIDE_FIRST) for each in self._tops if each not in chosen.levels}
         own = {each: weight for each, weight in weights.items() if each in chosen.levels}
-        return _proposal(name, plan, unmet=unmet, weights=own, max_levels=chosen.levels, displaced=beyond)
+        return proposal_of(name, plan, unmet=unmet, weights=own, max_levels=chosen.levels, displaced=beyond)
 
 
 def _floor(attribute: Attribute) -> int | None:
@@ -443,13 +344,13 @@ def _floor(attribute: Attribute) -> int | None:
 def _by_several_rules(source: object, policy: Policy, single: Proposal, first: Sequence[str]) -> Proposal | None:
     """Return what several rules publish of the first columns; None where they are of no use.
 
-    A column of which they leave little is left out, so that more is left of the others.
+    Where they leave little of a column, the least of the others are left out; the last time, the column itself.
     """
     if policy.entity is not None or single.records > MOST_RECORDS or not single.loss:
         return None
     names, limits = [*first], replace(policy.search, time_limit=RULES_SECONDS)
     proposal = None
-    for _ in range(RULES_TRIED):
+    for tried in range(1, RULES_TRIED + 1):
         columns = tuple(_by_rules(item, names, single) for item in policy.columns)
         rules = replace(policy, columns=columns, search=limits, transformation=LocalRecoding())
         try:
@@ -458,14 +359,16 @@ def _by_several_rules(source: object, policy: Policy, single: Proposal, first: S
                     break
                 levels = {name: level for name, level in single.max_levels.items() if not level and name in names}
                 beyond = {each.name: BESIDE_FIRST for each in policy.quasi_identifiers if each.name not in names}
-                proposal = _proposal(SEVERAL_RULES, plan, unmet=(), max_levels=levels, displaced=beyond)
+                proposal = proposal_of(SEVERAL_RULES, plan, unmet=(), max_levels=levels, displaced=beyond)
         except (*NONE_FOUND, UnsupportedError):
             break
         proposal = replace(proposal, left_out=single.left_out)
         little = {item.name for item in proposal.columns if (item.left or 0.0) < LITTLE}
-        if not little or len(names) - len(little) < 2:
+        if not little:
             break
-        names = [name for name in names if name not in little]
+        names = [name for name in names if name not in little] if tried == RULES_TRIED - 1 else names[: -3 + tried]
+        if len(names) < 2:
+            break
     return proposal
 
 
@@ -483,80 +386,3 @@ def _says_more(several: Proposal, single: Proposal) -> bool:
     many = sum((item.left or 0.0) >= FLOOR for item in several.columns)
     few = sum((item.left or 0.0) >= FLOOR for item in single.columns)
     return many > few
-
-
-def _left_by_rules(plan: Planned) -> dict[str, float]:
-    """Return what several rules leave of each column, their records taken to be like all of them."""
-    rules, records = getattr(plan, "rules", ()), plan.ledger.records
-    return {
-        item.name: sum(rule.records * item.costs[rule.node[place]] for rule in rules) / (item.costs[0] * records)
-        if item.costs[0] and records else 0.0
-        for place, item in enumerate(plan.catalog.attributes)
-    }  # fmt: skip
-
-
-def _account(plan: Planned) -> tuple[str, int, int, int, int | None]:
-    """Return what a plan counts, how many there are, are published and suppressed, and the smallest class."""
-    ledger = plan.ledger
-    if (persons := ledger.entities) is not None:
-        return "persons", persons.total, persons.published, persons.suppressed, persons.smallest_class
-    return "records", ledger.records, ledger.published, ledger.suppressed, ledger.smallest_class
-
-
-def _mean_loss(plan: Planned, displaced: Container[str] = ()) -> float:
-    losses = plan.attribute_losses
-    if losses is None:
-        return plan.certificate.loss
-    counted = [loss for name, loss in losses.items() if name not in displaced]
-    return sum(counted) / len(counted)
-
-
-def _proposal(
-    name: str,
-    plan: Planned,
-    *,
-    unmet: tuple[UnmetWish, ...] = (),
-    weights: Mapping[str, float] | None = None,
-    max_levels: Mapping[str, int] | None = None,
-    displaced: Mapping[str, str] = NOTHING,
-) -> Proposal:
-    unit, records, published, suppressed, smallest = _account(plan)
-    losses = plan.attribute_losses
-    if not isinstance(plan, Plan):
-        losses = {each: 1.0 - share for each, share in _left_by_rules(plan).items()}
-    hierarchies: dict[str, Column] = {item.name: item for item in plan.policy.quasi_identifiers}
-    gone = set(plan.nothing_left)
-    columns = tuple(
-        ColumnLeft(
-            item.name,
-            describe_levels(hierarchies[item.name].hierarchy, levels, item.height),
-            levels,
-            item.widths[0],
-            item.widths[levels[0]] if len(levels) == 1 else None,
-            None if losses is None else 1.0 - losses[item.name],
-            item.name in gone,
-        )
-        for item, levels in zip(plan.catalog.attributes, plan.published_levels, strict=True)
-        if item.name not in displaced
-    )
-    ledger = plan.ledger
-    return Proposal(
-        name,
-        "one" if isinstance(plan, Plan) else "several",
-        _mean_loss(plan, displaced),
-        unit,
-        records,
-        published,
-        suppressed,
-        smallest,
-        ledger.classes / ledger.published if ledger.entities is None and ledger.published else None,
-        plan.certificate.optimal,
-        columns,
-        tuple(item.name for item in plan.policy.columns if item.models == UNPROTECTED),
-        tuple(n for n, item in plan.travelling.items() if max(plan.published_levels[item.position]) > item.level),
-        unmet,
-        None,
-        dict(weights or {}),
-        dict(max_levels or {}),
-        dict(displaced),
-    )

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from sqlanon.assess.profiling.facts import ColumnProfile, Profile, percent
-from sqlanon.assess.profiling.proposals import ColumnLeft, Proposal
+from sqlanon.assess.profiling.proposed import ColumnLeft, Proposal
 from sqlanon.assess.profiling.questions import Decision, questions_of
 from sqlanon.assess.relations.nulls import printable
 
