@@ -10,6 +10,7 @@ from sqlanon.core.hierarchies.wording import describe_hierarchy, describe_levels
 from sqlanon.core.models.base import judges_persons
 from sqlanon.core.plan.planned import Planned
 from sqlanon.core.plan.release import Release
+from sqlanon.core.policy.output import PATHS
 from sqlanon.core.sizes.histogram import ClassSizes
 from sqlanon.errors import UnsupportedError
 from sqlanon.recoding.local.recoded_plan import RecodedPlan
@@ -62,7 +63,7 @@ def summarize(release: Release, *, now: str | None = None) -> RunSummary:
         recoding=_recoding(plan) if isinstance(plan, RecodedPlan) else None,
         seconds=tuple(release.seconds.items()),
         output=tuple(
-            (kind, file_name(name) if kind == "file" else name)
+            (kind, file_name(name) if kind in PATHS else name)
             for kind, name in ((kind, policy.shown_target(kind, name)) for kind, name in release.output.items())
         ),
         warnings=tuple(map(policy.conceal, (*release.warnings, *refused))),
