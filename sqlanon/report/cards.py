@@ -25,14 +25,13 @@ from sqlanon.assess.risk.facts import Risk, RiskComparison, units
 from sqlanon.core.audit.check import CheckResult
 from sqlanon.core.plan.planned import Planned
 from sqlanon.core.plan.release import Release
-from sqlanon.core.policy.output import LAKES, PATHS
 from sqlanon.recoding.local.recoded_plan import RecodedPlan
 from sqlanon.report.blocks import Block, Field, Listing, Sentence, Sizes, Table, facts
 from sqlanon.report.frontier_chart import drawing
 from sqlanon.report.html import environment
 from sqlanon.report.risk_section import compared, of_release
 from sqlanon.report.sections import attribute_table, record_blocks
-from sqlanon.report.settings import file_name
+from sqlanon.report.settings import target_name
 from sqlanon.report.summarizing import attributes_of
 from sqlanon.report.text import block_lines, wrapped
 from sqlanon.report.wording import (
@@ -150,8 +149,8 @@ def _of_release(release: Release) -> Card:
     if release.output:
         [(kind, target)] = list(release.output.items())[:1]
         shown = plan.policy.shown_target(kind, target)
-        name = file_name(shown) if kind in PATHS else shown
-        lead = f"Published: {extent}, audited, as the {LAKES.get(kind, kind.replace('_', ' '))} {name}."
+        name = target_name(kind, shown)
+        lead = f"Published: {extent}, audited, as the {kind.replace('_', ' ')} {name}."
     else:
         lead = f"A release of {extent}; nothing is written (to_arrow() and its like give the audited rows)."
     proof = [describe_proof(release.certificate)]

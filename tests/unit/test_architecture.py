@@ -51,15 +51,15 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 46_750,
+    "core": 47_008,
     "assess": 15_126,
-    "interop": 7_680,
-    "commands": 6_954,
-    "report": 5_767,
+    "interop": 7_893,
+    "commands": 6_955,
+    "report": 5_779,
     "recoding": 5_200,
     "live": 3_138,
     "ledger": 4_071,
-    "periods": 608,
+    "periods": 637,
     "tables": 2_305,
 }
 """The most lines of Python of each folder. A feature is paid for by what it takes away."""

@@ -12,7 +12,6 @@ from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
-from pyarrow import parquet
 
 from sqlanon.core.disk.folders import spill_folder
 from sqlanon.core.engines.base import Engine
@@ -34,6 +33,8 @@ def publish_appended(engine: Engine, draft: Draft, target: Path) -> dict[str, An
         AuditError: the files do not hold what the release claims.
     """
     assert isinstance(engine, DuckDBEngine)  # others lack "files"
+    from pyarrow.parquet import read_schema  # loaded by need
+
     assert draft.papers is not None
     by, periods, name = draft.target.output.partition_by, draft.target.periods, target.name
     private = _private_folder(engine, name)
@@ -51,7 +52,7 @@ def publish_appended(engine: Engine, draft: Draft, target: Path) -> dict[str, An
         manifest = dict(draft.papers.manifest)
         if periods is not None:
             manifest = periods.extend_lake(engine, table, partitions_relation(folder), draft)
-        inside = parquet.read_schema(files[0].path)
+        inside = read_schema(files[0].path)
         kinds = {column: inside.field(column).type for column in inside.names} | dict.fromkeys(by, pa.string())
         schema = pa.schema([(column, kinds[column]) for column in draft.claim.columns])
         table.refuse(schema)

@@ -23,6 +23,7 @@ from sqlanon.core.disk.renames import sync
 from sqlanon.core.policy.paths import is_url
 from sqlanon.core.publish.lakes import MANIFEST_KEY, WrittenFile, changed_meanwhile
 from sqlanon.core.source.lake import StoredPlace, stored_place
+from sqlanon.core.source.lake_folders import DELTA_LOG
 from sqlanon.errors import InputError, SourceError, SqlanonError, TargetError
 
 APPLICATION = "sqlanon"
@@ -58,7 +59,7 @@ class DeltaTarget:
         try:
             from deltalake import DeltaTable
 
-            if DeltaTable.is_deltatable(self._url):
+            if self._place.listed(DELTA_LOG):
                 return DeltaTable(self._url)
             if all(OWN.fullmatch(entry.base_name) for entry in self._place.below()):
                 return None

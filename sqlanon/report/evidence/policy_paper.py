@@ -13,11 +13,10 @@ from sqlanon.core.facts import pick
 from sqlanon.core.hierarchies import specs
 from sqlanon.core.policy import Column, LocalRecoding, Model, Policy
 from sqlanon.core.policy.columns import written_travels
-from sqlanon.core.policy.output import PATHS
 from sqlanon.core.policy.paths import is_connection_text, is_url, names_records
 from sqlanon.core.policy.representatives import written_publish
 from sqlanon.parameters import is_number
-from sqlanon.report.settings import file_name
+from sqlanon.report.settings import target_name
 
 WITHHELD = "withheld: it may hold values"
 """Stands for a part of a policy that may hold values of the source."""
@@ -132,7 +131,7 @@ def _output(policy: Policy, *, for_operator: bool) -> dict[str, Any] | None:
     output = policy.output
     if output is None:
         return None
-    found: dict[str, Any] = {output.kind: file_name(output.target) if output.kind in PATHS else output.target}
+    found: dict[str, Any] = {output.kind: target_name(output.kind, output.target)}
     if for_operator and output.readers:
         found["readers"] = list(output.readers)
     return found
