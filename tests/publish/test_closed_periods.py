@@ -448,7 +448,7 @@ def overtaken(run: Callable[[Any], sqlanon.Release]) -> None:
         with run(None):
             pass
 
-    with pytest.raises(TargetError, match="another run released periods"):
+    with pytest.raises(TargetError, match="another run published to it"):
         run(other).close()
 
 
