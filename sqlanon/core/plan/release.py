@@ -22,7 +22,6 @@ from sqlanon.core.plan.planned import Planned
 from sqlanon.core.policy import Output
 from sqlanon.core.policy.output import LAKES
 from sqlanon.core.policy.paths import is_database
-from sqlanon.core.publish.lakes import open_lake
 from sqlanon.core.publish.ledger import Ledger
 from sqlanon.core.publish.papers import DIGESTS
 from sqlanon.core.publish.recipient_certificate import recipient_document, recipient_text
@@ -167,6 +166,8 @@ class Release(WithCard, Closing):
         if self._kind == "file":
             return self._read_file(Path(self._target))
         if self._kind in LAKES:
+            from sqlanon.core.publish.lakes import open_lake  # loaded by need
+
             frame = open_lake(Output(self._kind, self._target)).frame
             with open_source(frame, None) as opened:
                 return opened.engine.arrow("read release", exp.select("*").from_(opened.relation))

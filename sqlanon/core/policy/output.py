@@ -164,6 +164,11 @@ class Output(PolicyPart):
         return cls("file", path, mode=mode, partition_by=partition_by)  # type: ignore[arg-type]
 
     @classmethod
+    def delta(cls, place: str | Path, *, partition_by: Sequence[str] = ()) -> Output:
+        """Return a Delta table, by its folder or its URL in an object store."""
+        return cls("delta", place, partition_by=partition_by)  # type: ignore[arg-type]
+
+    @classmethod
     def table(cls, name: str, *, owner: str | None = None, readers: Sequence[str] = ()) -> Output:
         """Return a table of the source's database."""
         return cls("table", name, owner, readers)  # type: ignore[arg-type]

@@ -24,10 +24,10 @@ from sqlglot import exp
 from sqlanon.core.audit.release import ReleaseClaim
 from sqlanon.core.engines.base import Engine, Place
 from sqlanon.core.interrupts import no_return
+from sqlanon.core.policy import Output
 from sqlanon.core.policy.output import IN_DATABASE, LAKES
-from sqlanon.core.publish.appending import publish_appended
 from sqlanon.core.publish.draft import Draft
-from sqlanon.core.publish.files import publish_apart, publish_file, publish_folder
+from sqlanon.core.publish.files import Publisher, publish_apart, publish_file, publish_folder
 from sqlanon.core.publish.order import ReleasedRows, ordered
 from sqlanon.core.publish.papers import Papers
 from sqlanon.core.publish.partitions import publish_partitions
@@ -101,9 +101,9 @@ def publish(
         if is_file and engine.capabilities.writes_folders:
             document = publish_folder(engine, draft, path)
         elif is_foreign:
-            document = publish_apart(engine, draft, path, publish_appended if output.kind in LAKES else publish_file)
+            document = publish_apart(engine, draft, path, _publisher(output))
         elif output.kind in LAKES:
-            document = publish_appended(engine, draft, path)
+            document = _publisher(output)(engine, draft, path)
         elif is_file and output.partition_by:
             document = publish_partitions(engine, draft, path)
         elif is_file:
@@ -112,6 +112,15 @@ def publish(
             _publish_relation(engine, draft, place(engine, output.target, target.catalog))
     warnings = () if target.replacing is None else tuple(target.replacing.warnings)
     return Publication({output.kind: output.target}, marker, document, warnings)
+
+
+def _publisher(output: Output) -> Publisher:
+    """Return what publishes a file, or to a table of a lakehouse, by an embedded DuckDB."""
+    if output.kind not in LAKES:
+        return publish_file
+    from sqlanon.core.publish.appending import publish_appended  # loaded by need
+
+    return publish_appended
 
 
 def _publish_relation(engine: Engine, draft: Draft, where: Place) -> None:

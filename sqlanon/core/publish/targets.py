@@ -20,7 +20,6 @@ from sqlanon.core.policy import Output, Policy
 from sqlanon.core.policy.extensions import NOTHING, Extensions
 from sqlanon.core.policy.output import LAKES, PATHS
 from sqlanon.core.policy.paths import TARGET_ENDINGS, is_folder, is_url, same_file
-from sqlanon.core.publish.lakes import open_lake
 from sqlanon.core.publish.papers import MANIFEST, PAPERS
 from sqlanon.core.publish.workplace import Workplace, working_at
 from sqlanon.core.source.opening import Source
@@ -252,6 +251,8 @@ def _check_lake(engine: Engine, target: Target) -> None:
             f"{engine.capabilities.name} does not publish to a {kind}.",
             hint="publish to a folder of Parquet files, and load that: output: {file: release.parquet}.",
         )
+    from sqlanon.core.publish.lakes import open_lake  # loaded by need
+
     if output.kind in PATHS and not is_url(output.target):
         _check_place(engine, target, Path(output.target))
     if open_lake(output).frame is not None and target.if_exists == "error":
