@@ -58,7 +58,7 @@ LINES = {
     "report": 5_765,
     "recoding": 5_191,
     "live": 3_116,
-    "ledger": 4_047,
+    "ledger": 4_236,
     "periods": 568,
     "tables": 2_300,
 }
