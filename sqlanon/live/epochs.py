@@ -8,27 +8,20 @@ number of the epoch. ``live/compiler/epochs.py`` says who comes and who goes, an
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from sqlanon.core.audit.epochs import audit_changes, audit_state
 from sqlanon.core.engines.base import Engine, Place
+from sqlanon.core.engines.clock import read_clock
 from sqlanon.core.models.k_anonymity import KAnonymity
 from sqlanon.core.policy import Output
 from sqlanon.core.policy.output import seconds_of
 from sqlanon.core.publish.targets import FACT_COLUMNS, FROZEN, LEFT, SHOWN, frozen_tables
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.binding import bind
-from sqlanon.core.sqltrees.trees import (
-    both,
-    column,
-    count_distinct,
-    count_rows,
-    equal,
-    named,
-    table,
-)
+from sqlanon.core.sqltrees.trees import both, column, count_distinct, count_rows, equal, named, table
 from sqlanon.errors import InputError
 from sqlanon.live.compiler.epochs import EpochView
 from sqlanon.live.compiler.live import LiveView
@@ -69,22 +62,32 @@ def epoch_view(view: LiveView, where: Place, output: Output) -> EpochView | None
     return EpochView(view, output.record, shown, left)
 
 
-def begin(engine: Engine, where: Place, epoch: EpochView) -> list[Place]:
-    """Create the tables of the first state, and return their places.
+def first_state(engine: Engine, epoch: EpochView) -> EpochView:
+    """Decide the first state in working tables, before the transaction of the view, and return what stands on them.
+
+    Args:
+        epoch: its lookups are those that were frozen.
 
     Raises:
         InputError: the records have no key.
     """
     _refuse_keys(engine, epoch)
-    nobody = exp.select(column(names.RECORD)).from_(epoch.shown.copy()).where(exp.false())
-    for ending, query in ((SHOWN, epoch.first()), (LEFT, nobody)):
-        name = where.named(where.name + ending).table
-        engine.run("write epoch", exp.Create(this=name, kind="TABLE", expression=query))
-        engine.analyze(name)
-    if not epoch.cohorts.by_size:
-        judge_first(engine, epoch.cohorts, epoch.present())
-        _leave_out_failed(engine, epoch)
+    first = replace(epoch, shown=table(names.SHOWN), left=table(names.LEFT))
+    work(engine, names.SHOWN, first.first())
+    work(engine, names.LEFT, exp.select(column(names.RECORD)).from_(first.shown.copy()).where(exp.false()))
+    if not first.cohorts.by_size:
+        judge_first(engine, first.cohorts, first.present())
+        _leave_out_failed(engine, first)
         drop_work(engine)
+    return first
+
+
+def begin(engine: Engine, where: Place, epoch: EpochView, first: EpochView) -> list[Place]:
+    """Create the tables of a view from those of its first state, audit it, and return their places."""
+    for relation, rows in ((epoch.shown, first.shown), (epoch.left, first.left)):
+        query = exp.select(exp.Star()).from_(rows.copy())
+        engine.run("write epoch", exp.Create(this=relation.copy(), kind="TABLE", expression=query))
+        engine.analyze(relation)
     audit_state(engine, epoch.shown, [item.name for item in epoch.view.quasi], epoch.view.models)
     return [where.named(where.name + ending) for ending in (SHOWN, LEFT)]
 
@@ -129,8 +132,7 @@ def _as_texts(relation: exp.Expr) -> exp.Select:
 def number_now(engine: Engine, output: Output) -> int:
     """Return the number of the epoch by the clock of the database, counted from 1970-01-01 00:00 UTC."""
     assert output.epoch is not None
-    seconds = exp.cast(exp.Floor(this=exp.TimeToUnix(this=exp.CurrentTimestamp())), "BIGINT")
-    return int(engine.run("read clock", exp.select(seconds))[0][0]) // seconds_of(output.epoch)
+    return int(read_clock(engine).timestamp()) // seconds_of(output.epoch)
 
 
 def number_shown(engine: Engine, where: Place) -> int:

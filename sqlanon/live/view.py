@@ -38,7 +38,7 @@ from sqlanon.live.compiler.live import (
     refuse_models,
 )
 from sqlanon.live.compiler.live_models import SNAPSHOT, counted_columns
-from sqlanon.live.epochs import begin, compare_states, epoch_view, facts_of_epoch, keep_state
+from sqlanon.live.epochs import begin, compare_states, epoch_view, facts_of_epoch, first_state, keep_state
 from sqlanon.live.facts import Fact, frozen_facts, levels_of
 from sqlanon.live.lookups import has_lookup, sensitive_with_lookup, told_by_hierarchy
 
@@ -291,6 +291,8 @@ def publish_live(engine: Engine, where: Place, draft: LiveDraft) -> tuple[str, .
     """
     earlier = draft.output.epoch is not None and keep_state(engine, where)
     old = _keep_shown(engine, where, draft)
+    epoch = epoch_view(draft.view, where, draft.output)
+    first = None if epoch is None else first_state(engine, replace(epoch, view=_over_frozen(draft)))
     with engine.transaction():
         engine.make_schema(where)
         _drop_old(engine, where)
@@ -303,10 +305,9 @@ def publish_live(engine: Engine, where: Place, draft: LiveDraft) -> tuple[str, .
             query = exp.select("*").from_(rows.copy()).order_by(column(VALUE))
             engine.run("write lookup", _table(lookup, query))
             engine.analyze(lookup.table)
-        epoch = epoch_view(draft.view, where, draft.output)
         shown = live_view(draft.view) if epoch is None else epoch.select()
-        if epoch is not None:
-            beneath += begin(engine, where, epoch)
+        if epoch is not None and first is not None:
+            beneath += begin(engine, where, epoch, first)
             facts += facts_of_epoch(engine, where, draft.output)
         engine.run("write facts", _table(where.named(where.name + FROZEN), rows_of(_facts_table(facts))))
         engine.create_view(where, shown)
@@ -324,6 +325,12 @@ def publish_live(engine: Engine, where: Place, draft: LiveDraft) -> tuple[str, .
         with suppress(EngineError):  # the view stands
             engine.drop(names.REPLACED)
     return warnings if draft.replacing is None else (*warnings, *draft.replacing.warnings)
+
+
+def _over_frozen(draft: LiveDraft) -> LiveView:
+    """Return a view as it will be, over the lookups that are not put in place yet."""
+    quasi = [replace(item, lookup=draft.frozen.get(item.name)) for item in draft.view.quasi]
+    return replace(draft.view, quasi=tuple(quasi))
 
 
 def _keep_shown(engine: Engine, where: Place, draft: LiveDraft) -> Kept | None:

@@ -22,12 +22,7 @@ from sqlanon.core.publish.order import ReleasedRows
 from sqlanon.core.sizes.histogram import SizeHistogram
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.data_types import data_type
-from sqlanon.core.sqltrees.trees import (
-    column,
-    count_rows,
-    named,
-    table,
-)
+from sqlanon.core.sqltrees.trees import column, count_rows, named, table
 from sqlanon.errors import UnsupportedError
 
 
