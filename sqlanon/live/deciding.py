@@ -36,14 +36,14 @@ class Turn:
 
     Attributes:
         margin: newcomers come if they are at least so many more than k.
-        places: at so many places of the chain: at the first, and, who are not enough there, at the next. 0: none comes.
+        places: those of the chain at which they come: at the first, and, who are not enough there, at the next.
         now: the number of the state.
         hold: in how many states a row is shown at most that is so no longer; None: in any number.
         still: nobody goes but who is overdue, and others with them.
     """
 
     margin: int
-    places: int = 1
+    places: range = range(1)
     now: int = 0
     hold: int | None = None
     still: bool = False
@@ -63,15 +63,16 @@ def decide(engine: Engine, cohorts: Cohorts, present: exp.Query, turn: Turn) -> 
     """
     work(engine, names.PRESENT, present)
     work(engine, names.FATES, cohorts.fates(turn.now))
-    if cohorts.several:
+    if cohorts.erasing:
         _let_go(engine, names.ERASED, overdue=True)
+    if cohorts.erasing or turn.hold is not None:
         work(engine, names.ALONG, cohorts.along(turn.latest))
         _let_go(engine, names.ALONG)
     work(engine, names.PASSING, cohorts.deciding())
     work(engine, names.REMAINING, cohorts.remaining_still(turn.latest) if turn.still else cohorts.remaining())
     work(engine, names.GONE, cohorts.going())
     _nobody(engine, cohorts)
-    for place in range(turn.places):
+    for place in turn.places:
         judge_newcomers(engine, cohorts, turn.margin, place)
 
 

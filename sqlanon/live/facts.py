@@ -6,6 +6,7 @@ They stand in the table ``v_frozen`` beneath the view ``v``.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -15,6 +16,7 @@ from sqlglot import exp
 
 from sqlanon.core.engines.base import Engine, Place
 from sqlanon.core.policy import Policy
+from sqlanon.core.publish.manifest import models_of
 from sqlanon.core.publish.targets import FACT_COLUMNS, FROZEN, frozen_tables
 from sqlanon.core.source.hierarchy_digests import hierarchy_content, is_read
 from sqlanon.core.sqltrees import files as sqlfiles
@@ -24,6 +26,8 @@ from sqlanon.live.lookups import sensitive_with_lookup
 from sqlanon.version import VERSION
 
 NOTHING: Mapping[str, int] = MappingProxyType({})
+QUESTION = "question"
+"""The kind of the facts that say of what a view with an epoch is, and what it promises."""
 Fact = tuple[str, str, str]
 """A fact that a live view was created with, as ``FACT_COLUMNS`` name its parts."""
 
@@ -44,6 +48,20 @@ def facts_of(
         *(("level", name, str(level)) for name, level in levels.items()),
         *(("height", name, str(height)) for name, height in heights.items()),
     ]
+
+
+def question_of(policy: Policy, source: Place | None) -> list[Fact]:
+    """Return what a view with an epoch is of, and what it promises: a renewal has to keep all of it."""
+    assert policy.output is not None
+    parts = {
+        "source": source and [source.schema, source.name],
+        "record": policy.output.record,
+        "entity": policy.entity,
+        "columns": [item.name for item in policy.columns if item.role != "drop"],
+        "quasi-identifiers": [item.name for item in policy.quasi_identifiers],
+        "models": models_of(policy),
+    }
+    return [(QUESTION, name, json.dumps(part)) for name, part in parts.items()]
 
 
 def levels_of(facts: Sequence[Fact]) -> dict[str, str]:

@@ -51,14 +51,14 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 46_738,
+    "core": 46_765,
     "assess": 15_126,
     "interop": 7_680,
     "commands": 6_954,
     "report": 5_767,
     "recoding": 5_200,
-    "live": 3_155,
-    "ledger": 4_071,
+    "live": 3_580,
+    "ledger": 4_017,
     "periods": 587,
     "tables": 2_305,
 }
