@@ -69,7 +69,7 @@ def decide(engine: Engine, cohorts: Cohorts, present: exp.Query, turn: Turn) -> 
         work(engine, names.ALONG, cohorts.along(turn.latest))
         _let_go(engine, names.ALONG)
     work(engine, names.PASSING, cohorts.deciding())
-    work(engine, names.REMAINING, cohorts.remaining_still(turn.latest) if turn.still else cohorts.remaining())
+    work(engine, names.REMAINING, cohorts.remaining(turn.latest) if turn.still else cohorts.remaining())
     work(engine, names.GONE, cohorts.going())
     _nobody(engine, cohorts)
     for place in turn.places:

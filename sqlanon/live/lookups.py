@@ -64,12 +64,7 @@ def sensitive_with_lookup(policy: Policy) -> list[Column]:
 
 
 def freeze(
-    engine: Engine,
-    policy: Policy,
-    encoding: Encoding,
-    node: Node,
-    released: Mapping[str, str],
-    made: Made | None = None,
+    engine: Engine, policy: Policy, encoding: Encoding, node: Node, released: Mapping[str, str], made: Made
 ) -> dict[str, exp.Expr]:
     """Create the frozen lookups of a node as tables of ours (``names.frozen``), and name them by column.
 
@@ -82,7 +77,6 @@ def freeze(
         SourceChangedError: a hierarchy changed since the source was encoded.
     """
     frozen: dict[str, exp.Expr] = {}
-    made = {} if made is None else made
     listed = {
         position: ListedColumn(spec, CountedColumn(spec.name, encoding.types[spec.name]))
         for position, spec in enumerate(policy.quasi_identifiers)

@@ -48,7 +48,7 @@ class Stream:
     finest: tuple[int, int] = (0, 0)
     states: list[dict[int, Row]] = field(default_factory=list)
     sources: list[dict[int, Row]] = field(default_factory=list)
-    counted: dict[int, int] = field(default_factory=dict)
+    others: dict[str, Any] = field(default_factory=dict)
 
     def policy(self, **changes: Any) -> sqlanon.Policy:
         age, city = self.finest
@@ -65,7 +65,7 @@ class Stream:
             "privacy": [{"type": "k_anonymity", "k": self.k}], **({"entity": "person"} if self.persons else {}),
             "output": {"live_view": "anon.v", "epoch": "1 hour", "record": "id", **self.options},
         }  # fmt: skip
-        return sqlanon.Policy.from_dict({**document, **changes})
+        return sqlanon.Policy.from_dict({**document, **self.others, **changes})
 
     def arrive(self, some: int) -> None:
         for _ in range(some):
@@ -220,11 +220,11 @@ def test_who_is_shown_stays_at_the_old_levels_and_newcomers_come_at_the_new_ones
         stream.rows += new
         assert stream.next_state().due, "five of eight are not shown"
     source = str(tmp_path / "t.duckdb")
-    stream.finest = (1, 1)
+    stream.finest, stream.others = (1, 1), {"source": source}
     with duckdb.connect(source) as connection:
         left = sqlanon.refresh(connection, stream.policy())
         assert left.reason == "policy" and not left.refreshed and "--renew" in left.warnings[0]
-    found = sqlanon.refresh(None, stream.policy(source=source), renew=True)
+    found = sqlanon.refresh(None, stream.policy(), renew=True)
     assert found.refreshed and found.levels is not None and found.levels["city"] == 1 and not found.warnings
     with duckdb.connect(source) as stream.connection:
         stream.note()

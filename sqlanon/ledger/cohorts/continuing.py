@@ -29,8 +29,7 @@ from sqlanon.core.sqltrees.trees import (
     table,
     union_all,
 )
-from sqlanon.ledger.cohorts.chain import certificate_of
-from sqlanon.ledger.cohorts.plan import CohortCounts, CohortLedger, CohortPlan, class_counts
+from sqlanon.ledger.cohorts.plan import CohortCounts, CohortLedger, CohortPlan, certificate_of, class_counts
 from sqlanon.ledger.cohorts.refusing import refuse_fewer_levels, refuse_loss
 from sqlanon.ledger.cohorts.state import load_state
 from sqlanon.ledger.releases import ReleaseLedger

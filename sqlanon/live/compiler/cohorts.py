@@ -177,17 +177,20 @@ class Cohorts:
         rows = rows.join(table(names.PASSING, "passing"), on=passes, join_type="left")
         return rows.where(is_null(column(names.PART, "passing")))
 
-    def remaining(self) -> exp.Select:
-        """Return the records that stay; see ``sql/epoch/remaining.sql``."""
-        return bind("epoch/remaining.sql", relations={"fates": table(names.FATES), "passing": table(names.PASSING)})
+    def remaining(self, latest: int | None = None) -> exp.Query:
+        """Return the records that stay; see ``sql/epoch/remaining.sql``.
 
-    def remaining_still(self, latest: int) -> exp.Query:
-        """Return the records that stay where nobody goes but those of groups with a record that is overdue."""
+        Args:
+            latest: nobody goes but those of groups with a record that is overdue, as it was since this state.
+        """
+        decided = bind("epoch/remaining.sql", relations={"fates": table(names.FATES), "passing": table(names.PASSING)})
+        if latest is None:
+            return decided
         record, cohort = column(names.RECORD), column(names.COHORT)
         overdue = [equal(column("stays"), number(0)), exp.LTE(this=column(names.SINCE), expression=number(latest))]
         groups = exp.select(cohort).from_(table(names.FATES)).where(both(overdue))
         others = exp.select(record).from_(table(names.FATES)).where(exp.Not(this=cohort.isin(query=groups)))
-        return exp.select(record).distinct().from_(union_all([self.remaining(), others]).subquery("staying"))
+        return exp.select(record).distinct().from_(union_all([decided, others]).subquery("staying"))
 
     def going(self) -> exp.Select:
         """Return the rows that are shown and do not stay."""
