@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from sqlanon.core.audit.epochs import audit_changes, audit_state
 from sqlanon.core.engines.base import Engine, Place
+from sqlanon.core.engines.clock import read_clock
 from sqlanon.core.models.k_anonymity import KAnonymity
 from sqlanon.core.policy import Output
 from sqlanon.core.policy.output import seconds_of
@@ -165,8 +166,7 @@ def _as_texts(relation: exp.Expr) -> exp.Select:
 def number_now(engine: Engine, output: Output) -> int:
     """Return the number of the epoch by the clock of the database, counted from 1970-01-01 00:00 UTC."""
     assert output.epoch is not None
-    seconds = exp.cast(exp.Floor(this=exp.TimeToUnix(this=exp.CurrentTimestamp())), "BIGINT")
-    return int(engine.run("read clock", exp.select(seconds))[0][0]) // seconds_of(output.epoch)
+    return int(read_clock(engine).timestamp()) // seconds_of(output.epoch)
 
 
 def number_shown(engine: Engine, where: Place) -> int:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 
 from sqlglot import exp
 
-from sqlanon.core.engines.base import Engine
 from sqlanon.core.policy.output import seconds_of
 from sqlanon.core.sqltrees.trees import column
 
@@ -15,12 +14,6 @@ ZONED = "TIMESTAMP WITH TIME ZONE"
 FORMATS = {"day": "%Y-%m-%d", "week": "%Y-%m-%d", "month": "%Y-%m"}
 """How a period is named, by its length; a week by its Monday."""
 NAME = re.compile(r"\d{4}-\d\d(-\d\d)?")
-
-
-def read_clock(engine: Engine) -> datetime:
-    """Return the present time by the clock of the database, in UTC."""
-    seconds = exp.cast(exp.Floor(this=exp.TimeToUnix(this=exp.CurrentTimestamp())), "BIGINT")
-    return datetime.fromtimestamp(int(engine.run("read clock", exp.select(seconds))[0][0]), UTC)
 
 
 def open_since(every: str, now: datetime, closes_after: str | None) -> date:

@@ -23,7 +23,7 @@ from sqlanon.core.interrupts import no_return
 from sqlanon.core.policy.paths import same_file
 from sqlanon.core.publish.files import as_target_error, auditor_beside, write_flat, written_flat
 from sqlanon.core.publish.papers import PAPERS, Papers
-from sqlanon.core.publish.replaced import ReplacedRelease, Replacing
+from sqlanon.core.publish.replaced import Replacing
 from sqlanon.core.publish.targets import Target, check_target
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import table
@@ -198,7 +198,6 @@ def _compare(
     Raises:
         RepeatError: it repeats that one, and this is refused.
     """
-    earlier = ReplacedRelease.beside(old, {"policy_fingerprint": policy.fingerprint()})
     if policy.folder_format is None:
         try:
             auditor.attach(old, names.REPLACED, read_only=True)
@@ -207,7 +206,7 @@ def _compare(
     for draft in drafts:
         own = replace(replacing, warnings=[], varies=(draft.place.key, draft.place.link))
         before = own.rows(auditor, bound(_written, draft, policy, old, names.REPLACED), draft.claim)
-        own.compare(auditor, before, _written(draft, policy, partial), draft.claim, earlier)
+        own.compare(auditor, before, _written(draft, policy, partial), draft.claim)
         replacing.warnings.extend(f"Table {draft.place.name!r}: {warning}" for warning in own.warnings)
 
 

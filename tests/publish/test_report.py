@@ -36,12 +36,7 @@ from sqlanon.report.files import check_report, write_report
 from sqlanon.report.html import html_report
 from sqlanon.report.markdown import markdown_report
 from sqlanon.report.summarizing import summarize
-from sqlanon.report.summary import (
-    AttributeSummary,
-    ClassSizes,
-    RecodingSummary,
-    RuleSummary,
-)
+from sqlanon.report.summary import AttributeSummary, ClassSizes, RecodingSummary, RuleSummary
 from sqlanon.report.text import cells, text_report
 from sqlanon.report.wording import count, describe_proof, share, visible
 

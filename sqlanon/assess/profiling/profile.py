@@ -11,15 +11,7 @@ from typing import Any
 from sqlglot import exp
 
 from sqlanon.assess.presets.following import as_schema
-from sqlanon.assess.profiling.facts import (
-    TAIL,
-    ColumnCounts,
-    ColumnProfile,
-    Lengths,
-    Profile,
-    RankedSet,
-    Spread,
-)
+from sqlanon.assess.profiling.facts import TAIL, ColumnCounts, ColumnProfile, Lengths, Profile, RankedSet, Spread
 from sqlanon.assess.profiling.looks import ISO, NEARLY_ALL, is_ambiguous, look_of, reading_of
 from sqlanon.assess.profiling.measuring import Examined, Measures
 from sqlanon.assess.profiling.panels import panel_warning

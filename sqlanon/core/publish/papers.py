@@ -85,6 +85,15 @@ def check_papers(release: Path, manifest: Path | None = None) -> Belonging:
     return Belonging(release, manifest, found, tuple(faults))
 
 
+def paper_beside(release: Path, ending: str = MANIFEST) -> dict[str, Any] | None:
+    """Return the document that stands beside a release; None where none can be read."""
+    try:
+        found = json.loads(release.with_name(release.name + ending).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
 def _digest(path: Path, what: str) -> str:
     try:
         return digest_of(path)

@@ -25,12 +25,7 @@ from sqlanon.core.search.certificate import Certificate
 from sqlanon.core.sizes.histogram import SizeHistogram
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.data_types import data_type
-from sqlanon.core.sqltrees.trees import (
-    column,
-    count_rows,
-    named,
-    table,
-)
+from sqlanon.core.sqltrees.trees import column, count_rows, named, table
 from sqlanon.errors import UnsupportedError
 
 STRATEGY = "cohorts"
