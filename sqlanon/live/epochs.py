@@ -34,10 +34,9 @@ from sqlanon.core.sqltrees.trees import (
     union_all,
 )
 from sqlanon.errors import InputError
-from sqlanon.live.chain import turn_of
 from sqlanon.live.compiler.epochs import EpochView, Lookups
 from sqlanon.live.compiler.live import LiveView
-from sqlanon.live.deciding import Turn, decide, drop_work, judge_first, work
+from sqlanon.live.deciding import Turn, decide, drop_work, judge_first, turn_of, work
 from sqlanon.live.facts import Fact
 
 EPOCH, NUMBER, STATE = "epoch", "number", "state"

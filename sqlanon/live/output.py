@@ -16,8 +16,8 @@ from sqlanon.core.publish.replaced import Replacing
 from sqlanon.core.publish.targets import Target, check_target
 from sqlanon.core.publish.written_rows import typed_texts
 from sqlanon.core.source.opening import Source
-from sqlanon.live.chain import choose_chain
 from sqlanon.live.compiler.live import live_view
+from sqlanon.live.deciding import choose_chain
 from sqlanon.live.epochs import epoch_view
 from sqlanon.live.facts import facts_of, question_of
 from sqlanon.live.lookups import Made, freeze

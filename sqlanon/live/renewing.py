@@ -13,23 +13,20 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from sqlanon.core.audit.epochs import audit_changes
-from sqlanon.core.engines.base import Engine, Place
 from sqlanon.core.interrupts import no_return
 from sqlanon.core.plan.full_domain import Plan
 from sqlanon.core.policy import Output, Policy
-from sqlanon.core.publish.targets import FROZEN, LEFT, LOOKUP, SHOWN
 from sqlanon.core.source.opening import Source
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import canonical, column, named, table
 from sqlanon.errors import InputError
-from sqlanon.live.chain import turn_of
 from sqlanon.live.compiler.epochs import EpochView
-from sqlanon.live.deciding import drop_work, work
+from sqlanon.live.deciding import drop_work, turn_of, work
 from sqlanon.live.epochs import (
     NUMBER,
     STATES,
     EpochStep,
+    audit_step,
     begin,
     decide_state,
     epoch_view,
@@ -42,7 +39,7 @@ from sqlanon.live.epochs import (
 )
 from sqlanon.live.facts import QUESTION, Fact, facts_of, frozen_facts, question_of
 from sqlanon.live.output import chain_of, frozen_at, released_at
-from sqlanon.live.view import check_live, frozen_view, source_place, write_facts, write_lookups
+from sqlanon.live.view import check_live, drop_old, frozen_view, source_place, write_facts, write_lookups
 
 
 def refuse_others(opened: Source, policy: Policy, facts: Sequence[Fact]) -> None:
@@ -91,22 +88,16 @@ def renew(plan: Plan, output: Output) -> EpochStep:
         if not same_state(engine, where, found):
             raise InputError("The live view was changed since this renewal began.", hint="run it again.")
         old = [fact for fact in facts if fact[0] == "lookup"]
-        lookups, new = write_lookups(engine, where, frozen, _next_number(old))
+        lookups, new = write_lookups(engine, where, frozen, old)
         stays = {lookup.name for at in kept for lookup in (at or {}).values()}
-        engine.run("drop old view", exp.Drop(tables=[where.table], kind="VIEW"))
-        for name in (SHOWN, LEFT, FROZEN):
-            _drop(engine, where.named(where.name + name))
-        for _, name, _ in old:
-            if name not in stays:
-                _drop(engine, where.named(name))
-        beneath = begin(engine, where, put, following)
-        with engine.journal.phase("auditing"):
-            audit_changes(engine, table(names.FATES), put.shown, view.models)
+        drop_old(engine, where, but={*stays, *(name for _, name, _ in lookups)})
         lookups += [fact for fact in old if fact[1] in stays]
-        beneath += [where.named(name) for name in (where.name + FROZEN, *(name for _, name, _ in lookups))]
+        beneath = [where.named(name) for _, name, _ in lookups]
+        beneath += begin(engine, where, put, following)
+        audit_step(engine, put)
         written = facts_of_epoch(where, number=number, states=states, places=kept + new, start=len(kept))
         own = [*facts_of(engine, policy, plan.levels), *question_of(policy, source_place(plan.source))]
-        write_facts(engine, where, [*own, *lookups, *written])
+        beneath.append(write_facts(engine, where, [*own, *lookups, *written]))
         engine.create_view(where, put.select())
         plan.source.verify()
         engine.hand_over(where, beneath, output.owner, output.readers)
@@ -138,12 +129,3 @@ def _shown(put: EpochView, was: Mapping[str, str]) -> exp.Select:
     ]
     own = (names.RECORD, names.PERSON, names.COHORT, names.NODE_PLACE, names.SINCE)
     return exp.select(*cells, *map(column, own)).from_(put.shown.copy())
-
-
-def _next_number(lookups: Sequence[Fact]) -> int:
-    """Return a number that none of the lookups of a view has."""
-    return 1 + max((int(name.rpartition(LOOKUP)[2]) for _, name, _ in lookups), default=-1)
-
-
-def _drop(engine: Engine, where: Place) -> None:
-    engine.run("drop old lookups", exp.Drop(tables=[where.table], kind="TABLE"))

@@ -7,7 +7,7 @@ hold. All are created in one transaction, and the view is audited in it, as it w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -304,15 +304,15 @@ def publish_live(engine: Engine, where: Place, draft: LiveDraft) -> tuple[str, .
     first = None if epoch is None else first_state(engine, epoch)
     with engine.transaction():
         engine.make_schema(where)
-        _drop_old(engine, where)
+        drop_old(engine, where)
         lookups, places = write_lookups(engine, where, draft.frozen)
         facts = [*draft.facts, *lookups]
-        beneath = [where.named(name) for name in (where.name + FROZEN, *(name for _, name, _ in lookups))]
+        beneath = [where.named(name) for _, name, _ in lookups]
         shown = live_view(draft.view) if epoch is None else epoch.select()
         if epoch is not None and first is not None:
             beneath += begin(engine, where, epoch, first)
             facts += facts_of_epoch(where, number=number_now(engine, draft.output), places=places)
-        write_facts(engine, where, facts)
+        beneath.append(write_facts(engine, where, facts))
         engine.create_view(where, shown)
         with engine.journal.phase("auditing"):
             _audit(engine, where.table, draft, old)
@@ -331,13 +331,14 @@ def publish_live(engine: Engine, where: Place, draft: LiveDraft) -> tuple[str, .
 
 
 def write_lookups(
-    engine: Engine, where: Place, frozen: Sequence[Mapping[str, exp.Expr]], first: int = 0
+    engine: Engine, where: Place, frozen: Sequence[Mapping[str, exp.Expr]], old: Sequence[Fact] = ()
 ) -> tuple[list[Fact], Places]:
     """Write the lookups of the nodes of a view, each once, and return the facts and what each node has.
 
     Args:
-        first: the number of the first of them.
+        old: the facts of other lookups of the view, whose numbers are taken.
     """
+    first = 1 + max((int(name.rpartition(LOOKUP)[2]) for _, name, _ in old), default=-1)
     facts: list[Fact] = []
     written: dict[str, exp.Table] = {}
     for name, rows in [item for at in frozen for item in at.items()]:
@@ -351,9 +352,11 @@ def write_lookups(
     return facts, tuple({name: written[rows.name] for name, rows in at.items()} for at in frozen)
 
 
-def write_facts(engine: Engine, where: Place, facts: Sequence[Fact]) -> None:
-    """Write the facts that a view is created with."""
-    engine.run("write facts", _table(where.named(where.name + FROZEN), rows_of(_facts_table(facts))))
+def write_facts(engine: Engine, where: Place, facts: Sequence[Fact]) -> Place:
+    """Write the facts that a view is created with, and return their place."""
+    table = where.named(where.name + FROZEN)
+    engine.run("write facts", _table(table, rows_of(_facts_table(facts))))
+    return table
 
 
 def _keep_shown(engine: Engine, where: Place, draft: LiveDraft) -> Kept | None:
@@ -397,12 +400,16 @@ def _count(engine: Engine, name: str, relation: exp.Expr) -> int:
     return int(engine.run(name, exp.select(count_rows()).from_(relation.copy()))[0][0])
 
 
-def _drop_old(engine: Engine, where: Place) -> None:
-    """Drop the view and all that it stood on, if they are ours: the lookups of a live one, the table of a snapshot."""
+def drop_old(engine: Engine, where: Place, *, but: Collection[str] = ()) -> None:
+    """Drop the view and all that it stood on, if they are ours: the lookups of a live one, the table of a snapshot.
+
+    Args:
+        but: the names of tables that stay.
+    """
     beneath = tables_beneath(engine, where)
     if beneath and engine.existing(where) == "view":
         engine.run("drop old view", exp.Drop(tables=[where.table], kind="VIEW"))
-    for old in beneath:
+    for old in [old for old in beneath if old.name not in but]:
         engine.run("drop old lookups", exp.Drop(tables=[old.table], kind="TABLE"))
 
 

@@ -24,7 +24,7 @@ from sqlanon.core.plan.full_domain import judging
 from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.ledger.cohorts.erasing import erase_records
 from sqlanon.ledger.review import accept_release, check_ledger_file, forget_release
-from sqlanon.live.chain import choose_chain
+from sqlanon.live.deciding import choose_chain
 from sqlanon.report import story
 
 K = 3

@@ -57,8 +57,8 @@ LINES = {
     "commands": 6_942,
     "report": 5_765,
     "recoding": 5_191,
-    "live": 3_564,
-    "ledger": 3_985,
+    "live": 3_546,
+    "ledger": 3_984,
     "periods": 568,
     "tables": 2_300,
 }

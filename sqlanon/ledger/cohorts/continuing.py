@@ -33,11 +33,10 @@ from sqlanon.ledger.cohorts.plan import CohortCounts, CohortLedger, CohortPlan, 
 from sqlanon.ledger.cohorts.refusing import refuse_fewer_levels, refuse_loss
 from sqlanon.ledger.cohorts.state import load_state
 from sqlanon.ledger.releases import ReleaseLedger
-from sqlanon.live.chain import choose_chain, turn_of
 from sqlanon.live.compiler.cohorts import Cohorts
 from sqlanon.live.compiler.live import SensitiveColumn
 from sqlanon.live.compiler.live_models import counted_columns
-from sqlanon.live.deciding import decide, work
+from sqlanon.live.deciding import choose_chain, decide, turn_of, work
 
 
 def cohorts_of(session: Session) -> Cohorts:
