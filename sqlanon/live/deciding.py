@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.evaluate.evaluator import Evaluator
+from sqlanon.core.evaluate.problem import build_problem
 from sqlanon.core.evaluate.session import Session
 from sqlanon.core.lattice.nodes import Node
 from sqlanon.core.models import least_size
 from sqlanon.core.models.k_anonymity import KAnonymity
+from sqlanon.core.policy import Model
 from sqlanon.core.policy.ledger import CohortsSpec
 from sqlanon.core.search.base import Problem, Request
 from sqlanon.core.sqltrees import names
@@ -155,6 +157,17 @@ def judge_newcomers(engine: Engine, cohorts: Cohorts, margin: int, place: int = 
 def _last_group(engine: Engine, rows: exp.Expr) -> int:
     last = or_zero(exp.Max(this=column(names.COHORT)))
     return int(engine.run("last group", exp.select(last).from_(rows.copy()))[0][0])
+
+
+def problem_of_sizes(session: Session) -> Problem:
+    """Return the problem of a policy as if it asked for the least size of a class and for nothing else.
+
+    So whether there is a next release, and at which nodes, does not depend on sensitive values.
+    """
+    policy = session.encoded_policy
+    size = Model("k_anonymity", {"k": least_size(policy.models)})
+    plain = replace(policy, privacy=(size,), columns=tuple(replace(item, models=()) for item in policy.columns))
+    return build_problem(session.engine, session.encoding, plain)[0]
 
 
 def choose_chain(session: Session, problem: Problem, node: Node) -> tuple[Node, ...]:

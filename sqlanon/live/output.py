@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from sqlanon.core.audit.release import ReleaseClaim
 from sqlanon.core.lattice.nodes import Node
-from sqlanon.core.plan.full_domain import Plan, judging
+from sqlanon.core.plan.full_domain import Plan
 from sqlanon.core.policy import Output, Policy
 from sqlanon.core.publish.publication import Publication
 from sqlanon.core.publish.replaced import Replacing
@@ -17,7 +17,7 @@ from sqlanon.core.publish.targets import Target, check_target
 from sqlanon.core.publish.written_rows import typed_texts
 from sqlanon.core.source.opening import Source
 from sqlanon.live.compiler.live import live_view
-from sqlanon.live.deciding import choose_chain
+from sqlanon.live.deciding import choose_chain, problem_of_sizes
 from sqlanon.live.epochs import epoch_view
 from sqlanon.live.facts import facts_of, question_of
 from sqlanon.live.lookups import Made, freeze
@@ -94,7 +94,7 @@ def chain_of(plan: Plan, output: Output) -> tuple[Node, ...]:
     come together."""
     if output.coarser_after is None:
         return (plan.node,)
-    return choose_chain(plan.session, judging(plan.session)[0], plan.node)
+    return choose_chain(plan.session, problem_of_sizes(plan.session), plan.node)
 
 
 def released_at(plan: Plan, chain: Sequence[Node]) -> dict[str, str]:

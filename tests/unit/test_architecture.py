@@ -51,14 +51,14 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 46_893,
+    "core": 46_931,
     "assess": 15_103,
     "interop": 7_678,
-    "commands": 6_942,
+    "commands": 6_944,
     "report": 5_765,
     "recoding": 5_191,
-    "live": 3_546,
-    "ledger": 3_984,
+    "live": 3_559,
+    "ledger": 4_159,
     "periods": 568,
     "tables": 2_300,
 }

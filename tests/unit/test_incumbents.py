@@ -11,8 +11,12 @@ from random_cases import random_case
 from tables import text_table
 
 import sqlanon
+from sqlanon.core.lattice.catalog import Attribute, Catalog
+from sqlanon.core.lattice.nodes import Lattice
+from sqlanon.core.measures.base import LowerBounds
+from sqlanon.core.measures.height import Height
 from sqlanon.core.search import box
-from sqlanon.core.search.base import Request
+from sqlanon.core.search.base import Problem, Request, Verdict
 from sqlanon.core.search.incumbents import LocalSearch
 
 COLUMNS = 18
@@ -89,6 +93,25 @@ def test_a_search_of_a_few_hundred_evaluations_has_no_local_part(
     monkeypatch.setattr(box, "LocalSearch", Watched)
     again = plan.with_policy(plan.policy)
     assert again.certificate.optimal and not asked
+
+
+def test_the_walk_leaves_a_valley_that_a_few_columns_do_not_lead_out_of() -> None:
+    """Of seven columns of two levels, every level down costs more, until all but one are down: then nothing does."""
+    attribute = Attribute("q", "TEXT", 2, 2, (), (1, 0), (2, 1), (True, True))
+    catalog = Catalog((attribute,) * 7, 1, 10, 0, 0, 10, 10)
+    problem = Problem(catalog, Lattice(catalog.bottom, catalog.top), Height(catalog))
+
+    def verdict(node: tuple[int, ...]) -> Verdict:
+        height = sum(node)
+        loss = height if height <= 1 else 20 - height
+        return Verdict(node, 1, 0, 10, 10, float(loss), True, 1, LowerBounds(0))
+
+    local, best, judged = LocalSearch(problem, verdict(catalog.top)), catalog.top, 0
+    while local.wanted and sum(best):
+        judged += len(local.wanted)
+        best = min(best, *local.wanted, key=lambda node: verdict(node).loss)
+        local.see([verdict(node) for node in local.wanted])
+    assert best == catalog.bottom and judged < 128
 
 
 def _many_columns(connection: duckdb.DuckDBPyConnection, limit: float) -> dict[str, object]:

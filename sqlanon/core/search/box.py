@@ -43,7 +43,7 @@ LOCAL_FROM = 1000
 """After so many evaluations, and twice as many as a proof usually takes, a local search takes the place of the dives.
 
 A proof takes about the square root of the number of nodes (CREDITCARD, 10 to 15 columns: 0.8 to 1.2 times)."""
-LARGE = 10_000
+LARGE = 4000
 """Where a proof takes more than that, it begins at once, and has ``LARGE * DIVE_SHARE`` evaluations more."""
 MOST_LEVELS = 2_000_000
 """Levels of the boxes that are queued, 80,000 of 24 columns, say; beyond, boxes are cut depth first."""

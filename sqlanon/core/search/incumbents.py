@@ -1,9 +1,13 @@
 """A local search for good incumbents, where a lattice is too large to be proven soon. It proves nothing.
 
-Source: iterated local search (Lourenço, Martin and Stützle 2003) with strategic oscillation (Glover 1989). It descends
-from the top, level by level, as in top-down specialization (Fung, Wang and Yu 2005). Then it moves one attribute at a
-time to any other level as long as that gains. At a local optimum it sets a few attributes at random and descends
-again, from the better one of the two optima.
+Source: iterated local search (Lourenço, Martin and Stützle 2003) with strategic oscillation (Glover 1989) and variable
+neighbourhoods (Hansen and Mladenović 1997). It descends from the top, level by level, as in top-down specialization
+(Fung, Wang and Yu 2005). Then it moves one attribute at a time to any other level as long as that gains. At a local
+optimum it sets a few attributes at random and descends again, from the better one of the two optima. The longer this
+gains nothing, the more attributes it sets, at last all of them: that is a restart from anywhere, and then it begins
+with a few again. So it goes on for as long as it is asked.
+
+A move whose loss cannot be less, by the bound of the measure, is not judged.
 
 Nodes that suppress too much may be passed through: what exceeds the limit is charged with a price, which falls while
 the optima meet the limit and rises while they do not, so that the search keeps to the border where good nodes stand.
@@ -16,14 +20,16 @@ from __future__ import annotations
 import random
 from collections.abc import Generator, Iterable, Iterator
 
-from sqlanon.core.lattice.nodes import Lattice, Node
+from sqlanon.core.lattice.nodes import Lattice, Node, leq
 from sqlanon.core.measures.base import LowerBounds
 from sqlanon.core.search.base import TIE, Problem, Verdict
 
 AT_ONCE = 8
 """Neighbours that are judged at once; the best of them is taken if it gains."""
 KICK = 3
-"""Attributes that are set at random at a local optimum."""
+"""Attributes that are set at random at a local optimum at first."""
+PATIENCE = 4
+"""Optima that gain nothing before one attribute more is set at random."""
 RAISE, LOWER = 2.0, 0.5
 """What multiplies the price of exceeding the limit after an optimum that exceeds it, and after one that meets it."""
 PRICES = (0.05, 50.0)
@@ -50,13 +56,16 @@ class LocalSearch:
         self._chance = random.Random(0)
         self._price = 1.0
         self._values: dict[Node, tuple[float, float]] = {}
+        self._least = problem.bounds_under(top)
+        self._seen: dict[Node, Verdict] = {}
         self._note(top)
         self._steps = self._walk(top.node)
         self.wanted: list[Node] = next(self._steps, [])
 
     def see(self, verdicts: Iterable[Verdict]) -> None:
         """Go on with the verdicts of the nodes that were wanted."""
-        for verdict in verdicts:
+        self._seen = {verdict.node: verdict for verdict in verdicts}
+        for verdict in self._seen.values():
             self._note(verdict)
         self.wanted = next(self._steps, [])
 
@@ -80,18 +89,21 @@ class LocalSearch:
     def _walk(self, top: Node) -> _Walk:
         best = yield from self._descend(top)
         free = [axis for axis, low in enumerate(self._lattice.bottom) if low < top[axis]]
-        node, idle = best, 0
+        node, idle, patience = best, 0, 0
         while free and idle < IDLE:
             known = len(self._values)
             node = yield from self._climb(node)
+            patience = 0 if self._gains(node, best) else patience + 1
             best = min(best, node, key=lambda node: (self._value(node), node))
             self._price *= RAISE if self._values[node][1] else LOWER
             self._price = min(max(self._price, PRICES[0]), PRICES[1])
             idle = idle + 1 if len(self._values) == known else 0
             if known > MOST_KNOWN:
                 self._values = {best: self._values[best]}
-            node = best
-            for axis in self._chance.sample(free, min(KICK, len(free))):
+            node, kick = best, KICK + patience // PATIENCE
+            if kick > len(free):
+                patience = 0
+            for axis in self._chance.sample(free, min(kick, len(free))):
                 node = self._chance.choice(list(self._moved(node, axis)))
             yield from self._judged([node])
 
@@ -103,7 +115,7 @@ class LocalSearch:
                 for axis, (own, low) in enumerate(zip(node, self._lattice.bottom, strict=True))
                 if own > low
             ]
-            found = yield from self._best(lower)
+            found = yield from self._best(self._open(lower, node))
             if found is None or not self._gains(found, node):
                 return node
             node = found
@@ -111,7 +123,7 @@ class LocalSearch:
     def _climb(self, node: Node) -> Generator[list[Node], None, Node]:
         """Move one attribute at a time, as long as that gains."""
         while True:
-            others = [other for axis in range(len(node)) for other in self._moved(node, axis)]
+            others = self._open([other for axis in range(len(node)) for other in self._moved(node, axis)], node)
             self._chance.shuffle(others)
             for first in range(0, len(others), AT_ONCE):
                 found = yield from self._best(others[first : first + AT_ONCE])
@@ -120,6 +132,13 @@ class LocalSearch:
                     break
             else:
                 return node
+
+    def _open(self, nodes: list[Node], node: Node) -> list[Node]:
+        """Return the nodes that may gain over one, by their bounds: those below it are bounded by its verdict."""
+        verdict = self._seen.get(node)
+        below = self._least if verdict is None else self._problem.bounds_under(verdict)
+        most = self._value(node) - TIE * self._scale
+        return [other for other in nodes if (below if leq(other, node) else self._least).of(other, None) < most]
 
     def _gains(self, node: Node, other: Node) -> bool:
         return self._value(node) < self._value(other) - TIE * self._scale

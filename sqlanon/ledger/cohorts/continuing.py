@@ -13,7 +13,6 @@ from sqlanon.core.engines.base import Engine
 from sqlanon.core.evaluate.session import Session
 from sqlanon.core.lattice.nodes import Node
 from sqlanon.core.models import for_source
-from sqlanon.core.plan.full_domain import judging
 from sqlanon.core.publish.ledger import Ledger
 from sqlanon.core.search.base import Problem
 from sqlanon.core.sqltrees import names
@@ -36,7 +35,7 @@ from sqlanon.ledger.releases import ReleaseLedger
 from sqlanon.live.compiler.cohorts import Cohorts
 from sqlanon.live.compiler.live import SensitiveColumn
 from sqlanon.live.compiler.live_models import counted_columns
-from sqlanon.live.deciding import choose_chain, decide, turn_of, work
+from sqlanon.live.deciding import choose_chain, decide, problem_of_sizes, turn_of, work
 
 
 def cohorts_of(session: Session) -> Cohorts:
@@ -93,7 +92,7 @@ def continued_plan(session: Session, ledger: ReleaseLedger) -> CohortPlan:
     assert spec is not None and spec.cohorts is not None
     engine.journal.report("searching")
     last = ledger.of_source()[-1]
-    problem, _ = judging(session)
+    problem = problem_of_sizes(session)
     chain = tuple(tuple(map(int, node)) for node in last.entry.cohorts["chain"])
     refuse_fewer_levels(last, chain, [attribute.height for attribute in problem.catalog.attributes])
     if len(chain) == 1 and spec.cohorts.coarser_after is not None:
