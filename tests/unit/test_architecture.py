@@ -51,16 +51,16 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 46_867,
-    "assess": 15_103,
-    "interop": 7_678,
+    "core": 46_861,
+    "assess": 15_104,
+    "interop": 7_675,
     "commands": 6_940,
-    "report": 5_765,
+    "report": 5_760,
     "recoding": 5_191,
-    "live": 3_116,
+    "live": 3_133,
     "ledger": 4_047,
     "periods": 568,
-    "tables": 2_300,
+    "tables": 2_287,
 }
 """The most lines of Python of each folder. A feature is paid for by what it takes away."""
 MODULES_OF_A_FILE, ROOMS_OF_A_FILE, NAMES_OF_A_CLASS = 20, 12, 25
