@@ -23,6 +23,8 @@ from sqlanon.errors import TargetError
 
 ENDING = "_manifest"
 """The table of the manifests of a table: its name with this ending."""
+INDEX = "_runs"
+"""The index that keeps each number of a run once: the name of that table with this ending."""
 SEAL = "sha256"
 """The key of the periods of a manifest that holds its digest."""
 RUN, DOCUMENT = "run", "manifest"
@@ -60,6 +62,7 @@ def manifest_at(engine: Engine, target: Target) -> Mapping[str, Any] | None:
         return _checked(path.name, _text_beside(path)) if path.exists() else None
     where = place(engine, output.target, target.catalog)
     manifests = manifests_of(where)
+    engine.render(manifests.named(manifests.name + INDEX).table)  # a server may have no names as long
     if not engine.existing(where) and not engine.existing(manifests):
         return None
     known = [name for name, _ in engine.columns(manifests.table)] if engine.existing(manifests) == "table" else []

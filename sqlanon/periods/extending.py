@@ -30,6 +30,7 @@ from sqlanon.core.sqltrees.trees import column, named, number
 from sqlanon.errors import EngineError, NoSolutionError, TargetError
 from sqlanon.periods.earlier import (
     DOCUMENT,
+    INDEX,
     RUN,
     begin_anew,
     count_periods,
@@ -190,7 +191,7 @@ def _create(engine: Engine, where: Place, written: Place, row: exp.Query) -> Non
     manifests = manifests_of(where)
     engine.run("record periods", exp.Create(this=manifests.table, kind="TABLE", expression=row))
     index = exp.Index(
-        this=exp.to_identifier(f"{manifests.name}_runs", quoted=True),
+        this=exp.to_identifier(manifests.name + INDEX, quoted=True),
         table=manifests.table,
         params=exp.IndexParameters(columns=[exp.Ordered(this=column(RUN))]),
     )

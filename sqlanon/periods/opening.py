@@ -18,9 +18,9 @@ from sqlanon.core.publish.question import digest_of_question
 from sqlanon.core.publish.targets import Target
 from sqlanon.core.source.opening import Source
 from sqlanon.core.sqltrees import names
-from sqlanon.core.sqltrees.trees import column, count_rows, is_null, named, table
+from sqlanon.core.sqltrees.trees import column, count_rows, named, table
 from sqlanon.errors import InputError, NothingNewError, SourceError
-from sqlanon.periods.calendar import NAME, ZONED, name_of_period, open_since, within
+from sqlanon.periods.calendar import NAME, ZONED, name_of_period, open_since, within, without_period
 from sqlanon.periods.earlier import begin_anew, first_open, read_earlier
 from sqlanon.periods.extending import RunPeriods
 
@@ -151,10 +151,13 @@ def _left_out(
     Those without a moment are counted by the first run alone. Of late ones the net number is known: how many more
     records the released periods have than they had; a range where their account is one.
     """
-    counted, name = exp.select(count_rows()).from_(opened.relation), column(periods.column)
+    counted = exp.select(count_rows()).from_(opened.relation)
     if earlier is None:
-        missing = int(opened.engine.run("count without period", counted.where(is_null(name)))[0][0])
-        text = f"{missing} records have no {periods.column!r}, and so no period: they are not published."
+        missing = int(
+            opened.engine.run("count without period", counted.where(without_period(periods.column, type_name)))[0][0]
+        )
+        text = f"{missing} records have no {periods.column!r}, or one at infinity, and so no period: they are not "
+        text += "published."
         return [text] if missing else []
     if periods.late == "ignore":
         return []

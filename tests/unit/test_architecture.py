@@ -51,16 +51,16 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 46_861,
-    "assess": 15_104,
-    "interop": 7_675,
+    "core": 46_867,
+    "assess": 15_103,
+    "interop": 7_678,
     "commands": 6_940,
-    "report": 5_760,
+    "report": 5_765,
     "recoding": 5_191,
-    "live": 3_133,
-    "ledger": 4_047,
+    "live": 3_116,
+    "ledger": 4_236,
     "periods": 568,
-    "tables": 2_287,
+    "tables": 2_300,
 }
 """The most lines of Python of each folder. A feature is paid for by what it takes away."""
 MODULES_OF_A_FILE, ROOMS_OF_A_FILE, NAMES_OF_A_CLASS = 20, 12, 25

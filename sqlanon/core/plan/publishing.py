@@ -84,6 +84,8 @@ class PublishablePlan(WithCard, Planned):
         apart = () if releases is None else releases.check_apart(self.policy, output)
         ledger, proof = self.ledger, self.proof_document
         proof = None if proof is None else sealed(proof)
+        if not self.source.stamps:  # nothing may tell that the records changed since they were staged
+            self._drop_staged()
         warnings = self.all_warnings  # counted first: where that fails, nothing is published
         document = manifest(
             self.policy.as_written(),

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from sqlanon.core.evaluate.evaluator import Evaluator
+from sqlanon.core.evaluate.problem import build_problem
 from sqlanon.core.evaluate.session import Session
 from sqlanon.core.lattice.nodes import Node
 from sqlanon.core.measures.base import AttributeMeasure, fold
 from sqlanon.core.models import least_size
 from sqlanon.core.models.k_anonymity import KAnonymity
+from sqlanon.core.policy import Model
 from sqlanon.core.policy.ledger import CohortsSpec
 from sqlanon.core.search.base import Problem, Request
 from sqlanon.core.search.certificate import Certificate
@@ -19,6 +22,17 @@ STRATEGY = "cohorts"
 """What a certificate names as the strategy where records come and go, and nothing is searched."""
 PLACES, FEWER = 5, 4
 """The most nodes of a chain, and how many times fewer classes each has than the one before."""
+
+
+def problem_of_sizes(session: Session) -> Problem:
+    """Return the problem of a policy as if it asked for the least size of a class and for nothing else.
+
+    So whether there is a next release, and at which nodes, does not depend on sensitive values.
+    """
+    policy = session.encoded_policy
+    size = Model("k_anonymity", {"k": least_size(policy.models)})
+    plain = replace(policy, privacy=(size,), columns=tuple(replace(item, models=()) for item in policy.columns))
+    return build_problem(session.engine, session.encoding, plain)[0]
 
 
 def choose_chain(session: Session, problem: Problem, node: Node) -> tuple[Node, ...]:

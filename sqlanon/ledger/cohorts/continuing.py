@@ -13,7 +13,6 @@ from sqlanon.core.engines.base import Engine
 from sqlanon.core.evaluate.session import Session
 from sqlanon.core.lattice.nodes import Node
 from sqlanon.core.models import for_source
-from sqlanon.core.plan.full_domain import judging
 from sqlanon.core.publish.ledger import Ledger
 from sqlanon.core.search.base import Problem
 from sqlanon.core.sqltrees import names
@@ -30,7 +29,7 @@ from sqlanon.core.sqltrees.trees import (
     table,
     union_all,
 )
-from sqlanon.ledger.cohorts.chain import certificate_of, choose_chain, turn_of
+from sqlanon.ledger.cohorts.chain import certificate_of, choose_chain, problem_of_sizes, turn_of
 from sqlanon.ledger.cohorts.plan import CohortCounts, CohortLedger, CohortPlan, class_counts
 from sqlanon.ledger.cohorts.refusing import refuse_fewer_levels, refuse_loss
 from sqlanon.ledger.cohorts.state import load_state
@@ -95,7 +94,7 @@ def continued_plan(session: Session, ledger: ReleaseLedger) -> CohortPlan:
     assert spec is not None and spec.cohorts is not None
     engine.journal.report("searching")
     last = ledger.of_source()[-1]
-    problem, _ = judging(session)
+    problem = problem_of_sizes(session)
     chain = tuple(tuple(map(int, node)) for node in last.entry.cohorts["chain"])
     refuse_fewer_levels(last, chain, [attribute.height for attribute in problem.catalog.attributes])
     if len(chain) == 1 and spec.cohorts.coarser_after is not None:
