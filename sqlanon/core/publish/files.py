@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from secrets import token_hex
@@ -27,6 +27,7 @@ from sqlanon.errors import AuditError, EngineError, SourceError, TargetError
 
 TABLE = "release"
 """The table of a DuckDB file."""
+Publisher = Callable[[Engine, Draft, Path], dict[str, Any] | None]
 
 
 def publish_folder(engine: Engine, draft: Draft, path: Path) -> dict[str, Any] | None:
@@ -52,8 +53,8 @@ def _tidy(folder: Path) -> None:
             entry.unlink()
 
 
-def publish_apart(engine: Engine, draft: Draft, path: Path) -> dict[str, Any] | None:
-    """Publish a file of an engine that writes none, through an embedded DuckDB; return its manifest.
+def publish_apart(engine: Engine, draft: Draft, path: Path, publish: Publisher) -> dict[str, Any] | None:
+    """Publish a file of an engine that writes none, through an embedded DuckDB (``publish``); return its manifest.
 
     The released rows, and what audits need, are copied there. What is written is compared with the rows that left the
     engine, whatever types they pass through.
@@ -66,7 +67,7 @@ def publish_apart(engine: Engine, draft: Draft, path: Path) -> dict[str, Any] | 
         query = exp.select(*[typed_column(name, kind) for name, kind in types.items()]).from_(table(names.CARRIED))
         copied = texts_of(records_of(table(names.CARRIED), draft.claim), draft.claim.columns)
         there = _with_references(engine, embedded, replace(draft, copied=None))
-        return publish_file(embedded, replace(there, query=query, copied=copied), path)
+        return publish(embedded, replace(there, query=query, copied=copied), path)
     finally:
         embedded.close()
 
