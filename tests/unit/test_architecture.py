@@ -51,14 +51,14 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 46_931,
+    "core": 46_867,
     "assess": 15_103,
     "interop": 7_678,
-    "commands": 6_944,
+    "commands": 6_940,
     "report": 5_765,
     "recoding": 5_191,
-    "live": 3_559,
-    "ledger": 4_159,
+    "live": 3_116,
+    "ledger": 4_236,
     "periods": 568,
     "tables": 2_300,
 }

@@ -44,9 +44,22 @@ TARGET_KEYS = (
         about="A file; its ending is the format: .parquet, .csv, .xml, or .duckdb for a fresh database.",
         example="released.parquet",
     ),
+    option(
+        "delta",
+        text(),
+        about="A Delta table, by its folder or its URL in an object store: the release is added in one transaction.",
+        example="lake/patients",
+        page="lakehouse.md#releases-to-a-delta-table",
+    ),
 )
 """Kinds of output."""
 TARGETS = names_of(TARGET_KEYS)
+IN_DATABASE = ("view", "live_view", "table")
+"""Kinds of relations of the source's database."""
+LAKES = {"delta": "Delta table"}
+"""Kinds of tables of a lakehouse, which keep their history, with their names."""
+PATHS = ("file", "delta")
+"""Kinds whose target is a path; of a Delta table it may be a URL."""
 MODE = "0?[4-7][0-7][0-7]"
 """The permissions of a file, which its owner can read."""
 LENGTH = "([1-9][0-9]{0,5}) (minute|hour|day|week)s?"
@@ -168,6 +181,11 @@ class Output(PolicyPart):
         return cls("file", path, mode=mode, partition_by=partition_by)  # type: ignore[arg-type]
 
     @classmethod
+    def delta(cls, place: str | Path, *, partition_by: Sequence[str] = ()) -> Output:
+        """Return a Delta table, by its folder or its URL in an object store."""
+        return cls("delta", place, partition_by=partition_by)  # type: ignore[arg-type]
+
+    @classmethod
     def table(cls, name: str, *, owner: str | None = None, readers: Sequence[str] = ()) -> Output:
         """Return a table of the source's database."""
         return cls("table", name, owner, readers)  # type: ignore[arg-type]
@@ -236,8 +254,9 @@ def read_output(faults: Faults, value: Any) -> Output | None:
 def check_output(faults: Faults, output: Output, extensions: Extensions) -> None:
     """Note the faults of the target of a release."""
     faults.choice("output", output.kind, TARGETS)
-    if output.kind == "file" and (output.owner is not None or output.readers):
-        faults.add("output", "A file has neither owner nor readers.", "leave them out, or publish a view or a table.")
+    if output.kind not in IN_DATABASE and (output.owner is not None or output.readers):
+        message = f"A {LAKES.get(output.kind, 'file')} has neither owner nor readers."
+        faults.add("output", message, "leave them out, or publish a view or a table.")
     if output.mode is not None and output.kind != "file":
         faults.add("output.mode", "Only a file has permissions.", "leave it out, or name roles: readers: [analyst].")
     check(faults, "output", output, beside=(*_check_epoch(faults, output), *_check_partitions(faults, output)))
@@ -300,7 +319,7 @@ def _check_partitions(faults: Faults, output: Output) -> tuple[str, ...]:
     place, given = "output.partition_by", output.partition_by
     if not given or not isinstance(given, tuple):
         return ()
-    if output.kind != "file":
+    if output.kind not in PATHS:
         faults.add(
             place, "Only a file is partitioned.", "leave it out, or publish a file: output: {file: released, …}."
         )
@@ -313,15 +332,30 @@ def _check_partitions(faults: Faults, output: Output) -> tuple[str, ...]:
             hint = "take columns whose names are letters of ASCII, digits, - . and _ alone, and begin with one of the "
             hint += "first two."
             faults.add(place, f"The name {name!r} cannot stand in the name of a folder.", hint)
-    if isinstance(output.target, str) and Path(output.target).suffix.lower() not in FOLDER_ENDINGS:
+    of_files = output.kind == "file" and isinstance(output.target, str)
+    if of_files and Path(output.target).suffix.lower() not in FOLDER_ENDINGS:
         hint = "name a folder without an ending: {file: released, partition_by: […]}."
         faults.add("output.file", "A partitioned release is a folder of Parquet files, and has another ending.", hint)
     return ()
 
 
+def check_lake_fits(faults: Faults, policy: Any) -> None:
+    """Note what a policy asks for besides a table of a lakehouse, which keeps what is replaced, and cannot have."""
+    output = policy.output
+    if output is None or output.kind not in LAKES:
+        return
+    kind = LAKES[output.kind]
+    if policy.if_exists == "replace":
+        message = f"A {kind} keeps its history: whoever reads it would have the release that is replaced, too."
+        hint = "choose a new table for each release, and drop the old one; or release by periods, each of them once."
+        faults.add("if_exists", message, hint)
+    if policy.ledger is not None:
+        faults.add("ledger", f"A ledger records no release to a {kind}.", "leave out ledger, or publish a file.")
+
+
 def check_partitions_fit(faults: Faults, policy: Any, output: Output) -> None:
     """Note what partitions a release and is no text of a quasi-identifier, and what a policy cannot have besides."""
-    if output.kind != "file" or not isinstance(output.partition_by, tuple) or not output.partition_by:
+    if output.kind not in PATHS or not isinstance(output.partition_by, tuple) or not output.partition_by:
         return
     key = "output.partition_by"
     quasi = {column.name for column in policy.quasi_identifiers}

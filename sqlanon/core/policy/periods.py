@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from sqlanon.core.policy.faults import Faults
 from sqlanon.core.policy.ledger import COHORT_MODELS
-from sqlanon.core.policy.output import LENGTH, Output
+from sqlanon.core.policy.output import LAKES, LENGTH, Output
 from sqlanon.core.policy.parts import PolicyPart, check, entry
 from sqlanon.parameters import choice, matching, text
 
@@ -153,9 +153,9 @@ def _check_beside(faults: Faults, policy: Any) -> None:
 def _check_target(faults: Faults, policy: Any, periods: Periods) -> None:
     """Note a target to which no period can be added."""
     output = policy.output
-    if output.kind not in ("file", "table"):
+    if output.kind not in ("file", "table", *LAKES):
         message = f"A {output.kind.replace('_', ' ')} is not released by periods."
-        faults.add("output", message, "publish a table, or a folder: output: {file: released, partition_by: …}.")
+        faults.add("output", message, "publish {table: …}, {file: …, partition_by: …} or {delta: …}.")
     elif output.kind == "file" and output.partition_by[:1] != (periods.column,):
         message = "A file is not written again; each period has a folder of its own."
         faults.add("output.partition_by", message, f"write {{file: released, partition_by: [{periods.column}]}}.")
