@@ -22,9 +22,9 @@ from sqlanon.commands.run import run_policy
 from sqlanon.core.anonymizer import encoded_session
 from sqlanon.core.plan.full_domain import judging
 from sqlanon.errors import InputError, UnsupportedError
-from sqlanon.ledger.cohorts.chain import choose_chain
 from sqlanon.ledger.cohorts.erasing import erase_records
 from sqlanon.ledger.review import accept_release, check_ledger_file, forget_release
+from sqlanon.live.deciding import choose_chain
 from sqlanon.report import story
 from sqlanon.report.document import report_document
 from sqlanon.report.summarizing import summarize
