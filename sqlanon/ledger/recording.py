@@ -28,7 +28,7 @@ from sqlanon.core.source.hierarchy_digests import private_digests
 from sqlanon.core.source.recorded import Recorded
 from sqlanon.core.sqltrees import names
 from sqlanon.errors import AuditError, EngineError, InputError, UnsupportedError
-from sqlanon.ledger.cohorts.recorded import CohortRecording, in_cohorts, recording_in_cohorts
+from sqlanon.ledger.cohorts.recorded import CohortRecording, earlier_members, in_cohorts, recording_in_cohorts
 from sqlanon.ledger.cohorts.state import CohortState
 from sqlanon.ledger.facts import ReleaseEntry
 from sqlanon.ledger.identity import kind_of_key
@@ -139,8 +139,7 @@ class LedgerRecording:
                 "nothing was published.",
                 hint="work on a copy that nobody writes to, and run again.",
             )
-        earlier = [self.ledger.load_members(engine, release) for release in self.ledger.earlier()]
-        if earlier:
+        if earlier := earlier_members(self.ledger, session):
             own = compiler.rows_of_members(numbered, entity).subquery("members")
             size = least_size(for_source(policy.models, session.encoding.catalog))
             audit_joint(engine, earlier, own, claim.class_columns, claim.models, k=size)

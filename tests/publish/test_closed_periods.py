@@ -98,6 +98,49 @@ class Folder:
         return {str(file.relative_to(self.path)): (file.stat().st_ino, digest_of(file)) for file in files}
 
 
+class Delta(Folder):
+    """A Delta table, released of a Parquet file."""
+
+    def __init__(self, folder: Path) -> None:
+        pytest.importorskip("deltalake")
+        super().__init__(folder)
+        self.keys = {"source": "s.parquet", "output": {"delta": "released"}}
+
+    def opened(self) -> Any:
+        found = pytest.importorskip("deltalake").DeltaTable
+        return found(self.path) if found.is_deltatable(str(self.path)) else None
+
+    def rows(self) -> Counter[Any]:
+        if (table := self.opened()) is None:
+            return Counter()
+        found = pa.table(table.scan()).select(COLUMNS)
+        return Counter(zip(*(column.to_pylist() for column in found.columns), strict=True))
+
+    def manifest(self) -> dict[str, Any]:
+        commits = self.opened().history()
+        return dict(json.loads(next(each["sqlanon.manifest"] for each in commits if "sqlanon.manifest" in each)))
+
+    def marks(self) -> dict[str, Any]:
+        table = self.opened()
+        names = [] if table is None else [uri.rpartition("/")[2] for uri in table.file_uris()]
+        return {name: ((self.path / name).stat().st_ino, digest_of(self.path / name)) for name in names}
+
+
+class DeltaPartitions(Delta):
+    """A Delta table that is partitioned by the period, released of a table in a DuckDB file."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.keys = {
+            "source": "s.duckdb",
+            "table": "s",
+            "output": {"delta": "released", "partition_by": ["moment", "sex"]},
+        }
+
+    def write(self, records: list[Any]) -> None:
+        Table(self.folder).write(records)
+
+
 class Table:
     """A table in the DuckDB file of its source."""
 
@@ -151,12 +194,15 @@ class PostgresTable(Table):
         return [tuple(row) for row in execute(self.server, query)]
 
 
-@pytest.fixture(params=["folder", "table", pytest.param("postgres", marks=pytest.mark.postgres)])
+OF_FILES = {"folder": Folder, "table": Table, "delta": Delta, "delta in partitions": DeltaPartitions}
+
+
+@pytest.fixture(params=[*OF_FILES, pytest.param("postgres", marks=pytest.mark.postgres)])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     """Where records are, and where they are released."""
     if request.param == "postgres":
         return PostgresTable(tmp_path, request.getfixturevalue("postgres"))
-    return Folder(tmp_path) if request.param == "folder" else Table(tmp_path)
+    return OF_FILES[request.param](tmp_path)
 
 
 def policy_of(place: Any, world: World, **changes: Any) -> sqlanon.Policy:
@@ -416,7 +462,7 @@ def overtaken(run: Callable[[Any], sqlanon.Release]) -> None:
         with run(None):
             pass
 
-    with pytest.raises(TargetError, match="another run released periods"):
+    with pytest.raises(TargetError, match="another run published to it"):
         run(other).close()
 
 

@@ -16,6 +16,7 @@ from sqlanon.core.lattice.catalog import Catalog
 from sqlanon.core.models import for_source, least_count
 from sqlanon.core.policy import Column, Policy
 from sqlanon.core.policy.columns import KEYED_ROLES
+from sqlanon.core.policy.output import PATHS
 from sqlanon.core.publish.ledger import Ledger, in_steps
 from sqlanon.core.publish.openlineage import manifest_facets
 from sqlanon.core.search.certificate import Certificate
@@ -69,7 +70,7 @@ def manifest(
         **_plain(recoding),
         "ledger": ledger.coarsened(k),
         "certificate": public_certificate(policy, certificate, ledger, k),
-        "output": {kind: Path(name).name if kind == "file" else name for kind, name in output.items()},
+        "output": {kind: Path(name).name if kind in PATHS else name for kind, name in output.items()},
         "versions": dict(versions),
     }
     return {**document, "openlineage": manifest_facets(document)}
