@@ -55,7 +55,11 @@ class Stream:
         columns = {
             "age": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 10, "fanouts": [2]}}},
             "city": {"role": "quasi_identifier", "hierarchy": {"levels": CITIES}},
-            "s": {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 2}]},
+            "s": {
+                "role": "sensitive",
+                "hierarchy": {"suppress": {}},
+                "models": [{"type": "distinct_l_diversity", "l": 2}],
+            },
         }
         columns["age"]["min_level"], columns["city"]["min_level"] = age, city
         if not self.values:
