@@ -6,6 +6,7 @@ They stand in the table ``v_frozen`` beneath the view ``v``.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -14,6 +15,7 @@ from sqlglot import exp
 
 from sqlanon.core.engines.base import Engine, Place
 from sqlanon.core.policy import Policy
+from sqlanon.core.publish.question import PolicyQuestion
 from sqlanon.core.publish.targets import FACT_COLUMNS, FROZEN, frozen_tables
 from sqlanon.core.source.hierarchy_digests import content_digest
 from sqlanon.core.sqltrees import files as sqlfiles
@@ -23,6 +25,8 @@ from sqlanon.live.lookups import sensitive_with_lookup
 from sqlanon.version import VERSION
 
 NOTHING: Mapping[str, int] = MappingProxyType({})
+QUESTION = "question"
+"""The kind of the facts that say of what a view with an epoch is, and what it promises."""
 Fact = tuple[str, str, str]
 """A fact that a live view was created with, as ``FACT_COLUMNS`` name its parts."""
 
@@ -43,6 +47,21 @@ def facts_of(
         *(("level", name, str(level)) for name, level in levels.items()),
         *(("height", name, str(height)) for name, height in heights.items()),
     ]
+
+
+def question_of(policy: Policy, source: Place | None) -> list[Fact]:
+    """Return what a view with an epoch is of, and what it promises: a renewal has to keep all of it."""
+    assert policy.output is not None
+    asked = PolicyQuestion.of(policy)
+    parts = {
+        "source": source and [source.schema, source.name],
+        "record": policy.output.record,
+        "entity": policy.entity,
+        "columns": [*asked.columns],
+        "quasi-identifiers": asked.quasi_identifiers,
+        "models": asked.models,
+    }
+    return [(QUESTION, name, json.dumps(part)) for name, part in parts.items()]
 
 
 def levels_of(facts: Sequence[Fact]) -> dict[str, str]:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial as bound
 from pathlib import Path
-from secrets import token_hex
 from typing import Any
 
 from sqlglot import exp
@@ -21,10 +20,10 @@ from sqlanon.core.engines.duckdb.files import parquet_relation
 from sqlanon.core.engines.relation_names import relation_parts
 from sqlanon.core.interrupts import no_return
 from sqlanon.core.policy.paths import same_file
-from sqlanon.core.publish.files import as_target_error, auditor_beside, write_flat, written_flat
-from sqlanon.core.publish.papers import PAPERS, Papers
+from sqlanon.core.publish.files import as_target_error, auditor_beside, write_database, write_flat, written_flat
+from sqlanon.core.publish.papers import Papers
 from sqlanon.core.publish.replaced import Replacing
-from sqlanon.core.publish.targets import Target, check_target
+from sqlanon.core.publish.targets import Target, check_target, refuse_folders_of_papers
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import table
 from sqlanon.errors import AuditError, EngineError, SqlanonError, TargetError
@@ -64,9 +63,7 @@ def _check_folder(target: Target, policy: TablesPolicy) -> None:
     if any(same_file(path, file) or path.resolve() in file.resolve().parents for file in used):
         raise TargetError(f"The target folder {path.name!r} holds the source.", hint="choose another place.")
     check_directory(path)
-    for paper in (path.with_name(path.name + ending) for ending in PAPERS):
-        if paper.is_dir():
-            raise TargetError(f"{paper.name!r} is a folder, where a paper of the release goes.", hint="remove it.")
+    refuse_folders_of_papers(path)
     if not os.path.lexists(path):
         return
     if policy.if_exists != "replace":
@@ -106,7 +103,7 @@ def publish_tables(
         partial = workplace.partial
         try:
             if policy.folder_format is None:
-                _write_database(engine, drafts, partial)
+                write_database(engine, {draft.place.name: draft.query for draft in drafts}, partial)
             else:
                 partial.mkdir(mode=0o700)
                 for draft in drafts:
@@ -122,18 +119,6 @@ def publish_tables(
         no_return()
         workplace.put_in_place(if_exists=target.if_exists)
     return document
-
-
-def _write_database(engine: DuckDBEngine, drafts: Sequence[TableDraft], partial: Path) -> None:
-    alias = f"{names.PREFIX}release_{token_hex(4)}"
-    engine.attach(partial, alias, read_only=False, replayed=False)
-    try:
-        with engine.transaction():
-            for draft in drafts:
-                place = Place(alias, "main", draft.place.name).table
-                engine.run("write", exp.Create(this=place, kind="TABLE", expression=draft.query))
-    finally:
-        engine.detach(alias)
 
 
 def audit_tables(

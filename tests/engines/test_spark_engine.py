@@ -16,13 +16,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from engine_kinds import assert_same
 from pyarrow import parquet
 from sqlglot import exp
 
 import sqlanon
 from sqlanon.core.audit.check import check_relation
 from sqlanon.core.compiler import release as compiler
-from sqlanon.core.engines.base import Job
 from sqlanon.core.engines.duckdb.engine import DuckDBEngine
 from sqlanon.core.evaluate.driver import run_search
 from sqlanon.core.evaluate.evaluator import Evaluator
@@ -81,15 +81,6 @@ def test_rows_come_back_as_values_of_python(engine: Any) -> None:
     assert engine.run("values", query) == [expected]
 
 
-def test_parameters_are_bound_in_the_order_of_the_text(engine: Any) -> None:
-    """A WITH clause stands first in the text and last in the tree."""
-    inner = exp.select(named(bigint(exp.Placeholder()), "a"))
-    query = exp.select(column("a"), bigint(exp.Placeholder()), exp.Placeholder()).from_(table("c"))
-    query = query.with_(exp.to_identifier("c", quoted=True), as_=inner)
-    assert engine.run("bound", query, [1, 2**62, "?$1'\\"]) == [(1, 2**62, "?$1'\\")]
-    assert engine.run("bound", query, [None, -(2**63), ""]) == [(None, -(2**63), "")]
-
-
 def test_a_sum_beyond_64_bits_is_exact_or_refused(engine: Any) -> None:
     largest = 2**63 - 1
     engine.load("load", "big", pa.table({"n": pa.array([largest] * 3, pa.int64())}))
@@ -105,27 +96,6 @@ def test_a_sum_beyond_64_bits_is_exact_or_refused(engine: Any) -> None:
         with pytest.raises(EngineError) as raised:  # what does not fit is an error, not a wrong number and not NULL
             engine.run("total", exp.select(query).from_(table("big")))
         assert raised.value.kind in ("ARITHMETIC_OVERFLOW", "NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION")
-
-
-def test_tables_are_loaded_appended_created_inserted_and_dropped(engine: Any) -> None:
-    data = pa.table({"a": pa.array([1, None], pa.int64()), "b": ["x", None], "c": [0.5, None], "d": [True, None]})
-    engine.load("load", "t", data)
-    engine.append("append", "t", data.slice(0, 1))
-    assert sorted(engine.run("read", everything("t")), key=repr) == sorted(
-        [(1, "x", 0.5, True), (1, "x", 0.5, True), (None, None, None, None)], key=repr
-    )
-    assert engine.arrow("read", everything("t")).schema == data.schema
-    assert engine.create("create", "u", everything("t")) == 3
-    engine.insert("insert", "u", everything("t"))
-    assert len(engine.run("read", everything("u"))) == 6
-    engine.drop_column("u", "b")
-    assert engine.columns(table("u")) == [("a", "BIGINT"), ("c", "DOUBLE"), ("d", "BOOLEAN")]
-    engine.drop("u")
-    engine.drop("u")
-    with pytest.raises(EngineError) as raised:
-        engine.run("gone", everything("u"))
-    assert (raised.value.kind, raised.value.statement) == ("TABLE_OR_VIEW_NOT_FOUND", "gone")
-    assert [entry.name for entry in engine.journal.entries][-1] == "gone"
 
 
 def test_tables_beside_the_driver_meet_records_on_the_cluster(engine: Any) -> None:
@@ -227,14 +197,6 @@ def test_an_interrupt_stops_the_job_and_leaves_the_session_usable(engine: Any) -
     assert engine.run("still there", exp.select(number(1))) == [(1,)]
 
 
-def test_jobs_read_the_tables_that_they_are_shown(engine: Any) -> None:
-    for name, value in (("one", 1), ("two", 2)):
-        engine.load("load", name, pa.table({name: pa.array([value], pa.int64())}))  # views of other columns follow
-    text = engine.render(exp.select(exp.Star(), bigint(exp.Placeholder())).from_(table("view")))
-    jobs = [Job({"view": shown}, text, [i]) for i, shown in enumerate(("one", "two", "two", "one"))]
-    assert engine.run_many("job", jobs) == [[(1, 0)], [(2, 1)], [(2, 2)], [(1, 3)]]
-
-
 def test_what_our_statements_are_made_of_means_what_it_means_in_duckdb(engine: Any) -> None:
     texts = ["1", "x", None, "1.50", "2020-01-01", "99999999999", "01", "1e3", ""]
     data = pa.table({"a": texts, "n": pa.array([-7, 7, None, 0, 1, 2**62, -1, 3, 4], pa.int64())})
@@ -329,23 +291,6 @@ class Judged:
         assert len(found) == rows
         self.engine.drop("released")
         return [found, [(check.records, check.classes, check.smallest_class, check.holds) for check in checks]]
-
-
-def assert_same(own: Any, other: Any) -> None:
-    """Counts are equal; losses up to the order in which floats were summed."""
-
-    def flat(value: Any) -> list[Any]:
-        if isinstance(value, tuple | list):
-            return [item for part in value for item in flat(part)]
-        if hasattr(value, "__dataclass_fields__"):
-            return [item for name in value.__dataclass_fields__ for item in flat(getattr(value, name))]
-        return [value]
-
-    for a, b in zip(flat(own), flat(other), strict=True):
-        if isinstance(a, float) or isinstance(b, float):
-            assert math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9), (own, other)
-        else:
-            assert a == b, (own, other)
 
 
 def hostile_records(rows: int) -> pa.Table:

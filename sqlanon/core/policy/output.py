@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlanon.core.policy.extensions import Extensions
 from sqlanon.core.policy.faults import Faults
+from sqlanon.core.policy.ledger import COHORT_MODELS, CohortsSpec
 from sqlanon.core.policy.parts import PolicyPart, check, entry, keys_of, of_keys
 from sqlanon.core.policy.paths import TARGET_ENDINGS
 from sqlanon.errors import InputError
@@ -73,10 +74,8 @@ LENGTH = "([1-9][0-9]{0,5}) (minute|hour|day|week)s?"
 """The length of an epoch."""
 UNITS = {"minute": 60, "hour": 3_600, "day": 86_400, "week": 604_800}
 """Seconds of the units of an epoch."""
-JUDGED = ("k_anonymity", "distinct_l_diversity", "entropy_l_diversity", "recursive_l_diversity")
-"""The models of a group that say nothing of other records, and that a union of groups meets if each of them does."""
 JUDGED_OF_PERSONS = ("k_anonymity", "distinct_l_diversity")
-"""Those of them that hold of a union also where one person is in several of its groups."""
+"""Those models of groups (``COHORT_MODELS``) that hold of a union also where one person is in several of them."""
 PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 """Names of columns that are the names of folders as they are. Readers pass over those that begin with . or _."""
 FOLDER_ENDINGS = ("", ".parquet")
@@ -94,7 +93,7 @@ class Output(PolicyPart):
 
     built = 'sqlanon.Output.file("released.parquet")'
     alone = "file"
-    order = ("owner", "mode", "partition_by", "epoch", "margin", "record", "readers")
+    order = ("owner", "mode", "partition_by", "epoch", "margin", "coarser_after", "hold", "record", "readers")
 
     kind: str
     target: str
@@ -145,6 +144,24 @@ class Output(PolicyPart):
         example="output: {live_view: anon.patients, epoch: 1 hour, margin: 2, record: patient_id}",
         page="live-views.md#epochs",
         without="0",
+    )
+    coarser_after: int | None = entry(
+        whole(2),
+        about="Newcomers of a live view with an epoch come with every state of this number alone, in which nobody "
+        "leaves; who are not enough at its levels come together at more general ones.",
+        unit="states",
+        example="output: {live_view: anon.patients, epoch: 1 day, coarser_after: 7, record: patient_id}",
+        page="live-views.md#epochs",
+        without="they come with any state, at the levels of the view",
+    )
+    hold: int | None = entry(
+        whole(1),
+        about="In how many states at most a live view with an epoch shows a row as it was. Then others of its group go "
+        "with it.",
+        unit="states",
+        example="output: {live_view: anon.patients, epoch: 1 day, hold: 30, record: patient_id}",
+        page="live-views.md#epochs",
+        without="until enough of its group go",
     )
     record: str | None = entry(
         text(),
@@ -201,12 +218,20 @@ class Output(PolicyPart):
         epoch: str | None = None,
         margin: int | None = None,
         record: str | None = None,
+        coarser_after: int | None = None,
+        hold: int | None = None,
     ) -> Output:
         """Return a view that generalizes and counts the source on every read; with an ``epoch``, at its end only."""
-        return cls("live_view", name, owner, readers, epoch=epoch, margin=margin, record=record)  # type: ignore[arg-type]
+        given = {"epoch": epoch, "margin": margin, "record": record, "coarser_after": coarser_after, "hold": hold}
+        return cls("live_view", name, owner, readers, **given)  # type: ignore[arg-type]
+
+    @property
+    def cohorts(self) -> CohortsSpec:
+        """How records come and go in a live view with an epoch: as in releases in cohorts."""
+        return CohortsSpec(margin=self.margin or 0, coarser_after=self.coarser_after, hold=self.hold)
 
 
-OF_EPOCHS = ("epoch", "margin", "record")
+OF_EPOCHS = ("epoch", "margin", "coarser_after", "hold", "record")
 OUTPUT_KEYS = (
     *TARGET_KEYS,
     *(find(keys_of(Output), name) for name in ("owner", "readers", "mode", "partition_by", *OF_EPOCHS)),
@@ -285,7 +310,7 @@ def check_epoch_fits(faults: Faults, policy: Any) -> None:
         if column.name == output.record and column.role not in ("keep", "drop"):
             message = f"The key of the records, {column.name!r}, has the role {column.role}."
             faults.add("output.record", message, "give it the role drop, or no role at all.")
-    known = JUDGED if policy.entity is None else JUDGED_OF_PERSONS
+    known = COHORT_MODELS if policy.entity is None else JUDGED_OF_PERSONS
     asked = [(f"privacy[{place}]", model) for place, model in enumerate(policy.privacy)]
     asked += [
         (f"columns.{column.name}.models[{place}]", model)

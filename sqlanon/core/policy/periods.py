@@ -9,7 +9,8 @@ from datetime import date
 from typing import Any, ClassVar
 
 from sqlanon.core.policy.faults import Faults
-from sqlanon.core.policy.output import JUDGED, LAKES, LENGTH, Output
+from sqlanon.core.policy.ledger import COHORT_MODELS
+from sqlanon.core.policy.output import LAKES, LENGTH, Output
 from sqlanon.core.policy.parts import PolicyPart, check, entry
 from sqlanon.parameters import choice, matching, text
 
@@ -120,9 +121,9 @@ def _check_models(faults: Faults, policy: Any) -> None:
         (f"columns.{c.name}.models[{place}]", model) for c in policy.columns for place, model in enumerate(c.models)
     ]
     for key, model in asked:
-        if model.type not in JUDGED:
+        if model.type not in COHORT_MODELS:
             message = f"{model.type} is a matter of all records, and later periods are not there yet."
-            faults.add(f"{key}.type", message, f"choose {' or '.join(JUDGED)}, or leave out periods.")
+            faults.add(f"{key}.type", message, f"choose {' or '.join(COHORT_MODELS)}, or leave out periods.")
 
 
 def _check_beside(faults: Faults, policy: Any) -> None:

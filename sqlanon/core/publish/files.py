@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from secrets import token_hex
@@ -80,7 +80,7 @@ def publish_file(engine: Engine, draft: Draft, path: Path) -> dict[str, Any] | N
         partial = workplace.partial
         try:
             if path.suffix.lower() == ".duckdb":
-                _write_database(engine, draft, partial)
+                write_database(engine, {TABLE: draft.query}, partial)
                 _audit_apart(engine, draft, path, partial, None)
             elif form is not None:
                 with engine.batches("write", draft.query) as rows:
@@ -113,13 +113,15 @@ def as_target_error(error: EngineError, path: Path) -> TargetError | EngineError
     )
 
 
-def _write_database(engine: DuckDBEngine, draft: Draft, partial: Path) -> None:
+def write_database(engine: DuckDBEngine, tables: Mapping[str, exp.Expr], partial: Path) -> None:
+    """Write tables, queries by their names, to a new database file in one transaction."""
     alias = f"{names.PREFIX}release_{token_hex(4)}"
     engine.attach(partial, alias, read_only=False, replayed=False)
     try:
         with engine.transaction():
-            target = Place(alias, "main", TABLE).table
-            engine.run("write", exp.Create(this=target, kind="TABLE", expression=draft.query))
+            for name, query in tables.items():
+                target = Place(alias, "main", name).table
+                engine.run("write", exp.Create(this=target, kind="TABLE", expression=query))
     finally:
         engine.detach(alias)
 

@@ -17,7 +17,6 @@ from sqlanon.core.publish.ledger import Ledger
 from sqlanon.core.search.base import Problem
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import (
-    aliased,
     canonical,
     column,
     count_if,
@@ -29,15 +28,14 @@ from sqlanon.core.sqltrees.trees import (
     table,
     union_all,
 )
-from sqlanon.ledger.cohorts.chain import certificate_of, choose_chain, problem_of_sizes, turn_of
-from sqlanon.ledger.cohorts.plan import CohortCounts, CohortLedger, CohortPlan, class_counts
+from sqlanon.ledger.cohorts.plan import CohortCounts, CohortLedger, CohortPlan, certificate_of, class_counts
 from sqlanon.ledger.cohorts.refusing import refuse_fewer_levels, refuse_loss
 from sqlanon.ledger.cohorts.state import load_state
 from sqlanon.ledger.releases import ReleaseLedger
 from sqlanon.live.compiler.cohorts import Cohorts
 from sqlanon.live.compiler.live import SensitiveColumn
 from sqlanon.live.compiler.live_models import counted_columns
-from sqlanon.live.deciding import decide, work
+from sqlanon.live.deciding import choose_chain, decide, problem_of_sizes, turn_of, work
 
 
 def cohorts_of(session: Session) -> Cohorts:
@@ -53,7 +51,7 @@ def cohorts_of(session: Session) -> Cohorts:
         collation=session.engine.capabilities.texts.collation,
         shown=table(names.SHOWN),
         left=table(names.LEFT),
-        several=True,
+        erasing=True,
     )
 
 
@@ -103,18 +101,18 @@ def continued_plan(session: Session, ledger: ReleaseLedger) -> CohortPlan:
     cohorts = cohorts_of(session)
     of_source = [item.number for item in ledger.of_source()]
     load_state(ledger.database, engine, last, list(cohorts.published), of_source)
-    decide(engine, cohorts, present_query(session, chain), turn_of(spec.cohorts, state, len(chain)))
-    work(engine, names.NEXT, next_rows(cohorts))
+    decide(engine, cohorts, present_query(session, chain), turn_of(spec.cohorts, state, range(len(chain))))
+    work(engine, names.NEXT, cohorts.following())
     following = table(names.NEXT)
     with engine.journal.phase("auditing"):
         audit_state(engine, following, list(cohorts.quasi), cohorts.models)
         audit_changes(engine, table(names.FATES), following, cohorts.models)
-    account = _account(engine, problem, list(cohorts.quasi))
     found = engine.run("count cohorts", cohorts.counts(following))[0]
     joined, gone, withdrawn, held = (int(count or 0) for count in found)
     refuse_loss(session, ledger, gone + withdrawn, left=joined + last.entry.persons - gone - withdrawn)
     erased, along = (_among_shown(engine, name) for name in (names.ERASED, names.ALONG))
     counts = CohortCounts(joined, gone, withdrawn, held, _waiting(engine), erased, along)
+    account = _account(engine, problem, list(cohorts.quasi), counts)
     places = exp.select(column(names.NODE_PLACE), count_rows()).from_(following.copy())
     at: dict[int, int] = dict(engine.run("places", places.group_by(column(names.NODE_PLACE))))
     _use_digests(engine)
@@ -128,6 +126,7 @@ def continued_plan(session: Session, ledger: ReleaseLedger) -> CohortPlan:
         state=state,
         base=last.number,
         counts=counts,
+        hold=spec.cohorts.hold,
         _account=account,
         _session=session,
     )
@@ -142,18 +141,7 @@ def _use_digests(engine: Engine) -> None:
     )
 
 
-def next_rows(cohorts: Cohorts) -> exp.Query:
-    """Return the rows of the next state: those that stay, and those that come."""
-    cells = [*cohorts.published, names.RECORD, names.PERSON, names.COHORT, names.NODE_PLACE]
-    stays = exp.select(*[column(name, "shown") for name in cells], column(names.SINCE, "fates"))
-    stays = stays.from_(aliased(cohorts.shown, "shown"))
-    for name, alias in ((names.REMAINING, "remaining"), (names.FATES, "fates")):
-        stays = stays.join(table(name, alias), on=equal(column(names.RECORD, alias), column(names.RECORD, "shown")))
-    comes = exp.select(*map(column, (*cells, names.SINCE))).from_(table(names.COMING))
-    return union_all([stays, comes])
-
-
-def _account(engine: Engine, problem: Problem, quasi: Sequence[str]) -> Ledger:
+def _account(engine: Engine, problem: Problem, quasi: Sequence[str], counts: CohortCounts) -> Ledger:
     """Return the account of the records of the source, and of those that are shown though it has them no longer."""
     catalog = problem.catalog
     sizes = exp.select(
@@ -185,6 +173,7 @@ def _account(engine: Engine, problem: Problem, quasi: Sequence[str]) -> Ledger:
         classes=int(classes),
         smallest_class=None if smallest is None else int(smallest),
         largest_class=None if largest is None else int(largest),
+        counts=counts,
     )
 
 
