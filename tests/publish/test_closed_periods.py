@@ -27,6 +27,7 @@ from sqlglot import exp
 import sqlanon
 from sqlanon.core.disk.digests import digest_of
 from sqlanon.core.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.publish import workplace
 from sqlanon.core.publish.ledger import REASONS, Ledger, bounds_of
 from sqlanon.core.publish.papers import MANIFEST, check_papers
 from sqlanon.core.publish.workplace import working_at
@@ -383,6 +384,19 @@ def test_permissions_of_earlier_periods_are_not_touched_before_the_swap(tmp_path
     assert place.rows() == world.expected and check_papers(place.path).holds
     modes = {file.stat().st_mode & 0o777 for file in place.path.rglob("*.parquet")}
     assert (modes, {file.stat().st_mode & 0o777 for file in kept.rglob("*.parquet")}) == ({0o640}, {0o600})
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links are counted otherwise")
+def test_files_of_earlier_periods_are_not_written_to_the_disk_again(
+    tmp_path: Path, clock: list[datetime], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Folder(tmp_path)
+    world = begun(place, clock)
+    before, synced = {*place.marks()}, set[str]()
+    monkeypatch.setattr(workplace, "sync", lambda path: synced.add(path.parent.name + "/" + path.name))
+    world.release(released(place, world)[0], levels_of(place))
+    files = {name for name in synced if name.endswith(".parquet")}
+    assert files == {*place.marks()} - before and len(before) > 0 < len(files)
 
 
 @pytest.mark.parametrize("kind", ["DATE", "TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMP_NS"])
