@@ -87,8 +87,9 @@ def propose(source: object, policy: Policy, found: Mapping[str, ColumnProfile]) 
         balanced = search.balanced()
         balanced = replace(balanced, drop=search.largest_gain(balanced))
         proposals = [balanced]
-        several = _by_several_rules(source, wide, balanced, search.first())
-        if several is not None and _says_more(several, balanced):
+        first = search.first()
+        several = _by_several_rules(source, wide, balanced, first)
+        if several is not None and _says_more(several, balanced, first):
             proposals = [replace(several, name=BALANCED), replace(balanced, name=ONE_RULE)]
         elif several is not None and several.loss <= (1 - SEVERAL_SAVE) * balanced.loss:
             proposals.append(several)
@@ -345,7 +346,7 @@ def _floor(attribute: Attribute) -> int | None:
 def _by_several_rules(source: object, policy: Policy, single: Proposal, first: Sequence[str]) -> Proposal | None:
     """Return what several rules publish of the first columns; None where they are of no use.
 
-    Where they leave little of a column, the least of the others are left out; the last time, the column itself.
+    Where they leave little of a column, fewer are tried (``_without_least``).
     """
     if policy.entity is not None or single.records > MOST_RECORDS or not single.loss:
         return None
@@ -367,10 +368,18 @@ def _by_several_rules(source: object, policy: Policy, single: Proposal, first: S
         little = {item.name for item in proposal.columns if (item.left or 0.0) < LITTLE}
         if not little or time.monotonic() > until:
             break
-        names = [name for name in names if name not in little] if tried == RULES_TRIED - 1 else names[: -3 + tried]
+        names = _without_least(names, little, last=tried == RULES_TRIED - 1)
         if len(names) < 2:
             break
     return proposal
+
+
+def _without_least(names: Sequence[str], little: Container[str], *, last: bool) -> list[str]:
+    """Return fewer columns: without those of the later half of which little is left, or without the last two; the last
+    time, without all of which little is left."""
+    begin = 0 if last else len(names) // 2
+    less = [name for name in names if name not in little or name in names[:begin]]
+    return less if len(less) < len(names) else [*names[:-2]]
 
 
 def _by_rules(item: Column, names: Container[str], single: Proposal) -> Column:
@@ -382,8 +391,10 @@ def _by_rules(item: Column, names: Container[str], single: Proposal) -> Column:
     return Column.drop(item.name) if item.name in single.left_out or followed else item
 
 
-def _says_more(several: Proposal, single: Proposal) -> bool:
-    """Return whether several rules leave something of more columns, or much more of as many."""
-    many = sum((item.left or 0.0) >= FLOOR for item in several.columns)
-    few = sum((item.left or 0.0) >= FLOOR for item in single.columns)
+def _says_more(several: Proposal, single: Proposal, first: Container[str]) -> bool:
+    """Return whether several rules leave something of more of the first columns than a single one."""
+    many, few = (
+        sum((item.left or 0.0) >= FLOOR for item in proposal.columns if item.name in first)
+        for proposal in (several, single)
+    )
     return many > few
