@@ -346,7 +346,7 @@ def _floor(attribute: Attribute) -> int | None:
 def _by_several_rules(source: object, policy: Policy, single: Proposal, first: Sequence[str]) -> Proposal | None:
     """Return what several rules publish of the first columns; None where they are of no use.
 
-    Where they leave little of a column, fewer are tried (``_without_least``).
+    Where they leave little of a column, the least of the others are left out; the last time, the column itself.
     """
     if policy.entity is not None or single.records > MOST_RECORDS or not single.loss:
         return None
@@ -368,18 +368,10 @@ def _by_several_rules(source: object, policy: Policy, single: Proposal, first: S
         little = {item.name for item in proposal.columns if (item.left or 0.0) < LITTLE}
         if not little or time.monotonic() > until:
             break
-        names = _without_least(names, little, last=tried == RULES_TRIED - 1)
+        names = [name for name in names if name not in little] if tried == RULES_TRIED - 1 else names[: -3 + tried]
         if len(names) < 2:
             break
     return proposal
-
-
-def _without_least(names: Sequence[str], little: Container[str], *, last: bool) -> list[str]:
-    """Return fewer columns: without those of the later half of which little is left, or without the last two; the last
-    time, without all of which little is left."""
-    begin = 0 if last else len(names) // 2
-    less = [name for name in names if name not in little or name in names[:begin]]
-    return less if len(less) < len(names) else [*names[:-2]]
 
 
 def _by_rules(item: Column, names: Container[str], single: Proposal) -> Column:
