@@ -194,12 +194,61 @@ class PostgresTable(Table):
         return [tuple(row) for row in execute(self.server, query)]
 
 
-OF_FILES = {"folder": Folder, "table": Table, "delta": Delta, "delta in partitions": DeltaPartitions}
+class Iceberg(Folder):
+    """An Iceberg table of a catalog in SQLite, released of a Parquet file."""
+
+    def __init__(self, folder: Path) -> None:
+        pytest.importorskip("sqlalchemy", reason="the catalog of the test is in SQLite")
+        pytest.importorskip("pyiceberg.catalog.sql", reason="needs the extra iceberg")
+        super().__init__(folder)
+        self.keys = {"source": "s.parquet", "output": {"iceberg": "lake.clinic.released"}}
+        self.catalog = pytest.importorskip("pyiceberg.catalog").load_catalog("lake")
+        self.catalog.create_namespace("clinic")
+
+    def rows(self) -> Counter[Any]:
+        if not self.catalog.table_exists("clinic.released"):
+            return Counter()
+        found = self.catalog.load_table("clinic.released").scan().to_arrow().select(COLUMNS)
+        return Counter(zip(*(column.to_pylist() for column in found.columns), strict=True))
+
+    def manifest(self) -> dict[str, Any]:
+        return dict(json.loads(self.catalog.load_table("clinic.released").properties["sqlanon.manifest"]))
+
+    def marks(self) -> dict[str, Any]:
+        files = [*self.folder.rglob("sqlanon-*.parquet")]
+        return {file.name: (file.stat().st_ino, digest_of(file)) for file in files}
 
 
-@pytest.fixture(params=[*OF_FILES, pytest.param("postgres", marks=pytest.mark.postgres)])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+class DeltaOfServer(Delta):
+    """A Delta table, released of a table of a server."""
+
+    def __init__(self, folder: Path, server: Server) -> None:
+        super().__init__(folder)
+        self.source = PostgresTable(folder, server)
+        self.keys = {"source": server.uri(), "table": "s", "output": {"delta": "released"}}
+
+    def write(self, records: list[Any]) -> None:
+        self.source.write(records)
+
+
+OF_FILES = {
+    "folder": Folder, "table": Table, "delta": Delta, "delta in partitions": DeltaPartitions, "iceberg": Iceberg
+}  # fmt: skip
+POSTGRES = pytest.param("postgres", marks=pytest.mark.postgres)
+DELTA_OF_SERVER = pytest.param("delta of a server", marks=pytest.mark.postgres)
+
+
+@pytest.fixture(params=["folder", "table", "delta", POSTGRES])
+def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Where records are, and where they are released."""
+    if request.param == "iceberg":
+        found = pytest.importorskip("pyiceberg.catalog", reason="needs the extra iceberg")
+        where = {"URI": f"sqlite:///{tmp_path / 'catalog.db'}", "WAREHOUSE": (tmp_path / "lake").as_uri()}
+        for name, value in {"TYPE": "sql", **where}.items():
+            monkeypatch.setenv(f"PYICEBERG_CATALOG__LAKE__{name}", value)
+        monkeypatch.setattr(found, "_ENV_CONFIG", type(found._ENV_CONFIG)())
+    if request.param == "delta of a server":
+        return DeltaOfServer(tmp_path, request.getfixturevalue("postgres"))
     if request.param == "postgres":
         return PostgresTable(tmp_path, request.getfixturevalue("postgres"))
     return OF_FILES[request.param](tmp_path)
@@ -224,6 +273,7 @@ def released(place: Any, world: World, **changes: Any) -> tuple[tuple[str, ...],
         return periods.released, release.levels
 
 
+@pytest.mark.parametrize("place", [*OF_FILES, POSTGRES, DELTA_OF_SERVER], indirect=True)
 @pytest.mark.parametrize(("every", "hours"), [("day", 36), ("day", 1), ("week", 48), ("month", 30)])
 def test_each_night_adds_the_periods_that_have_closed_and_no_others(
     place: Any, clock: list[datetime], every: str, hours: int

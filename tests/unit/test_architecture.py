@@ -51,13 +51,13 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 47_195,
+    "core": 47_206,
     "assess": 15_309,
-    "interop": 7_894,
-    "commands": 6_943,
-    "report": 5_777,
+    "interop": 7_917,
+    "commands": 6_946,
+    "report": 5_814,
     "recoding": 5_191,
-    "live": 3_133,
+    "live": 3_560,
     "ledger": 4_236,
     "periods": 618,
     "tables": 2_300,

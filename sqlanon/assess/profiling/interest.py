@@ -20,6 +20,8 @@ AGES = ("age", "birth_date")
 TIMES = ("date", "year", "moment")
 PLACES = ("place", "postcode", "zip", "country", "coordinates", "latitude", "longitude")
 """Looks of who, when and where, the one that says most to readers first."""
+MANY_PLACES = 1_000
+"""Places are houses or streets rather than towns from so many on."""
 KINDS = range(3, 31)
 """Values of a column of kinds."""
 RARE = 0.9
@@ -38,7 +40,7 @@ def by_interest(columns: Sequence[ColumnProfile]) -> list[str]:
     sex = _taken(left, [item for item in left if item.topic == "sex"])
     age = _taken(left, _by_look(left, AGES) or [item for item in left if "birth_date" in kinds_of(item.name)])
     when = _taken(left, _by_look(left, TIMES))
-    where = _taken(left, _by_look(left, PLACES))
+    where = _taken(left, sorted(_by_look(left, PLACES), key=lambda item: item.distinct > MANY_PLACES))
     again = [item for item in left if item.looks_like in (*AGES, *TIMES, *PLACES) or item.topic == "sex"]
     others = [item for item in left if item not in again]
     scores = {item.name: subject_score(item, is_last=item is columns[-1]) for item in others}

@@ -40,7 +40,7 @@ BALANCED, SEVERAL_RULES, ONE_RULE = "balanced", "several rules", "one rule for a
 PROPOSALS = 3
 WEIGHT = 4.0
 """Of the columns that a proposal puts first; the others weigh 1."""
-SECONDS, SECONDS_BY_SQL, ALL_SECONDS, GAP = 3.0, 8.0, 60.0, 0.02
+SECONDS, SECONDS_BY_SQL, ALL_SECONDS, GAP = 3.0, 8.0, 30.0, 0.02
 """Of one search, in the process and by SQL, and of all; and the proven gap that is near enough."""
 SEVERAL_SAVE = 0.25
 """The share of the loss that several rules must save before they are proposed in place of one."""
@@ -61,8 +61,9 @@ NONE_FOUND = (NoSolutionError, SearchStoppedError)
 """No release meets the policy, or none was found in the time of a search."""
 MOST_RECORDS = 300_000
 """Records up to which several rules are tried."""
-RULES_SECONDS, RULES_TRIED = 10.0, 4
-"""For which several rules are looked for, and how often, each time with fewer columns."""
+RULES_SECONDS, ALL_RULES_SECONDS, RULES_TRIED = 8.0, 16.0, 4
+"""For which several rules are looked for, once and before they are not tried again, and how often, each time with fewer
+columns."""
 LITTLE = 0.4
 """What is left of a column by several rules, at least, for it to be published."""
 
@@ -86,8 +87,9 @@ def propose(source: object, policy: Policy, found: Mapping[str, ColumnProfile]) 
         balanced = search.balanced()
         balanced = replace(balanced, drop=search.largest_gain(balanced))
         proposals = [balanced]
-        several = _by_several_rules(source, wide, balanced, search.first())
-        if several is not None and _says_more(several, balanced):
+        first = search.first()
+        several = _by_several_rules(source, wide, balanced, first)
+        if several is not None and _says_more(several, balanced, first):
             proposals = [replace(several, name=BALANCED), replace(balanced, name=ONE_RULE)]
         elif several is not None and several.loss <= (1 - SEVERAL_SAVE) * balanced.loss:
             proposals.append(several)
@@ -349,7 +351,7 @@ def _by_several_rules(source: object, policy: Policy, single: Proposal, first: S
     if policy.entity is not None or single.records > MOST_RECORDS or not single.loss:
         return None
     names, limits = [*first], replace(policy.search, time_limit=RULES_SECONDS)
-    proposal = None
+    proposal, until = None, time.monotonic() + ALL_RULES_SECONDS
     for tried in range(1, RULES_TRIED + 1):
         columns = tuple(_by_rules(item, names, single) for item in policy.columns)
         rules = replace(policy, columns=columns, search=limits, transformation=LocalRecoding())
@@ -364,7 +366,7 @@ def _by_several_rules(source: object, policy: Policy, single: Proposal, first: S
             break
         proposal = replace(proposal, left_out=single.left_out)
         little = {item.name for item in proposal.columns if (item.left or 0.0) < LITTLE}
-        if not little:
+        if not little or time.monotonic() > until:
             break
         names = [name for name in names if name not in little] if tried == RULES_TRIED - 1 else names[: -3 + tried]
         if len(names) < 2:
@@ -381,8 +383,10 @@ def _by_rules(item: Column, names: Container[str], single: Proposal) -> Column:
     return Column.drop(item.name) if item.name in single.left_out or followed else item
 
 
-def _says_more(several: Proposal, single: Proposal) -> bool:
-    """Return whether several rules leave something of more columns, or much more of as many."""
-    many = sum((item.left or 0.0) >= FLOOR for item in several.columns)
-    few = sum((item.left or 0.0) >= FLOOR for item in single.columns)
+def _says_more(several: Proposal, single: Proposal, first: Container[str]) -> bool:
+    """Return whether several rules leave something of more of the first columns than a single one."""
+    many, few = (
+        sum((item.left or 0.0) >= FLOOR for item in proposal.columns if item.name in first)
+        for proposal in (several, single)
+    )
     return many > few
