@@ -94,6 +94,7 @@ class ReleaseLedger:
     _loaded: set[tuple[int, str]] = field(default_factory=set)
     _notes: list[str] = field(default_factory=list)
     _respelled: bool = False
+    _read: tuple[EarlierRelease, ...] | None = None  # until this run writes: nobody else does
 
     @classmethod
     def open(
@@ -235,7 +236,9 @@ class ReleaseLedger:
 
     def releases(self) -> tuple[EarlierRelease, ...]:
         """Return all releases of the ledger, in the order in which they were recorded."""
-        return read_releases(self.database)
+        if self._read is None:
+            self._read = read_releases(self.database)
+        return self._read
 
     def of_source(self) -> tuple[EarlierRelease, ...]:
         """Return all releases of this source; pending ones count."""
@@ -417,6 +420,7 @@ class ReleaseLedger:
                 if state is not None:
                     write_state(self.database, number, state, own, entry.source)
         finally:
+            self._read = None
             for name in (*(LOADED + name for name in tables), *NEW_STATE):
                 engine.drop(name)
         return number
@@ -451,11 +455,13 @@ class ReleaseLedger:
             expressions=[equal(column("state"), exp.Literal.string(PUBLISHED))],
             where=exp.Where(this=_of(number)),
         )
+        self._read = None
         with self._seals.writing(f"confirm {number}"):
             self.database.engine.run("write ledger", changed)
 
     def withdraw(self, number: int) -> None:
         """Forget a pending release that certainly did not take its place."""
+        self._read = None
         with self._seals.writing(f"withdraw {number}"):
             self.database.delete(number)
 
