@@ -1,6 +1,10 @@
 """What can be sustained where a table is released every night: strategies against each other, simulated with numpy.
 
     python benchmarks/every_night.py --data DIR [--days 365] [--tables adult,visits,invented] [--k 5] [--seed 1]
+    python benchmarks/every_night.py --package [--data DIR] [--tables adult,persons,invented] [--most 3000]
+
+With ``--package`` the package itself releases each table on all nights (``package_nights.py``), 3,000 records of it at
+first; without DIR an invented table. All else is of the simulation.
 
 DIR as ``benchmarks/cases.py`` says, with ``omop/omop-synthea-1130.duckdb``. No decision is the package's: the rules of
 each strategy are written here anew. Each night 1 % of the records (of the first night) come and 1 % of those present
@@ -37,9 +41,11 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -403,6 +409,19 @@ def adult(data: Path) -> Table:
     return Table("adult", np.array(columns).T, tuple(groups))
 
 
+def persons(data: Path) -> Table:
+    """Persons of an OMOP database: year of birth, gender, race and ethnicity."""
+    import duckdb
+
+    with duckdb.connect(str(data / "omop" / "omop-synthea-1130.duckdb"), read_only=True) as connection:
+        found = connection.execute(
+            "SELECT year_of_birth, gender_concept_id, race_concept_id, ethnicity_concept_id FROM person"
+        ).fetchnumpy()
+    year, *others = (np.asarray(column).astype(np.int64) for column in found.values())
+    made = [_banded(year, (5, 10, 20, 40)), *[_banded(one, ()) for one in others]]
+    return Table("persons", np.array([codes for codes, _ in made]).T, tuple(groups for _, groups in made))
+
+
 def _levels(texts: Sequence[Sequence[Any]]) -> Numbers:
     """The groups of the values at each level, with one group at last."""
     levels = [np.unique(np.array(level, str), return_inverse=True)[1] for level in texts]
@@ -489,20 +508,50 @@ def frontier(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
+def run_package(tables: Sequence[Table], *, days: int, k: int, seed: int, most: int) -> int:
+    """Release tables by the package, print a line each, and return how many did not hold their promises.
+
+    Args:
+        most: so many records of a table are taken at most.
+    """
+    from package_nights import run_nights
+
+    broken = 0
+    for table in tables:
+        rows = np.random.default_rng(seed).permutation(table.rows)[:most]
+        with tempfile.TemporaryDirectory() as folder:
+            found = run_nights(
+                Path(folder), replace(table, rows=rows), days=days, seed=seed, k=k,
+                cohorts={"margin": 5, "coarser_after": 7}, limit=0.1,
+            )  # fmt: skip
+        print(json.dumps({"table": table.name, "k": k, **found}), flush=True)
+        broken += not found["holds"]
+    return broken
+
+
 def main() -> int:
     """Simulate, print a line each and the frontier, and return 1 where a promise is broken."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--data", type=Path)
     parser.add_argument("--days", type=int, default=365)
-    parser.add_argument("--tables", default="adult,visits,invented")
+    parser.add_argument("--tables")
     parser.add_argument("--records", type=int, default=200_000)
+    parser.add_argument("--package", action="store_true")
+    parser.add_argument("--most", type=int, default=3_000)
     parser.add_argument("--k", default="5")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
-    made = {"adult": lambda: adult(given.data), "visits": lambda: visits(given.data)}
-    made["invented"] = lambda: invented(given.records)
+    made = {"adult": partial(adult, given.data), "visits": partial(visits, given.data)}
+    made |= {"persons": partial(persons, given.data), "invented": partial(invented, given.records)}
+    usual = ("invented",) if given.data is None else ("adult", "persons" if given.package else "visits", "invented")
+    tables = given.tables.split(",") if given.tables else usual
+    if given.package:
+        every = [made[name]() for name in tables]
+        options = {"days": given.days, "seed": given.seed, "most": given.most}
+        found = [run_package(every, k=int(k), **options) for k in given.k.split(",")]
+        return 1 if sum(found) else 0
     broken = 0
-    for name in given.tables.split(","):
+    for name in tables:
         table = made[name]()
         world = World.draw(table, given.days, given.seed)
         path = cheapest_path(table)

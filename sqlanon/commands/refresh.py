@@ -12,11 +12,11 @@ from sqlanon.core.facts import pick
 from sqlanon.live.refreshing import REASONS, EpochFacts, Refresh, refresh
 
 
-def execute(policy: str, as_json: bool, on_interrupt: str | None, dry_run: bool, force: bool) -> int:
+def execute(policy: str, as_json: bool, on_interrupt: str | None, dry_run: bool, force: bool, renew: bool) -> int:
     """Carry the command out, with the options of ``usage``, and return the exit code."""
     loaded = read_policy(policy, on_interrupt=on_interrupt)
     with progress() as watch:
-        found = refresh(None, loaded, force=force, dry_run=dry_run, watch=watch)
+        found = refresh(None, loaded, force=force, renew=renew, dry_run=dry_run, watch=watch)
     for warning in found.warnings:
         warn(warning)
     if as_json:
@@ -49,15 +49,16 @@ def _print_refresh(found: Refresh) -> None:
         say(f"{name} held {found.before.published} records and lost {found.before.suppressed}.")
     step = None if found.epoch is None else found.epoch.step
     if step is not None:
+        done = "It was renewed" if found.refreshed else "Its epoch has ended"
         say(
-            f"Its epoch has ended: {step.joined} records came, {step.gone} went, {step.withdrawn} were withdrawn with "
-            f"their groups, {step.held} are shown as they were."
+            f"{done}: {step.joined} records came, {step.gone} went, {step.withdrawn} were withdrawn with their groups, "
+            f"{step.held} are shown as they were."
         )
     elif found.reason is None:
         say("It is left as it is.")
-    if found.reason is not None:
+    if found.reason is not None and (step is None or not found.refreshed):
         say(f"{'It was planned anew' if found.refreshed else 'A refresh is due'}: {REASONS[found.reason]}.")
-    if found.epoch is not None and not found.refreshed:
+    if found.epoch is not None and (step is not None or not found.refreshed):
         say(
             f"  {found.published} records published; of the {found.records} records of the source {found.suppressed} "
             f"are not shown, {found.excluded} excluded; {found.allowed} may be suppressed"

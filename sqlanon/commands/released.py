@@ -62,6 +62,8 @@ def _describe_nothing_left(plan: Planned, name: str) -> str:
         return text
     if keeping.feasible:
         more = keeping.loss - plan.certificate.loss
+        if more < 0:  # nothing was searched, or not to the end
+            return f"{text}; a node was found that keeps some detail and loses less ({keeping.loss:.6f})"
         return (
             f"{text}; keeping some detail would raise the loss by at most {_rounded_up(more)} "
             f"(the best such node found loses {keeping.loss:.6f})"

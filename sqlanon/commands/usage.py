@@ -174,10 +174,11 @@ def frontier() -> Work:
 @on_interrupt_option
 @click.option("--dry-run", is_flag=True, help="Say whether a refresh is due; write nothing.")
 @click.option("--force", is_flag=True, help="Plan anew even if nothing demands it.")
+@click.option("--renew", is_flag=True, help="Plan a view with an epoch anew, and keep what it promised.")
 def refresh() -> Work:
     """Replace the live view of POLICY by a new plan when it loses more records than the policy allows, is not there, or
     was made with another policy or hierarchy. Without a solution the old view stays. One with an epoch is brought to
-    its next state if the epoch has ended, and planned anew with --force alone."""
+    its next state if the epoch has ended, and planned anew with --renew or --force alone."""
     from sqlanon.commands.refresh import execute
 
     return execute

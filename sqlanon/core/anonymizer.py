@@ -16,6 +16,7 @@ from sqlanon.core.plan.like import check_earlier, like_plan
 from sqlanon.core.plan.publishing import PublishablePlan
 from sqlanon.core.plan.release import Release
 from sqlanon.core.policy import Policy, PolicyLike, as_policy
+from sqlanon.core.policy.output import IN_DATABASE
 from sqlanon.core.policy.suppression import encoded_policy
 from sqlanon.core.progress import watching
 from sqlanon.core.publish.outputs import OtherOutput, other_output
@@ -125,7 +126,7 @@ def encoded_session(
     start = time.perf_counter()
     other = _refuse_early(policy, publishing=publishing)
     if writable is None:
-        writable = policy.output is not None and policy.output.kind != "file"
+        writable = policy.output is not None and policy.output.kind in IN_DATABASE
     if watch is not None:
         watch(Step("reading"))
     opened = open_policy_source(source, policy, writable=writable)

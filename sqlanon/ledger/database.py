@@ -52,14 +52,15 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "cells": "VARCHAR",
     },
     "departed": {"number": "BIGINT", "person": "UUID"},
+    "histories": {"number": "BIGINT", "person": "UUID", "class": "BIGINT"},
     "erased": {"number": "BIGINT", "source": "VARCHAR", "person": "UUID", "known": "BOOLEAN"},
     "seals": {"write": "BIGINT", "what": "VARCHAR", "state": "VARCHAR", "seal": "VARCHAR"},
 }  # fmt: skip
 """The tables of a ledger and their columns. ``facts`` is all of a ``ReleaseEntry`` as JSON."""
-OF_COHORTS = ("shown", "departed", "erased")
+OF_COHORTS = ("shown", "departed", "histories", "erased")
 """Tables that a ledger has once a release in cohorts is recorded: the rows of the last one, their cells as JSON, the
-records that left, and those to be erased (``number`` is 0, ``known`` whether releases know them by their keys; NULL: a
-random digest)."""
+records that left, the histories of all records up to it (``cohorts/histories.py``), and those to be erased (``number``
+is 0, ``known`` whether releases know them by their keys; NULL: a random digest)."""
 
 
 class LedgerDatabase:

@@ -19,9 +19,9 @@ from sqlanon.core.plan.full_domain import judging, search_plan
 from sqlanon.core.policy import Policy
 from sqlanon.core.progress import watching
 from sqlanon.errors import InputError, UnsupportedError
-from sqlanon.ledger.cohorts.chain import choose_chain
 from sqlanon.ledger.review import MeasuredRates, measured_rates
 from sqlanon.ledger.sustained import Rates, Sustained, sustain
+from sqlanon.live.deciding import choose_chain
 
 RATE = 0.01
 """The share of the records that comes, and that leaves, each day where neither is given or was measured."""

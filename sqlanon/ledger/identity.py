@@ -1,18 +1,13 @@
-"""By what a ledger knows a source and its hierarchies again."""
+"""By what a ledger knows a source and its records again."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from urllib.parse import urlsplit
 
-from sqlanon.core.engines.base import Engine
 from sqlanon.core.policy import Policy
 from sqlanon.core.policy.paths import is_url
-from sqlanon.core.policy.writing import canonical, document
 from sqlanon.core.source.opening import Source
 from sqlanon.errors import InputError
-from sqlanon.live.facts import file_facts
 
 USUAL_SCHEMAS = ("main", "public")
 """Schemas that need not stand before the name of a table."""
@@ -72,14 +67,3 @@ def kind_of_key(type_name: str) -> str:
     if base.removeprefix("U") in WHOLE_NUMBERS:
         return "integer"
     return TEXT_KEYS if base in TEXTS else name
-
-
-def hierarchies_of(engine: Engine, policy: Policy) -> dict[str, str]:
-    """Return the SHA-256 of each hierarchy: of its file or table, or of how the policy writes it."""
-    columns = document(policy, portable=True)["columns"]
-    found = {
-        name: hashlib.sha256(json.dumps(canonical(keys["hierarchy"]), default=str).encode()).hexdigest()
-        for name, keys in columns.items()
-        if "hierarchy" in keys and keys["role"] == "quasi_identifier"
-    }
-    return found | {name: digest for what, name, digest in file_facts(engine, policy) if name in found}

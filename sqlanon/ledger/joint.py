@@ -143,11 +143,7 @@ def label_source(
     """
     key = EntityColumn(record, types[record])
     _refuse_several_classes(engine, members)
-    classes = [column(of_release(place)) for place in range(len(members))]
-    rank = exp.Window(this=exp.DenseRank(), order=exp.Order(expressions=[exp.Ordered(this=c) for c in classes]))
-    numbered = exp.select(column(PERSON), named(rank, names.EARLIER))
-    numbered = numbered.from_(_classes_of_persons(members).subquery("persons"))
-    engine.create("earlier classes", names.EARLIER_PERSONS, numbered, replayed=False)
+    engine.create("earlier classes", names.EARLIER_PERSONS, numbered_persons(members, names.EARLIER), replayed=False)
     counted = exp.select(named(column(names.EARLIER), "earlier"), named(count_rows(), MEMBERS))
     counted = counted.from_(table(names.EARLIER_PERSONS)).group_by(column(names.EARLIER))
     nobody = exp.select(named(number(0), "earlier"), named(number(0), MEMBERS))
@@ -166,6 +162,19 @@ def label_source(
         )
     )
     return LabelledSource(labelled.subquery("labelled"), tuple(sizes[label] for label in range(len(sizes))))
+
+
+def numbered_persons(members: Sequence[exp.Expr], name: str) -> exp.Select:
+    """Return the persons of any release with a number, which those have in common who have the same class in each.
+
+    Args:
+        members: as for ``count_joint``.
+        name: of the number.
+    """
+    classes = [column(of_release(place)) for place in range(len(members))]
+    rank = exp.Window(this=exp.DenseRank(), order=exp.Order(expressions=[exp.Ordered(this=c) for c in classes]))
+    numbered = exp.select(column(PERSON), named(rank, name))
+    return numbered.from_(_classes_of_persons(members).subquery("persons"))
 
 
 def _with_number(persons: exp.Expr, former: Sequence[FormerValues]) -> exp.Select:

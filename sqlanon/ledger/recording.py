@@ -24,13 +24,14 @@ from sqlanon.core.lattice.catalog import Catalog
 from sqlanon.core.models import for_source, least_count, least_size
 from sqlanon.core.policy import Output
 from sqlanon.core.publish.targets import place
+from sqlanon.core.source.hierarchy_digests import private_digests
 from sqlanon.core.source.recorded import Recorded
 from sqlanon.core.sqltrees import names
 from sqlanon.errors import AuditError, EngineError, InputError, UnsupportedError
-from sqlanon.ledger.cohorts.recorded import CohortRecording, in_cohorts, recording_in_cohorts
+from sqlanon.ledger.cohorts.recorded import CohortRecording, earlier_members, in_cohorts, recording_in_cohorts
 from sqlanon.ledger.cohorts.state import CohortState
 from sqlanon.ledger.facts import ReleaseEntry
-from sqlanon.ledger.identity import hierarchies_of, kind_of_key
+from sqlanon.ledger.identity import kind_of_key
 from sqlanon.ledger.releases import ReleaseLedger
 
 UNCONFIRMED = (
@@ -138,8 +139,7 @@ class LedgerRecording:
                 "nothing was published.",
                 hint="work on a copy that nobody writes to, and run again.",
             )
-        earlier = [self.ledger.load_members(engine, release) for release in self.ledger.earlier()]
-        if earlier:
+        if earlier := earlier_members(self.ledger, session):
             own = compiler.rows_of_members(numbered, entity).subquery("members")
             size = least_size(for_source(policy.models, session.encoding.catalog))
             audit_joint(engine, earlier, own, claim.class_columns, claim.models, k=size)
@@ -208,7 +208,7 @@ def recording_of(
     refuse_unrecorded(session, ledger, output)
     names_ = [attribute.name for attribute in plan.catalog.attributes]
     levels = dict(zip(names_, plan.published_levels, strict=True))
-    hierarchies, k = hierarchies_of(session.engine, policy), least_count(for_source(policy.models, plan.catalog))
+    hierarchies, k = private_digests(session.engine, policy), least_count(for_source(policy.models, plan.catalog))
 
     def describe(release: str, digest: str | None, classes: int, persons: int) -> ReleaseEntry:
         return ReleaseEntry(

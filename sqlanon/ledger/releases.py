@@ -42,6 +42,7 @@ from sqlanon.core.sqltrees.trees import (
     table,
 )
 from sqlanon.errors import InputError
+from sqlanon.ledger.cohorts.histories import HISTORIES, holds_histories
 from sqlanon.ledger.cohorts.state import ERASED, NEW_STATE, CohortState, load_new_state, write_erased, write_state
 from sqlanon.ledger.database import LedgerDatabase
 from sqlanon.ledger.entries import accepted_releases, known_targets, read_releases, target_of
@@ -52,10 +53,6 @@ from sqlanon.ledger.settling import NEVER_STOOD, STANDS, fates
 if TYPE_CHECKING:
     from sqlanon.ledger.seals import Seals
 
-CONTEXT = "sqlanon ledger of releases"
-"""The keys of a ledger are derived with it, so that they are the same for every release, and those of no pseudonym."""
-CHECK = "ledger check"
-"""The purpose of the key whose digits a ledger holds, to know its key again."""
 IN_NORMAL_FORM, WITH_CAPITALS, AS_IT_STANDS = "normal", "cased", "exact"
 """What of a key is digested (``ReleaseEntry.person_form``)."""
 FORMS = {
@@ -115,15 +112,16 @@ class ReleaseLedger:
             InputError: the key cannot be read, the file is no ledger, others may read it, it was written with another
                 key, another run works with it, or it knows the persons of this source by another column.
         """
-        from sqlanon.ledger.seals import refuse_missing
+        from sqlanon.ledger.seals import open_sealed, refuse_missing
 
         database, seals, own = open_sealed(path, key)
         try:
             found = cls(database, source, person_column, recipient, colludes, own, seals)
             if database.attached:
                 with database.reading():
-                    seals.check()
-                    found._check_counts()
+                    numbers = found._looked_at()
+                    seals.check(numbers)
+                    found._check_counts(numbers)
                 found._check_column()
                 found._settle()
             else:
@@ -137,10 +135,21 @@ class ReleaseLedger:
         """Free the ledger; what was recorded is on the disk."""
         self.database.close()
 
-    def _check_counts(self) -> None:
+    def _looked_at(self) -> list[int] | None:
+        """Return the numbers of the releases whose persons a run reads, or writes anew; None: all.
+
+        In cohorts a run goes by what the last release left behind, so that it costs the same in any night.
+        """
+        own = [item.number for item in self.of_source()]
+        if not own or not holds_histories(self.database, own[-1]):
+            return None
+        return [ERASED, *own[-2:]]
+
+    def _check_counts(self, numbers: Sequence[int] | None) -> None:
         from sqlanon.ledger.seals import miscounted
 
-        if wrong := miscounted(self.database, {item.number: item.entry.persons for item in self.releases()}):
+        stated = {item.number: item.entry.persons for item in self.releases()}
+        if wrong := miscounted(self.database, stated, numbers):
             raise InputError(
                 f"The ledger holds more or fewer persons of release {wrong[0]} than its entry states.",
                 hint="restore the newest copy of the ledger; or forget that release (sqlanon ledger forget), if nobody "
@@ -318,11 +327,16 @@ class ReleaseLedger:
             ]
         return AS_IT_STANDS
 
-    def load_members(self, engine: Engine, release: EarlierRelease) -> exp.Expr:
+    def load_members(self, engine: Engine, release: EarlierRelease, *, of_all: bool = False) -> exp.Expr:
         """Load the members of an earlier release into an engine, and return the table: ``person`` and ``class``.
 
         Who has no row was absent. With an entity a person has a row a class.
+
+        Args:
+            of_all: of this and all earlier releases; ``class`` is the number of a history (``cohorts/histories.py``).
         """
+        if of_all:
+            return self._carry(engine, HISTORIES, "histories", release, ["class"])
         return self._carry(engine, names.ledger_members(release.number), "members", release, ["class"])
 
     def load_values(self, engine: Engine, release: EarlierRelease) -> exp.Expr:
@@ -444,32 +458,6 @@ class ReleaseLedger:
         """Forget a pending release that certainly did not take its place."""
         with self._seals.writing(f"withdraw {number}"):
             self.database.delete(number)
-
-
-def open_sealed(path: Path, key: Key) -> tuple[LedgerDatabase, Seals, ReleaseKey]:
-    """Lock a ledger, attach it if its file is there, and return it with its seals, which were not checked, and its key.
-
-    Raises:
-        InputError: see ``ReleaseLedger.open``.
-    """
-    from sqlanon.ledger.seals import PURPOSE, Seals
-
-    own = ReleaseKey(key.secret(), CONTEXT)
-    database = LedgerDatabase.claim(path)
-    try:
-        if database.exists:
-            database.attach()
-        digits = own.key_for(CHECK).hex()
-        if database.attached and database.facts().get("key") != digits:
-            raise InputError(
-                f"The ledger {database.path.name!r} was written with another key, so that no person would be known "
-                "again.",
-                hint="give the key of its first release; a ledger whose key is lost cannot be continued.",
-            )
-        return database, Seals(database, own.key_for(PURPOSE), digits), own
-    except BaseException:
-        database.close()
-        raise
 
 
 def _of(number: int) -> exp.EQ:

@@ -18,12 +18,14 @@ from sqlanon.core.facts import Facts, pick
 from sqlanon.core.policy import Policy
 from sqlanon.core.sqltrees.trees import column, count_distinct, equal, named
 from sqlanon.errors import InputError
+from sqlanon.ledger.cohorts.histories import distinguishes, holds_histories, members_of
+from sqlanon.ledger.cohorts.state import shown_digests
 from sqlanon.ledger.database import LedgerDatabase
 from sqlanon.ledger.entries import ACCEPTED, KNOWN, accepted_releases, known_targets, read_releases, target_of
 from sqlanon.ledger.facts import EarlierRelease, collude, same_name
 from sqlanon.ledger.joint import JointCounts, count_joint
-from sqlanon.ledger.releases import KNOWN_AGAIN, open_sealed
-from sqlanon.ledger.seals import Seals, miscounted, refuse_missing
+from sqlanon.ledger.releases import KNOWN_AGAIN
+from sqlanon.ledger.seals import Seals, miscounted, open_sealed, refuse_missing
 
 SAME, CHANGED, MISSING, REPLACED, UNKNOWN = "same", "changed", "missing", "replaced", "unknown"
 """What became of the file of a release: a later one took its place (``replaced``), or it is no file (``unknown``)."""
@@ -189,6 +191,12 @@ def check_ledger_file(path: Path, policy: Policy | None = None) -> LedgerReview:
         groups = [_counted(database, group) for group in groups_of(releases)]
         wrong = miscounted(database, {item.number: item.entry.persons for item in releases})
         faults = [f"holds more or fewer persons of release {number} than its entry states" for number in wrong]
+        for item in releases:
+            if holds_histories(database, item.number):
+                own = [other for other in releases if same_name(other.entry.source, item.entry.source)]
+                of = [members_of(database, other.number) for other in own if other.number <= item.number]
+                if not all(distinguishes(database, item.number, part) for part in of):
+                    faults.append(f"does not tell the histories of records up to release {item.number} apart")
         if seals is not None and (fault := seals.fault()):
             faults.append(fault)
         sealed = NOT_CHECKED if seals is None else CHECKED if seals.sealed else NO_SEALS
@@ -208,20 +216,28 @@ def forget_release(path: Path, policy: Policy | None, release: str) -> EarlierRe
     with opened(path, policy) as (database, seals):
         _required(seals).check()
         found = _find(database, release)
-        _refuse_within(found, read_releases(database))
+        _refuse_within(database, found, read_releases(database))
         accepted = sorted(accepted_releases(database) - {found.entry.release})
         facts = database.facts() | ({ACCEPTED: json.dumps(accepted)} if ACCEPTED in database.facts() else {})
         _required(seals).rewrite(f"forget {found.number}", found.number, facts)
         return found
 
 
-def _refuse_within(found: EarlierRelease, releases: Sequence[EarlierRelease]) -> None:
-    """Raise InputError if later releases continue a release in cohorts."""
+def _refuse_within(database: LedgerDatabase, found: EarlierRelease, releases: Sequence[EarlierRelease]) -> None:
+    """Raise InputError if later releases continue a release in cohorts, or none could continue the one before."""
     own = [item for item in releases if item.entry.cohorts and same_name(item.entry.source, found.entry.source)]
     if found.entry.cohorts and (later := [item.number for item in own if item.number > found.number]):
         raise InputError(
             f"Release {later[0]} continues the cohorts of release {found.number}, which is therefore not forgotten.",
             hint="only the last release in cohorts can be; or begin another ledger, if nobody has its releases.",
+        )
+    before = max((item.number for item in own if item.number < found.number), default=None)
+    if found.entry.cohorts and before is not None and not shown_digests(database, before):
+        raise InputError(
+            f"The ledger does not hold the rows of release {before} any more: without release {found.number} no later "
+            "one could continue it.",
+            hint="publish the next release, which continues this one; or begin another ledger, if nobody has the "
+            "releases of this one.",
         )
 
 
@@ -288,13 +304,7 @@ def groups_of(releases: Sequence[EarlierRelease]) -> list[list[EarlierRelease]]:
 
 
 def _counted(database: LedgerDatabase, group: Sequence[EarlierRelease]) -> ReviewedGroup:
-    members = [
-        exp.select(column("person"), column("class"))
-        .from_(database.table("members"))
-        .where(equal(column("number"), exp.convert(item.number)))
-        .subquery("members")
-        for item in group
-    ]
+    members = [members_of(database, item.number) for item in group]
     k = min(item.entry.k for item in group)
     return ReviewedGroup(
         group[0].entry.source,

@@ -23,10 +23,16 @@ from typing import Any
 from sqlglot import exp
 
 from sqlanon.core.disk.writing import write_text
+from sqlanon.core.policy.key import Key
+from sqlanon.core.source.release_key import ReleaseKey
 from sqlanon.core.sqltrees.trees import column, count_distinct, named, number, union_all
 from sqlanon.errors import InputError, SqlanonError
 from sqlanon.ledger.database import FORMAT, OF_COHORTS, LedgerDatabase
 
+CONTEXT = "sqlanon ledger of releases"
+"""The keys of a ledger are derived with it, so that they are the same for every release, and those of no pseudonym."""
+CHECK = "ledger check"
+"""The purpose of the key whose digits a ledger holds, to know its key again."""
 PURPOSE = "ledger seals"
 """The purpose of the key of seals."""
 ID = "id"
@@ -36,6 +42,7 @@ SEALED: tuple[tuple[str, str, list[str]], ...] = (
     ("sensitive", "s", ["attribute", "value"]),
     ("shown", "h", ["cohort", "place", "since", "cells"]),
     ("departed", "d", []),
+    ("histories", "y", ["class"]),
     ("erased", "e", ["source", "known"]),
 )
 """The tables whose rows are sealed by the number of their release: with a letter, and what is sealed of a person."""
@@ -92,14 +99,19 @@ class Seals:
         self._key = key
         self._digits = digits
         self.notes: list[str] = []
+        self._checked: set[int] | None = set()  # releases whose persons were looked at; None: all
 
     @property
     def sealed(self) -> bool:
         """Whether the ledger has seals: those of builds before seals have none until they are written to."""
         return self._database.facts().get("format") == FORMAT
 
-    def fault(self) -> str:
-        """Return how the ledger differs from what was written to it, as a sentence; empty if it does not."""
+    def fault(self, numbers: Iterable[int] | None = None) -> str:
+        """Return how the ledger differs from what was written to it, as a sentence; empty if it does not.
+
+        Args:
+            numbers: of the releases whose persons are looked at; by default of all.
+        """
         head = read_head(self._database.path)
         if not self.sealed:
             return "" if head is None else "was replaced by a copy that is older than its seals"
@@ -114,9 +126,8 @@ class Seals:
             return ""  # the run that created it ended before it wrote anything
         if not writes or writes[-1][1] != self._state():
             return "holds entries that were changed or deleted, or that sqlanon did not write"
-        held, stated = self._contents(), dict(self._rows("contents"))
-        if wrong := sorted(key for key in held.keys() | stated.keys() if held.get(key) != stated.get(key)):
-            return f"holds other persons of release {wrong[0]} than were written"
+        if wrong := self._other_persons(numbers):
+            return wrong
         if head is None:
             return ""
         write, of_ledger = head.get("write"), head.get(ID)
@@ -126,17 +137,33 @@ class Seals:
             return f"is a copy of an earlier day: it was written to {write} times, and this copy {len(writes)} times"
         return "" if writes[write - 1][0] == head.get("seal") else "is a copy of an earlier day that was continued"
 
-    def check(self) -> None:
-        """Keep the head of a ledger that has one, if it is that of this ledger.
+    def _other_persons(self, numbers: Iterable[int] | None) -> str:
+        """Return that a release has other persons than were written, as a sentence; empty if none has."""
+        if numbers is not None:
+            numbers = {*numbers}
+        held, stated = self._contents(numbers), dict(self._rows("contents"))
+        looked_at = held.keys() | (stated.keys() if numbers is None else stated.keys() & numbers)
+        wrong = sorted(key for key in looked_at if held.get(key) != stated.get(key))
+        return f"holds other persons of release {wrong[0]} than were written" if wrong else ""
 
-        Raises:
-            InputError: the ledger is not what was written.
-        """
-        if fault := self.fault():
+    def _refuse(self, fault: str) -> None:
+        if fault:
             raise InputError(
                 f"The ledger {self._database.path.name!r} {fault}: what was released before is not known for certain.",
                 hint=f"restore the newest copy of it. If there is none, look at it (sqlanon ledger show); {ACCEPT}.",
             )
+
+    def check(self, numbers: Iterable[int] | None = None) -> None:
+        """Keep the head of a ledger that has one, if it is that of this ledger.
+
+        Args:
+            numbers: as for ``fault``.
+
+        Raises:
+            InputError: the ledger is not what was written.
+        """
+        self._refuse(self.fault(numbers))
+        self._checked = None if numbers is None else {*numbers}
         if self.sealed:
             unknown = read_head(self._database.path) is None
             self.keep_head()
@@ -156,10 +183,15 @@ class Seals:
 
         Args:
             numbers: of the releases whose persons are written.
+
+        Raises:
+            InputError: they are not what was written before: nothing is sealed that was not looked at.
         """
         database = self._database
+        older, numbers = not self.sealed, [*numbers]
+        if not older and self._checked is not None and (others := {*numbers} - self._checked):
+            self._refuse(self._other_persons(others))
         with database.writing():
-            older = not self.sealed
             if older:
                 database.make_tables(("seals", "contents"))
                 for name, value in self.facts().items():
@@ -266,6 +298,30 @@ class Seals:
         return {int(key): str(digest) for key, digest in rows}
 
 
+def open_sealed(path: Path, key: Key) -> tuple[LedgerDatabase, Seals, ReleaseKey]:
+    """Lock a ledger, attach it if its file is there, and return it with its seals, which were not checked, and its key.
+
+    Raises:
+        InputError: it cannot be read, or was written with another key.
+    """
+    own = ReleaseKey(key.secret(), CONTEXT)
+    database = LedgerDatabase.claim(path)
+    try:
+        if database.exists:
+            database.attach()
+        digits = own.key_for(CHECK).hex()
+        if database.attached and database.facts().get("key") != digits:
+            raise InputError(
+                f"The ledger {database.path.name!r} was written with another key, so that no person would be known "
+                "again.",
+                hint="give the key of its first release; a ledger whose key is lost cannot be continued.",
+            )
+        return database, Seals(database, own.key_for(PURPOSE), digits), own
+    except BaseException:
+        database.close()
+        raise
+
+
 def _line(kind: str, columns: Sequence[str]) -> exp.Expr:
     """Return a row of a person as a text, the digits of the person second to none but the kind."""
     line: exp.Expr = exp.Literal.string(kind)
@@ -285,11 +341,16 @@ def _hash_of(name: str) -> exp.Expr:
     return exp.Anonymous(this="SHA256", expressions=[listed])
 
 
-def miscounted(database: LedgerDatabase, stated: Mapping[int, int]) -> list[int]:
-    """Return the numbers of releases of which the ledger holds more or fewer persons than their entries state."""
+def miscounted(database: LedgerDatabase, stated: Mapping[int, int], numbers: Iterable[int] | None = None) -> list[int]:
+    """Return the numbers of releases of which the ledger holds more or fewer persons than their entries state.
+
+    Args:
+        numbers: those that are looked at; by default all.
+    """
     counts = exp.select(column("number"), named(count_distinct(column("person")), "persons"))
-    rows = database.engine.run(
-        "persons of releases", counts.from_(database.table("members")).group_by(column("number"))
-    )
-    held = {int(key): int(persons) for key, persons in rows}
+    counts = counts.from_(database.table("members")).group_by(column("number"))
+    if numbers is not None:
+        stated = {key: stated[key] for key in {*numbers} & stated.keys()}
+        counts = counts.where(column("number").isin(*stated))
+    held = {int(key): int(persons) for key, persons in database.engine.run("persons of releases", counts)}
     return sorted(key for key in held.keys() | stated.keys() if held.get(key, 0) != stated.get(key, 0))

@@ -1,12 +1,21 @@
-"""Decide who is shown next, in working tables; ``live/compiler/cohorts.py`` has the statements."""
+"""Decide who is shown next, in working tables, and at which nodes; ``live/compiler/cohorts.py`` has the statements."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from sqlanon.core.engines.base import Engine
+from sqlanon.core.evaluate.evaluator import Evaluator
+from sqlanon.core.evaluate.problem import build_problem
+from sqlanon.core.evaluate.session import Session
+from sqlanon.core.lattice.nodes import Node
+from sqlanon.core.models import least_size
+from sqlanon.core.models.k_anonymity import KAnonymity
+from sqlanon.core.policy import Model
+from sqlanon.core.policy.ledger import CohortsSpec
+from sqlanon.core.search.base import Problem, Request
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import column, equal, number, or_zero, table
 from sqlanon.live.compiler.cohorts import Cohorts
@@ -16,6 +25,8 @@ WORK = (
     names.ALONG,
 )  # fmt: skip
 """The tables in which it is decided who is shown; ``names.FATES`` also keeps what was shown before."""
+PLACES, FEWER = 5, 4
+"""The most nodes of a chain, and how many times fewer classes each has than the one before."""
 
 
 def work(engine: Engine, name: str, query: exp.Query) -> None:
@@ -36,14 +47,14 @@ class Turn:
 
     Attributes:
         margin: newcomers come if they are at least so many more than k.
-        places: at so many places of the chain: at the first, and, who are not enough there, at the next. 0: none comes.
+        places: those of the chain at which they come: at the first, and, who are not enough there, at the next.
         now: the number of the state.
         hold: in how many states a row is shown at most that is so no longer; None: in any number.
         still: nobody goes but who is overdue, and others with them.
     """
 
     margin: int
-    places: int = 1
+    places: range = range(1)
     now: int = 0
     hold: int | None = None
     still: bool = False
@@ -52,6 +63,26 @@ class Turn:
     def latest(self) -> int:
         """Who is shown as it was since this state, or an earlier one, is overdue."""
         return 0 if self.hold is None else max(self.now - self.hold, 0)
+
+
+def turn_of(asked: CohortsSpec, state: int, places: range, *, comes: bool = False) -> Turn:
+    """Return what a state may do.
+
+    With ``coarser_after`` coming and going take turns: to classes that lose somebody each time nobody could come.
+
+    Args:
+        places: those of the chain at which newcomers may come.
+        comes: they may with this state, whoever's turn it is.
+    """
+    turn = asked.coarser_after
+    comes = comes or turn is None or state % turn == 0
+    return Turn(
+        margin=asked.margin,
+        places=(places[:1] if turn is None else places) if comes else range(0),
+        now=state,
+        hold=asked.hold,
+        still=turn is not None and comes,
+    )
 
 
 def decide(engine: Engine, cohorts: Cohorts, present: exp.Query, turn: Turn) -> None:
@@ -63,15 +94,16 @@ def decide(engine: Engine, cohorts: Cohorts, present: exp.Query, turn: Turn) -> 
     """
     work(engine, names.PRESENT, present)
     work(engine, names.FATES, cohorts.fates(turn.now))
-    if cohorts.several:
+    if cohorts.erasing:
         _let_go(engine, names.ERASED, overdue=True)
+    if cohorts.erasing or turn.hold is not None:
         work(engine, names.ALONG, cohorts.along(turn.latest))
         _let_go(engine, names.ALONG)
     work(engine, names.PASSING, cohorts.deciding())
-    work(engine, names.REMAINING, cohorts.remaining_still(turn.latest) if turn.still else cohorts.remaining())
+    work(engine, names.REMAINING, cohorts.remaining(turn.latest) if turn.still else cohorts.remaining())
     work(engine, names.GONE, cohorts.going())
     _nobody(engine, cohorts)
-    for place in range(turn.places):
+    for place in turn.places:
         judge_newcomers(engine, cohorts, turn.margin, place)
 
 
@@ -125,3 +157,36 @@ def judge_newcomers(engine: Engine, cohorts: Cohorts, margin: int, place: int = 
 def _last_group(engine: Engine, rows: exp.Expr) -> int:
     last = or_zero(exp.Max(this=column(names.COHORT)))
     return int(engine.run("last group", exp.select(last).from_(rows.copy()))[0][0])
+
+
+def problem_of_sizes(session: Session) -> Problem:
+    """Return the problem of a policy as if it asked for the least size of a class and for nothing else.
+
+    So whether there is a next release, and at which nodes, does not depend on sensitive values.
+    """
+    policy = session.encoded_policy
+    size = Model("k_anonymity", {"k": least_size(policy.models)})
+    plain = replace(policy, privacy=(size,), columns=tuple(replace(item, models=()) for item in policy.columns))
+    return build_problem(session.engine, session.encoding, plain)[0]
+
+
+def choose_chain(session: Session, problem: Problem, node: Node) -> tuple[Node, ...]:
+    """Return a chain of nodes from one to the top, each more general than the one before and with far fewer classes.
+
+    On the way one attribute is raised by a level at a time, the one that costs least by the measure of the policy.
+    Classes are judged by their size alone: sensitive values have no part in the way.
+    """
+    size = KAnonymity(least_size(session.encoded_policy.models))
+    evaluator = Evaluator(session.judging, problem.catalog, session.snapshots, problem, [size], local=session.local())
+    top = problem.lattice.top
+    [verdict] = evaluator.judge([Request(node, problem.catalog.bottom)], exact=True)
+    chain, classes = [node], verdict.classes
+    while node != top:
+        raised = [(*node[:i], level + 1, *node[i + 1 :]) for i, level in enumerate(node) if level < top[i]]
+        judged = evaluator.judge([Request(other, problem.catalog.bottom) for other in raised], exact=True)
+        best = min(judged, key=lambda one: (one.loss, one.suppressed, one.node))
+        node = best.node
+        if FEWER * best.classes <= classes and len(chain) < PLACES - 1 and node != top:
+            chain.append(node)
+            classes = best.classes
+    return (*chain, node) if node != chain[-1] else tuple(chain)

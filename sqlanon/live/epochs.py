@@ -7,13 +7,16 @@ number of the epoch. ``live/compiler/epochs.py`` says who comes and who goes, an
 
 from __future__ import annotations
 
+import json
 import secrets
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from sqlanon.core.audit.epochs import audit_changes, audit_state
 from sqlanon.core.engines.base import Engine, Place
+from sqlanon.core.engines.clock import read_clock
 from sqlanon.core.models.k_anonymity import KAnonymity
 from sqlanon.core.policy import Output
 from sqlanon.core.policy.output import seconds_of
@@ -28,18 +31,22 @@ from sqlanon.core.sqltrees.trees import (
     equal,
     named,
     table,
+    union_all,
 )
 from sqlanon.errors import InputError
-from sqlanon.live.compiler.epochs import EpochView
+from sqlanon.live.compiler.epochs import EpochView, Lookups
 from sqlanon.live.compiler.live import LiveView
-from sqlanon.live.deciding import Turn, decide, drop_work, judge_first, work
+from sqlanon.live.deciding import Turn, decide, drop_work, judge_first, turn_of, work
 from sqlanon.live.facts import Fact
 
 EPOCH, NUMBER, STATE = "epoch", "number", "state"
 """The kind of the facts about the epoch, and their names: its number, and a random text that each state has for
 itself."""
+STATES, START, NODES = "states", "start", "nodes"
+"""Others of them: how many states it showed; the first node at which newcomers come; the lookups of all nodes."""
 RECORDS = "records"
 """The kind of the facts that name its tables."""
+Places = tuple[Lookups | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,38 +68,67 @@ class EpochStep:
     held: int
 
 
-def epoch_view(view: LiveView, where: Place, output: Output) -> EpochView | None:
-    """Return what a live view with an epoch stands on; None for one without."""
+def epoch_view(
+    view: LiveView, where: Place, output: Output, places: Places | None = None, start: int = 0
+) -> EpochView | None:
+    """Return what a live view with an epoch stands on; None for one without.
+
+    Args:
+        places: the lookups of each node at which groups are shown; None: those of the view.
+    """
     if output.epoch is None or output.record is None:
         return None
     shown, left = (where.named(where.name + ending).table for ending in (SHOWN, LEFT))
-    return EpochView(view, output.record, shown, left)
+    if places is None:
+        places = ({item.name: item.lookup for item in view.quasi if item.lookup is not None},)
+    return EpochView(view, output.record, shown, left, places, start)
 
 
-def begin(engine: Engine, where: Place, epoch: EpochView) -> list[Place]:
-    """Create the tables of the first state, and return their places.
+def places_of(facts: Sequence[Fact], where: Place) -> tuple[Places, int]:
+    """Return the lookups of each node at which a live view shows groups, and the first at which newcomers come."""
+    found = {name: value for kind, name, value in facts if kind == EPOCH}
+    listed = json.loads(found[NODES])
+    places = [at and {name: where.named(lookup).table for name, lookup in at.items()} for at in listed]
+    return tuple(places), int(found[START])
+
+
+def first_state(engine: Engine, epoch: EpochView) -> EpochView:
+    """Decide the first state in working tables, before the transaction of the view, and return what stands on them.
+
+    Args:
+        epoch: its lookups are those that were frozen.
 
     Raises:
         InputError: the records have no key.
     """
-    _refuse_keys(engine, epoch)
-    nobody = exp.select(column(names.RECORD)).from_(epoch.shown.copy()).where(exp.false())
-    for ending, query in ((SHOWN, epoch.first()), (LEFT, nobody)):
-        name = where.named(where.name + ending).table
-        engine.run("write epoch", exp.Create(this=name, kind="TABLE", expression=query))
-        engine.analyze(name)
-    if not epoch.cohorts.by_size:
-        judge_first(engine, epoch.cohorts, epoch.present())
-        _leave_out_failed(engine, epoch)
+    refuse_keys(engine, epoch)
+    first = replace(epoch, shown=table(names.SHOWN), left=table(names.LEFT))
+    work(engine, names.SHOWN, first.first())
+    work(engine, names.LEFT, exp.select(column(names.RECORD)).from_(first.shown.copy()).where(exp.false()))
+    if not first.cohorts.by_size:
+        judge_first(engine, first.cohorts, first.present())
+        failed = exp.select(column(names.RECORD)).from_(table(names.FAILED))
+        engine.run("write epoch", exp.Insert(this=first.left.copy(), expression=failed))
         drop_work(engine)
+    return first
+
+
+def begin(engine: Engine, where: Place, epoch: EpochView, first: EpochView) -> list[Place]:
+    """Create the tables of a view from those of its first state, audit it, and return their places."""
+    for relation, rows in ((epoch.shown, first.shown), (epoch.left, first.left)):
+        query = exp.select(exp.Star()).from_(rows.copy())
+        engine.run("write epoch", exp.Create(this=relation.copy(), kind="TABLE", expression=query))
+        engine.analyze(relation)
     audit_state(engine, epoch.shown, [item.name for item in epoch.view.quasi], epoch.view.models)
     return [where.named(where.name + ending) for ending in (SHOWN, LEFT)]
 
 
-def facts_of_epoch(engine: Engine, where: Place, output: Output) -> list[Fact]:
-    """Return the facts of the first state: its tables and the number of its epoch."""
+def facts_of_epoch(where: Place, *, number: int, places: Places, states: int = 1, start: int = 0) -> list[Fact]:
+    """Return the facts of a state: its tables, the number of its epoch and its own, and the lookups of its nodes."""
     tables = [(RECORDS, where.name + ending, "") for ending in (SHOWN, LEFT)]
-    return [*tables, (EPOCH, NUMBER, str(number_now(engine, output))), (EPOCH, STATE, _new_state())]
+    written = json.dumps([at and {name: lookup.name for name, lookup in at.items()} for at in places])
+    state = {NUMBER: number, STATE: _new_state(), STATES: states, START: start, NODES: written}
+    return [*tables, *((EPOCH, name, str(value)) for name, value in state.items())]
 
 
 def keep_state(engine: Engine, where: Place) -> bool:
@@ -129,13 +165,12 @@ def _as_texts(relation: exp.Expr) -> exp.Select:
 def number_now(engine: Engine, output: Output) -> int:
     """Return the number of the epoch by the clock of the database, counted from 1970-01-01 00:00 UTC."""
     assert output.epoch is not None
-    seconds = exp.cast(exp.Floor(this=exp.TimeToUnix(this=exp.CurrentTimestamp())), "BIGINT")
-    return int(engine.run("read clock", exp.select(seconds))[0][0]) // seconds_of(output.epoch)
+    return int(read_clock(engine).timestamp()) // seconds_of(output.epoch)
 
 
 def number_shown(engine: Engine, where: Place) -> int:
     """Return the number of the epoch that a live view shows."""
-    return _read_state(engine, where)[0]
+    return int(read_state(engine, where)[NUMBER])
 
 
 def advance(engine: Engine, where: Place, epoch: EpochView, output: Output) -> EpochStep | None:
@@ -149,49 +184,57 @@ def advance(engine: Engine, where: Place, epoch: EpochView, output: Output) -> E
         EngineError: the database refused a statement. The view stays as it is.
     """
     facts, now = where.named(where.name + FROZEN).table, number_now(engine, output)
-    found = _read_state(engine, where)
-    if found[0] >= now:
+    found = read_state(engine, where)
+    if int(found[NUMBER]) >= now:
         return None
-    decide(engine, epoch.cohorts, epoch.present(), Turn(margin=output.margin or 0))
+    state = int(found[STATES]) + 1
+    following, counted = decide_state(engine, epoch, turn_of(output.cohorts, state, epoch.newcomers_at))
     with engine.transaction():
-        _write_fact(engine, facts, NUMBER, column(FACT_COLUMNS[2]))  # locks it
-        if _read_state(engine, where) != found:
+        if not same_state(engine, where, found):
             return None
-        _write_rows(engine, epoch)
-        counted = engine.run("count epoch", epoch.cohorts.counts())[0]
-        with engine.journal.phase("auditing"):
-            audit_state(engine, epoch.shown, [item.name for item in epoch.view.quasi], epoch.view.models)
-            audit_changes(engine, table(names.FATES), epoch.shown, epoch.view.models)
-        _write_fact(engine, facts, NUMBER, exp.Literal.string(str(now)))
-        _write_fact(engine, facts, STATE, exp.Literal.string(_new_state()))
+        for relation, rows in ((epoch.shown, following.shown), (epoch.left, following.left)):
+            engine.run("write epoch", exp.Delete(this=relation.copy()))
+            query = exp.select(exp.Star()).from_(rows.copy())
+            engine.run("write epoch", exp.Insert(this=relation.copy(), expression=query))
+        audit_step(engine, epoch)
+        for name, value in ((NUMBER, str(now)), (STATES, str(state)), (STATE, _new_state())):
+            _write_fact(engine, facts, name, exp.Literal.string(value))
     engine.drop(names.FATES)
     drop_work(engine)
-    return EpochStep(now, *(int(count or 0) for count in counted))
+    return EpochStep(now, *counted)
 
 
-def _leave_out_failed(engine: Engine, epoch: EpochView) -> None:
-    """Note the newcomers that were enough and did not meet the models: they do not come later either."""
-    failed = exp.select(column(names.RECORD)).from_(table(names.FAILED))
-    engine.run("write epoch", exp.Insert(this=epoch.left.copy(), expression=failed))
+def decide_state(engine: Engine, epoch: EpochView, turn: Turn) -> tuple[EpochView, list[int]]:
+    """Decide the next state in working tables; return what stands on them, and how many came, went, were withdrawn and
+    are held."""
+    decide(engine, epoch.cohorts, epoch.present(), turn)
+    work(engine, names.NEXT, epoch.cohorts.following())
+    gone = [exp.select(column(names.RECORD)).from_(table(name)) for name in (names.GONE, names.FAILED)]
+    work(engine, names.LEFT, union_all([exp.select(column(names.RECORD)).from_(epoch.left.copy()), *gone]))
+    counted = engine.run("count epoch", epoch.cohorts.counts(table(names.NEXT)))[0]
+    following = replace(epoch, shown=table(names.NEXT), left=table(names.LEFT))
+    return following, [int(count or 0) for count in counted]
 
 
-def _write_rows(engine: Engine, epoch: EpochView) -> None:
-    """Take away the rows that go, and add the groups that come."""
-    left = exp.select(column(names.RECORD)).from_(table(names.GONE))
-    engine.run("write epoch", exp.Insert(this=epoch.left.copy(), expression=left.copy()))
-    _leave_out_failed(engine, epoch)
-    gone = column(names.RECORD).isin(query=left)
-    engine.run("write epoch", exp.Delete(this=epoch.shown.copy(), where=exp.Where(this=gone)))
-    coming = exp.select(exp.Star()).from_(table(names.COMING))
-    engine.run("write epoch", exp.Insert(this=epoch.shown.copy(), expression=coming))
+def audit_step(engine: Engine, epoch: EpochView) -> None:
+    """Audit the state that was written, and what it differs in from the one before (``names.FATES``)."""
+    with engine.journal.phase("auditing"):
+        audit_state(engine, epoch.shown, [item.name for item in epoch.view.quasi], epoch.view.models)
+        audit_changes(engine, table(names.FATES), epoch.shown, epoch.view.models)
 
 
-def _read_state(engine: Engine, where: Place) -> tuple[int, str]:
-    """Return the number of the epoch that a live view shows, and what distinguishes this state of it from others."""
+def read_state(engine: Engine, where: Place) -> dict[str, str]:
+    """Return the facts about the epoch of a live view."""
     kind, name, value = map(column, FACT_COLUMNS)
     rows = exp.select(name, value).from_(where.named(where.name + FROZEN).table)
     found: dict[str, str] = dict(engine.run("read epoch", rows.where(equal(kind, exp.Literal.string(EPOCH)))))
-    return int(found[NUMBER]), found[STATE]
+    return found
+
+
+def same_state(engine: Engine, where: Place, found: Mapping[str, str]) -> bool:
+    """Return whether a live view still shows the state that was read, which no other session changes from now on."""
+    _write_fact(engine, where.named(where.name + FROZEN).table, NUMBER, column(FACT_COLUMNS[2]))  # locks it
+    return read_state(engine, where) == found
 
 
 def _write_fact(engine: Engine, facts: exp.Table, name: str, value: exp.Expr) -> None:
@@ -206,7 +249,7 @@ def _new_state() -> str:
     return secrets.token_hex(8)
 
 
-def _refuse_keys(engine: Engine, epoch: EpochView) -> None:
+def refuse_keys(engine: Engine, epoch: EpochView) -> None:
     """Raise InputError unless each record of the source has a key of its own."""
     keys = exp.select(named(count_rows(), "records"), named(count_distinct(column(epoch.record)), "keys"))
     records, known = engine.run("count keys", keys.from_(epoch.view.source.copy()))[0]

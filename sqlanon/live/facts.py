@@ -6,24 +6,27 @@ They stand in the table ``v_frozen`` beneath the view ``v``.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from types import MappingProxyType
 
 from sqlglot import exp
 
 from sqlanon.core.engines.base import Engine, Place
 from sqlanon.core.policy import Policy
+from sqlanon.core.publish.question import PolicyQuestion
 from sqlanon.core.publish.targets import FACT_COLUMNS, FROZEN, frozen_tables
-from sqlanon.core.source.hierarchy_digests import hierarchy_content, is_read
+from sqlanon.core.source.hierarchy_digests import content_digest
 from sqlanon.core.sqltrees import files as sqlfiles
 from sqlanon.core.sqltrees.trees import column
-from sqlanon.errors import HierarchyError, TargetError
+from sqlanon.errors import TargetError
 from sqlanon.live.lookups import sensitive_with_lookup
 from sqlanon.version import VERSION
 
 NOTHING: Mapping[str, int] = MappingProxyType({})
+QUESTION = "question"
+"""The kind of the facts that say of what a view with an epoch is, and what it promises."""
 Fact = tuple[str, str, str]
 """A fact that a live view was created with, as ``FACT_COLUMNS`` name its parts."""
 
@@ -46,6 +49,21 @@ def facts_of(
     ]
 
 
+def question_of(policy: Policy, source: Place | None) -> list[Fact]:
+    """Return what a view with an epoch is of, and what it promises: a renewal has to keep all of it."""
+    assert policy.output is not None
+    asked = PolicyQuestion.of(policy)
+    parts = {
+        "source": source and [source.schema, source.name],
+        "record": policy.output.record,
+        "entity": policy.entity,
+        "columns": [*asked.columns],
+        "quasi-identifiers": asked.quasi_identifiers,
+        "models": asked.models,
+    }
+    return [(QUESTION, name, json.dumps(part)) for name, part in parts.items()]
+
+
 def levels_of(facts: Sequence[Fact]) -> dict[str, str]:
     """Return the level of each quasi-identifier."""
     return {name: level for kind, name, level in facts if kind == "level"}
@@ -54,22 +72,16 @@ def levels_of(facts: Sequence[Fact]) -> dict[str, str]:
 def file_facts(engine: Engine, policy: Policy) -> list[Fact]:
     """Return the SHA-256 of each hierarchy that stands in a file or a table, and of each model."""
     specs = (*policy.quasi_identifiers, *sensitive_with_lookup(policy))
-    facts = [
-        ("hierarchy", spec.name, _hash(partial(hierarchy_content, engine, spec))) for spec in specs if is_read(spec)
-    ]
+    facts = [("hierarchy", spec.name, digest) for spec in specs if (digest := content_digest(engine, spec))]
     for position, model in enumerate(policy.models):
-        facts.append(("model", f"{position} {model.type}", _hash(partial(_text, model.file))))
+        facts.append(("model", f"{position} {model.type}", _digest_of_model(model.file)))
     return facts
 
 
-def _text(file: str) -> bytes:
-    return sqlfiles.text_with_parts(file).encode()
-
-
-def _hash(read: Callable[[], bytes]) -> str:
+def _digest_of_model(file: str) -> str:
     try:
-        return hashlib.sha256(read()).hexdigest()
-    except (OSError, HierarchyError):
+        return hashlib.sha256(sqlfiles.text_with_parts(file).encode()).hexdigest()
+    except OSError:
         return "unreadable"
 
 

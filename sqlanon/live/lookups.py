@@ -43,6 +43,9 @@ from sqlanon.errors import SourceChangedError
 from sqlanon.live.compiler.live import KEY, TEXT, VALUE
 from sqlanon.live.compiler.live_values import PLACE
 
+Made = dict[tuple[str, int], exp.Expr]
+"""Lookups that were made, by column and level."""
+
 
 def has_lookup(hierarchy: HierarchySpec | None, level: int) -> bool:
     """Return True when a quasi-identifier passes through a lookup at ``level``."""
@@ -61,11 +64,12 @@ def sensitive_with_lookup(policy: Policy) -> list[Column]:
 
 
 def freeze(
-    engine: Engine, policy: Policy, encoding: Encoding, node: Node, released: Mapping[str, str]
+    engine: Engine, policy: Policy, encoding: Encoding, node: Node, released: Mapping[str, str], made: Made
 ) -> dict[str, exp.Expr]:
     """Create the frozen lookups of a node as tables of ours (``names.frozen``), and name them by column.
 
     Args:
+        made: those of other nodes, by column and level, which serve this one too; its own are added.
         released: the columns of the release with their types; a text that does not read the same in the type of its
             column stays out. A source that is compared by value has its value beside its text.
 
@@ -89,6 +93,10 @@ def freeze(
     for position, (spec, level) in enumerate(zip(policy.quasi_identifiers, node, strict=True)):
         if not has_lookup(spec.hierarchy, level):
             continue
+        if (spec.name, level) in made:
+            frozen[spec.name] = made[spec.name, level]
+            continue
+        relation = names.frozen(len(made))
         if position in listed:
             _, null_rows, roots, root, _ = facts[position]
             at_root = roots == 1 and heights[position] > 1 and level == heights[position] - 1
@@ -100,10 +108,10 @@ def freeze(
             query = _readable_as(query, released[spec.name])
         if engine.capabilities.texts.by_value(encoding.types[spec.name]):
             query = with_key(query, encoding.types[spec.name], occurring=not lists_its_values(spec.hierarchy))
-        engine.drop(names.frozen(position))
-        engine.create("freeze lookup", names.frozen(position), query)
-        _refuse_changed(engine, position, level, spec.name)
-        frozen[spec.name] = table(names.frozen(position))
+        engine.drop(relation)
+        engine.create("freeze lookup", relation, query)
+        _refuse_changed(engine, relation, position, level, spec.name)
+        frozen[spec.name] = made[spec.name, level] = table(relation)
     for position, spec in sensitive.items():
         height = encoding.catalog.sensitive_attribute(spec.name).height
         told = [names.level(level) for level in range(1, height - 1)] if told_by_hierarchy(policy, spec)[0] else []
@@ -116,9 +124,10 @@ def freeze(
         if engine.capabilities.texts.by_value(encoding.types[spec.name]):
             occurring = not lists_its_values(spec.hierarchy)
             query = with_key(query, encoding.types[spec.name], occurring=occurring, told=told)
-        engine.drop(names.frozen(position))
-        engine.create("freeze lookup", names.frozen(position), query)
-        frozen[spec.name] = table(names.frozen(position))
+        relation = names.frozen(len(made))
+        engine.drop(relation)
+        engine.create("freeze lookup", relation, query)
+        frozen[spec.name] = made[spec.name, 0] = table(relation)
     engine.drop(names.LISTED)
     return frozen
 
@@ -188,13 +197,13 @@ def with_key(query: exp.Query, type_name: str, *, occurring: bool = False, told:
     return rows.where(same(canonical(KEY, type_name), column(VALUE)))
 
 
-def _refuse_changed(engine: Engine, position: int, level: int, name: str) -> None:
+def _refuse_changed(engine: Engine, relation: str, position: int, level: int, name: str) -> None:
     """Raise SourceChangedError unless the encoded and the frozen lookup agree on every value that occurs."""
     agrees = exp.and_(
         same(column(VALUE, "encoded"), column(VALUE, "frozen")),
         same(column(names.level(level), "encoded"), column(TEXT, "frozen")),
     )
-    frozen = exp.select(column(VALUE), column(TEXT), named(number(1), "found")).from_(table(names.frozen(position)))
+    frozen = exp.select(column(VALUE), column(TEXT), named(number(1), "found")).from_(table(relation))
     query = (
         exp.select(count_rows())
         .from_(lookup_rows(position, "encoded"))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
 
 from sqlanon.core.audit.release import ReleaseClaim
+from sqlanon.core.lattice.nodes import Node
 from sqlanon.core.plan.full_domain import Plan
 from sqlanon.core.policy import Output, Policy
 from sqlanon.core.publish.publication import Publication
@@ -15,10 +17,11 @@ from sqlanon.core.publish.targets import Target, check_target
 from sqlanon.core.publish.written_rows import typed_texts
 from sqlanon.core.source.opening import Source
 from sqlanon.live.compiler.live import live_view
+from sqlanon.live.deciding import choose_chain, problem_of_sizes
 from sqlanon.live.epochs import epoch_view
-from sqlanon.live.facts import facts_of
-from sqlanon.live.lookups import freeze
-from sqlanon.live.view import LiveDraft, check_live, frozen_view, heights_of, publish_live, refuse_policy
+from sqlanon.live.facts import facts_of, question_of
+from sqlanon.live.lookups import Made, freeze
+from sqlanon.live.view import LiveDraft, check_live, frozen_view, heights_of, publish_live, refuse_policy, source_place
 
 WARNING = (
     "A live view shows the present state of its source. Anyone who reads it twice sees what changed between: a record "
@@ -44,16 +47,19 @@ class LiveViewOutput:
 
     def publish(self, plan: Plan, target: Target, claim: ReleaseClaim, replacing: Replacing | None) -> Publication:
         """Put a live view in place, audited as it will be read: see ``publish_live``."""
-        engine, output, source, released = plan.engine, target.output, plan.source, plan.released
+        engine, output, source = plan.engine, target.output, plan.source
+        chain = chain_of(plan, output)
+        released = released_at(plan, chain)
         where = check_live(source, plan.policy, output)
         check_target(engine, target)
         lookups = {name: typed_texts(texts, released[name]) for name, texts in claim.lookups.items()}
         heights = heights_of(plan.catalog)
+        question = [] if output.epoch is None else question_of(plan.policy, source_place(source))
         draft = LiveDraft(
             view=frozen_view(plan.policy, source, where, plan.node, released, heights),
-            frozen=frozen_lookups(plan),
-            facts=facts_of(engine, plan.policy, plan.levels, heights),
-            claim=replace(claim, lookups=lookups),
+            frozen=frozen_at(plan, chain, released),
+            facts=[*facts_of(engine, plan.policy, plan.levels, heights), *question],
+            claim=replace(claim, types=released, lookups=lookups),
             verify_source=source.verify,
             output=output,
             replacing=replacing,
@@ -77,11 +83,38 @@ def live_view_sql(plan: Plan, output: Output) -> str:
         UnsupportedError, TargetError: see ``check_live``.
     """
     where = check_live(plan.source, plan.policy, output)
-    view = frozen_view(plan.policy, plan.source, where, plan.node, plan.released, heights_of(plan.catalog))
+    released = released_at(plan, chain_of(plan, output))
+    view = frozen_view(plan.policy, plan.source, where, plan.node, released, heights_of(plan.catalog))
     epoch = epoch_view(view, where, output)
     return plan.engine.render(live_view(view) if epoch is None else epoch.first(), pretty=True)
 
 
+def chain_of(plan: Plan, output: Output) -> tuple[Node, ...]:
+    """Return the nodes at which a view is to show records: that of the plan, and those where newcomers of rare classes
+    come together."""
+    if output.coarser_after is None:
+        return (plan.node,)
+    return choose_chain(plan.session, problem_of_sizes(plan.session), plan.node)
+
+
+def released_at(plan: Plan, chain: Sequence[Node]) -> dict[str, str]:
+    """Return the columns of a view that shows records at some nodes, with their types: texts where one has texts."""
+    texts = {
+        attribute.name
+        for node in chain
+        for attribute, level in zip(plan.catalog.attributes, node, strict=True)
+        if not attribute.keeps_type[level]
+    }
+    return {name: "VARCHAR" if name in texts else kind for name, kind in plan.released.items()}
+
+
 def frozen_lookups(plan: Plan) -> dict[str, exp.Expr]:
     """Create the lookups of the chosen node as tables of ours, and return them by column (``freeze``)."""
-    return freeze(plan.engine, plan.policy, plan.session.encoding, plan.node, plan.released)
+    return frozen_at(plan, [plan.node], plan.released)[0]
+
+
+def frozen_at(plan: Plan, chain: Sequence[Node], released: Mapping[str, str]) -> list[dict[str, exp.Expr]]:
+    """Return the lookups of some nodes, as ``frozen_lookups`` does."""
+    made: Made = {}
+    encoding = plan.session.encoding
+    return [freeze(plan.engine, plan.policy, encoding, node, released, made) for node in chain]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from sqlanon.core.anonymizer import anonymize
+from sqlanon.core.anonymizer import anonymize, plan
 from sqlanon.core.engines.base import Engine, Place
 from sqlanon.core.engines.journal import Watcher
 from sqlanon.core.policy import Output, Policy, PolicyLike, as_policy
@@ -21,10 +21,12 @@ from sqlanon.core.source.columns import check_columns
 from sqlanon.core.source.joining import open_policy_source
 from sqlanon.core.source.opening import Source
 from sqlanon.core.sqltrees.trees import count_rows
-from sqlanon.errors import EngineError
+from sqlanon.errors import EngineError, InputError
 from sqlanon.live.compiler.live import LiveView, losing, persons, takes_part
-from sqlanon.live.epochs import EPOCH, EpochStep, advance, epoch_view, number_now, number_shown
+from sqlanon.live.epochs import EPOCH, EpochStep, advance, epoch_view, number_now, number_shown, places_of
 from sqlanon.live.facts import Fact, facts_of, frozen_facts, levels_of
+from sqlanon.live.renewing import refuse_others
+from sqlanon.live.renewing import renew as renew_view
 from sqlanon.live.view import KIND, check_live, counted_view, frozen_view, live_output, refuse_policy
 
 REASONS: Mapping[str, str] = {
@@ -41,8 +43,12 @@ REASONS: Mapping[str, str] = {
 ANOTHER = ("missing", "unreadable", "policy", "files")
 """The reasons for which a view with an epoch is not brought to its next state either."""
 REVEALING = (
-    "A live view with an epoch is planned anew by --force alone: what it showed until now and what it shows then are "
-    "two releases of the same records, which are not judged together (docs/live-views.md)."
+    "A live view with an epoch is not planned anew by itself. --renew does it and keeps what was promised; --force "
+    "forgets it, so that the states before and after are not judged together (docs/live-views.md)."
+)
+STILL = (
+    "The renewed view still loses more records than the policy allows: who left does not come back, and newcomers wait "
+    "until they are enough (docs/live-views.md)."
 )
 BACK = (
     "The clock of the database is before the epoch that the live view shows, which stays until the clock has passed it."
@@ -118,18 +124,26 @@ class Refresh:
 
 
 def refresh(
-    source: object, policy: PolicyLike, *, force: bool = False, dry_run: bool = False, watch: Watcher | None = None
+    source: object,
+    policy: PolicyLike,
+    *,
+    force: bool = False,
+    renew: bool = False,
+    dry_run: bool = False,
+    watch: Watcher | None = None,
 ) -> Refresh:
     """Plan a live view anew and replace it, when it is due; otherwise leave it. Report what it suppresses.
 
     Args:
         source: as for ``anonymize``; None takes the policy's.
         force: replace it in any case.
+        renew: plan a view with an epoch anew, and keep what it promised: who is shown stays at the old levels, and
+            newcomers come at the new ones.
         dry_run: only look.
         watch: as for ``plan``.
 
     Raises:
-        InputError: the policy publishes no live view; or see ``plan``.
+        InputError: the policy publishes no live view, or a renewal cannot keep what it promised; or see ``plan``.
         TargetError: the target is a relation that is no live view.
         NoSolutionError: the policy cannot be met any more; the old view stays.
     """
@@ -137,14 +151,25 @@ def refresh(
     policy = as_policy(policy)
     output = live_output(policy)
     refuse_policy(policy)
+    if renew and (force or output.epoch is None):
+        raise InputError(
+            "A live view without an epoch has no promise to keep."
+            if output.epoch is None
+            else "To renew a view is to keep what it promised, and to force it is to forget that.",
+            hint="leave out --renew." if output.epoch is None else "choose --renew or --force.",
+        )
     with open_policy_source(source, policy, writable=output.epoch is not None and not dry_run) as opened:
         check_columns(policy, opened)
         where = check_live(opened, policy, output)
         found = _look(opened, policy, where)
-        if found.epoch is not None and found.epoch.over and not (force or dry_run or found.reason in ANOTHER):
+        if renew:
+            _refuse_renewal(opened, policy, where, found)
+        elif found.epoch is not None and found.epoch.over and not (force or dry_run or found.reason in ANOTHER):
             found = _next_state(opened, policy, where, found)
-    if found.reason is None and force:
+    if found.reason is None and (force or renew):
         found = replace(found, reason="forced")
+    if renew and not dry_run:
+        return _renewed(source, policy, where, found, start, watch)
     if found.reason is None or dry_run or (found.epoch is not None and not force):
         return replace(found, warnings=_warnings(found), seconds=time.perf_counter() - start)
     with anonymize(source, replace(policy, if_exists="replace", report=None), watch=watch) as release:
@@ -162,6 +187,36 @@ def refresh(
             warnings=release.warnings,
             seconds=time.perf_counter() - start,
         )
+
+
+def _refuse_renewal(opened: Source, policy: Policy, where: Place, found: Refresh) -> None:
+    """Raise InputError if there is no view with an epoch to renew, or it cannot be renewed by this policy."""
+    if found.epoch is None or found.reason == "unreadable":
+        raise InputError(
+            "There is no live view with an epoch that could be renewed.",
+            hint="publish it by `sqlanon run`; or plan anew by --force.",
+        )
+    refuse_others(opened, policy, frozen_facts(opened.engine, where) or [])
+
+
+def _renewed(
+    source: object, policy: Policy, where: Place, found: Refresh, start: float, watch: Watcher | None
+) -> Refresh:
+    """Renew a live view, and look at it again."""
+    output = live_output(policy)
+    with plan(source, replace(policy, if_exists="replace", report=None), watch=watch, writable=True) as planned:
+        step = renew_view(planned, output)
+        after = _look(planned.source, policy, where)
+        facts = _epoch(planned.engine, where, output)
+    return replace(
+        after,
+        refreshed=True,
+        reason=found.reason,
+        before=found.before,
+        epoch=replace(facts, over=found.epoch is not None and found.epoch.over, step=step),
+        warnings=(*([BACK] if facts.back else []), *([STILL] if after.reason == "limit" else [])),
+        seconds=time.perf_counter() - start,
+    )
 
 
 def _warnings(found: Refresh) -> tuple[str, ...]:
@@ -220,7 +275,7 @@ def _next_state(opened: Source, policy: Policy, where: Place, found: Refresh) ->
     """Bring a live view whose epoch has ended to its next state, and look again."""
     output, facts = live_output(policy), frozen_facts(opened.engine, where)
     assert facts is not None and found.epoch is not None
-    epoch = epoch_view(_frozen(opened, policy, where, facts), where, output)
+    epoch = epoch_view(_frozen(opened, policy, where, facts), where, output, *places_of(facts, where))
     assert epoch is not None
     step = advance(opened.engine, where, epoch, output)
     if step is None:  # another session was faster
@@ -237,7 +292,8 @@ def _levels(facts: list[Fact]) -> dict[str, int]:
 def _count_lost(opened: Source, policy: Policy, where: Place, facts: list[Fact], suppressed: int) -> tuple[int, int]:
     """Return how many records the live view suppresses, and how many of those, or of entities, the policy counts."""
     engine, view = opened.engine, _frozen(opened, policy, where, facts)
-    epoch = epoch_view(view, where, live_output(policy))
+    output = live_output(policy)
+    epoch = None if output.epoch is None else epoch_view(view, where, output, *places_of(facts, where))
     if epoch is not None:
         records, counted = map(int, engine.run("count suppressed", epoch.not_shown())[0])
         return records, counted

@@ -7,7 +7,7 @@ hold. All are created in one transaction, and the view is audited in it, as it w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -38,7 +38,16 @@ from sqlanon.live.compiler.live import (
     refuse_models,
 )
 from sqlanon.live.compiler.live_models import SNAPSHOT, counted_columns
-from sqlanon.live.epochs import begin, compare_states, epoch_view, facts_of_epoch, keep_state
+from sqlanon.live.epochs import (
+    Places,
+    begin,
+    compare_states,
+    epoch_view,
+    facts_of_epoch,
+    first_state,
+    keep_state,
+    number_now,
+)
 from sqlanon.live.facts import Fact, frozen_facts, levels_of
 from sqlanon.live.lookups import has_lookup, sensitive_with_lookup, told_by_hierarchy
 
@@ -263,7 +272,7 @@ class LiveDraft:
     """What a live view needs to be put in place.
 
     Attributes:
-        frozen: per quasi-identifier with a lookup, in order, the relation of its rows.
+        frozen: per column with a lookup, in order, the relation of its rows; of each node of a chain, if there is one.
         claim: what the view claims, with its models also where entities are counted.
         verify_source: raises SourceChangedError; called last.
         output: the target, with its owner and readers.
@@ -271,7 +280,7 @@ class LiveDraft:
     """
 
     view: LiveView
-    frozen: Mapping[str, exp.Expr]
+    frozen: Sequence[Mapping[str, exp.Expr]]
     facts: Sequence[Fact]
     claim: ReleaseClaim
     verify_source: Callable[[], None]
@@ -291,24 +300,19 @@ def publish_live(engine: Engine, where: Place, draft: LiveDraft) -> tuple[str, .
     """
     earlier = draft.output.epoch is not None and keep_state(engine, where)
     old = _keep_shown(engine, where, draft)
+    epoch = epoch_view(draft.view, where, draft.output, tuple(draft.frozen))
+    first = None if epoch is None else first_state(engine, epoch)
     with engine.transaction():
         engine.make_schema(where)
-        _drop_old(engine, where)
-        facts = list(draft.facts)
-        beneath = [where.named(where.name + FROZEN)]
-        for position, (name, rows) in enumerate(draft.frozen.items()):
-            lookup = _lookup(where, position)
-            facts.append(("lookup", lookup.name, name))
-            beneath.append(lookup)
-            query = exp.select("*").from_(rows.copy()).order_by(column(VALUE))
-            engine.run("write lookup", _table(lookup, query))
-            engine.analyze(lookup.table)
-        epoch = epoch_view(draft.view, where, draft.output)
+        drop_old(engine, where)
+        lookups, places = write_lookups(engine, where, draft.frozen)
+        facts = [*draft.facts, *lookups]
+        beneath = [where.named(name) for _, name, _ in lookups]
         shown = live_view(draft.view) if epoch is None else epoch.select()
-        if epoch is not None:
-            beneath += begin(engine, where, epoch)
-            facts += facts_of_epoch(engine, where, draft.output)
-        engine.run("write facts", _table(where.named(where.name + FROZEN), rows_of(_facts_table(facts))))
+        if epoch is not None and first is not None:
+            beneath += begin(engine, where, epoch, first)
+            facts += facts_of_epoch(where, number=number_now(engine, draft.output), places=places)
+        beneath.append(write_facts(engine, where, facts))
         engine.create_view(where, shown)
         with engine.journal.phase("auditing"):
             _audit(engine, where.table, draft, old)
@@ -324,6 +328,35 @@ def publish_live(engine: Engine, where: Place, draft: LiveDraft) -> tuple[str, .
         with suppress(EngineError):  # the view stands
             engine.drop(names.REPLACED)
     return warnings if draft.replacing is None else (*warnings, *draft.replacing.warnings)
+
+
+def write_lookups(
+    engine: Engine, where: Place, frozen: Sequence[Mapping[str, exp.Expr]], old: Sequence[Fact] = ()
+) -> tuple[list[Fact], Places]:
+    """Write the lookups of the nodes of a view, each once, and return the facts and what each node has.
+
+    Args:
+        old: the facts of other lookups of the view, whose numbers are taken.
+    """
+    first = 1 + max((int(name.rpartition(LOOKUP)[2]) for _, name, _ in old), default=-1)
+    facts: list[Fact] = []
+    written: dict[str, exp.Table] = {}
+    for name, rows in [item for at in frozen for item in at.items()]:
+        if rows.name not in written:
+            lookup = _lookup(where, first + len(written))
+            written[rows.name] = lookup.table
+            facts.append(("lookup", lookup.name, name))
+            query = exp.select("*").from_(rows.copy()).order_by(column(VALUE))
+            engine.run("write lookup", _table(lookup, query))
+            engine.analyze(lookup.table)
+    return facts, tuple({name: written[rows.name] for name, rows in at.items()} for at in frozen)
+
+
+def write_facts(engine: Engine, where: Place, facts: Sequence[Fact]) -> Place:
+    """Write the facts that a view is created with, and return their place."""
+    table = where.named(where.name + FROZEN)
+    engine.run("write facts", _table(table, rows_of(_facts_table(facts))))
+    return table
 
 
 def _keep_shown(engine: Engine, where: Place, draft: LiveDraft) -> Kept | None:
@@ -367,12 +400,16 @@ def _count(engine: Engine, name: str, relation: exp.Expr) -> int:
     return int(engine.run(name, exp.select(count_rows()).from_(relation.copy()))[0][0])
 
 
-def _drop_old(engine: Engine, where: Place) -> None:
-    """Drop the view and all that it stood on, if they are ours: the lookups of a live one, the table of a snapshot."""
+def drop_old(engine: Engine, where: Place, *, but: Collection[str] = ()) -> None:
+    """Drop the view and all that it stood on, if they are ours: the lookups of a live one, the table of a snapshot.
+
+    Args:
+        but: the names of tables that stay.
+    """
     beneath = tables_beneath(engine, where)
     if beneath and engine.existing(where) == "view":
         engine.run("drop old view", exp.Drop(tables=[where.table], kind="VIEW"))
-    for old in beneath:
+    for old in [old for old in beneath if old.name not in but]:
         engine.run("drop old lookups", exp.Drop(tables=[old.table], kind="TABLE"))
 
 

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 
 from sqlglot import exp
 
-from sqlanon.core.engines.base import Engine
 from sqlanon.core.policy.output import seconds_of
-from sqlanon.core.sqltrees.trees import column
+from sqlanon.core.sqltrees.trees import column, is_null
 
 ZONED = "TIMESTAMP WITH TIME ZONE"
+INFINITY = "infinity"
+"""The moment after all others, as DuckDB and PostgreSQL write it."""
 FORMATS = {"day": "%Y-%m-%d", "week": "%Y-%m-%d", "month": "%Y-%m"}
 """How a period is named, by its length; a week by its Monday."""
 NAME = re.compile(r"\d{4}-\d\d(-\d\d)?")
-
-
-def read_clock(engine: Engine) -> datetime:
-    """Return the present time by the clock of the database, in UTC."""
-    seconds = exp.cast(exp.Floor(this=exp.TimeToUnix(this=exp.CurrentTimestamp())), "BIGINT")
-    return datetime.fromtimestamp(int(engine.run("read clock", exp.select(seconds))[0][0]), UTC)
 
 
 def open_since(every: str, now: datetime, closes_after: str | None) -> date:
@@ -46,12 +41,24 @@ def name_of_period(every: str, name: str, type_name: str) -> exp.Expr:
 
 
 def within(name: str, type_name: str, first: date | None, end: date) -> list[exp.Expr]:
-    """Return the conditions that the moment in a column is from a first day on, and before another."""
-    bounds = [] if first is None else [exp.GTE(this=column(name), expression=_beginning(first, type_name))]
-    return [*bounds, exp.LT(this=column(name), expression=_beginning(end, type_name))]
+    """Return the conditions that the moment in a column is from a first day on, and before another; not at infinity."""
+    if first is None:
+        bound: exp.Expr = exp.GT(this=column(name), expression=_moment(f"-{INFINITY}", type_name))
+    else:
+        bound = exp.GTE(this=column(name), expression=_beginning(first, type_name))
+    return [bound, exp.LT(this=column(name), expression=_beginning(end, type_name))]
+
+
+def without_period(name: str, type_name: str) -> exp.Expr:
+    """Return the condition that a column holds no moment, or one at infinity."""
+    ends = [_moment(text, type_name) for text in (INFINITY, f"-{INFINITY}")]
+    return exp.or_(is_null(column(name)), exp.In(this=column(name), expressions=ends))
 
 
 def _beginning(day: date, type_name: str) -> exp.Expr:
     """Return the first moment of a day as a value of a type, so that an index or a file's statistics serve."""
-    text = f"{day.isoformat()} 00:00:00+00" if type_name == ZONED else day.isoformat()
+    return _moment(f"{day.isoformat()} 00:00:00+00" if type_name == ZONED else day.isoformat(), type_name)
+
+
+def _moment(text: str, type_name: str) -> exp.Expr:
     return exp.cast(exp.Literal.string(text), type_name.partition("_")[0])  # TIMESTAMP_NS, say

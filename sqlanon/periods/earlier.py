@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Mapping
 from datetime import date, timedelta
 from pathlib import Path
@@ -16,6 +17,8 @@ from typing import Any
 from sqlglot import exp
 
 from sqlanon.core.engines.base import Engine, Place
+from sqlanon.core.policy.output import LAKES
+from sqlanon.core.publish.lakes import LakeTable, open_lake
 from sqlanon.core.publish.papers import DIGESTS, MANIFEST, check_papers
 from sqlanon.core.publish.targets import Target, place
 from sqlanon.core.sqltrees.trees import column, count_rows
@@ -23,6 +26,8 @@ from sqlanon.errors import TargetError
 
 ENDING = "_manifest"
 """The table of the manifests of a table: its name with this ending."""
+INDEX = "_runs"
+"""The index that keeps each number of a run once: the name of that table with this ending."""
 SEAL = "sha256"
 """The key of the periods of a manifest that holds its digest."""
 RUN, DOCUMENT = "run", "manifest"
@@ -42,10 +47,14 @@ def read_earlier(engine: Engine, target: Target) -> Mapping[str, Any] | None:
         if not check_papers(path).holds:
             raise _changed(path.name, "files were changed, added or removed.")
         return manifest
-    where = place(engine, target.output.target, target.catalog)
+    name = manifest["periods"]["column"]
     published = {each["period"]: each["published"] for each in released_of(manifest)}
-    if count_periods(engine, where.table, manifest["periods"]["column"]) != published:
-        raise _changed(where.name, "its periods have other numbers of rows.")
+    if target.output.kind in LAKES:
+        found = _count_values(open_lake(target.output), name)
+    else:
+        found = count_periods(engine, place(engine, target.output.target, target.catalog).table, name)
+    if found != published:
+        raise _changed(path.name, "its periods have other numbers of rows.")
     return manifest
 
 
@@ -58,8 +67,11 @@ def manifest_at(engine: Engine, target: Target) -> Mapping[str, Any] | None:
     output, path = target.output, Path(target.output.target)
     if output.kind == "file":
         return _checked(path.name, _text_beside(path)) if path.exists() else None
+    if output.kind in LAKES:
+        return manifest_in(open_lake(output), path.name)
     where = place(engine, output.target, target.catalog)
     manifests = manifests_of(where)
+    engine.render(manifests.named(manifests.name + INDEX).table)  # a server may have no names as long
     if not engine.existing(where) and not engine.existing(manifests):
         return None
     known = [name for name, _ in engine.columns(manifests.table)] if engine.existing(manifests) == "table" else []
@@ -67,6 +79,15 @@ def manifest_at(engine: Engine, target: Target) -> Mapping[str, Any] | None:
         return _checked(where.name)
     last = exp.select(column(DOCUMENT)).from_(manifests.table).order_by(column(RUN).desc()).limit(1)
     return _checked(where.name, *(str(row[0]) for row in engine.run("read periods", last)))
+
+
+def manifest_in(lake: LakeTable, name: str) -> Mapping[str, Any] | None:
+    """Return the manifest in a table of a lakehouse; None where there is none.
+
+    Raises:
+        TargetError: it is not of periods, or was changed.
+    """
+    return None if lake.frame is None else _checked(name, lake.manifest())
 
 
 def manifests_of(where: Place) -> Place:
@@ -84,6 +105,15 @@ def count_periods(engine: Engine, relation: exp.Expr, name: str) -> dict[str, in
     """Return the number of rows of each period that a relation has."""
     counted = exp.select(column(name), count_rows()).from_(relation).group_by(column(name))
     return {str(period): int(count) for period, count in engine.run("count periods", counted)}
+
+
+def _count_values(lake: LakeTable, name: str) -> dict[str, int]:
+    """Return the number of rows of each period that a table of a lakehouse has, read batch by batch."""
+    found: Counter[str] = Counter()
+    for batch in lake.values(name):
+        for counted in batch.column(0).value_counts():
+            found[str(counted["values"])] += counted["counts"].as_py()
+    return dict(found)
 
 
 def seal(manifest: Mapping[str, Any]) -> dict[str, Any]:

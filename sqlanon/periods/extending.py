@@ -23,6 +23,7 @@ from sqlanon.core.evaluate.session import Session
 from sqlanon.core.plan.full_domain import Plan, search_plan
 from sqlanon.core.plan.like import judge_earlier
 from sqlanon.core.publish.draft import Draft
+from sqlanon.core.publish.lakes import LakeTable, changed_meanwhile
 from sqlanon.core.publish.ledger import SUPPRESSION_REASONS, add_coarse
 from sqlanon.core.publish.openlineage import manifest_facets
 from sqlanon.core.publish.papers import Papers
@@ -30,10 +31,12 @@ from sqlanon.core.sqltrees.trees import column, named, number
 from sqlanon.errors import EngineError, NoSolutionError, TargetError
 from sqlanon.periods.earlier import (
     DOCUMENT,
+    INDEX,
     RUN,
     begin_anew,
     count_periods,
     manifest_at,
+    manifest_in,
     manifests_of,
     released_of,
     seal,
@@ -82,7 +85,7 @@ class RunPeriods:
         papers, path = draft.papers, Path(draft.target.output.target)
         assert papers is not None
         if manifest_at(engine, draft.target) != self.earlier:
-            raise _meanwhile(path.name)
+            raise changed_meanwhile(path.name)
         manifest = self._describe(engine, partitions_relation(folder), papers)
         failure = ""
         try:
@@ -101,7 +104,7 @@ class RunPeriods:
         papers, manifests = draft.papers, manifests_of(where)
         assert papers is not None
         if manifest_at(engine, draft.target) != self.earlier:
-            raise _meanwhile(where.name)
+            raise changed_meanwhile(where.name)
         manifest = self._describe(engine, written.table, papers)
         row = exp.select(
             named(number(manifest["periods"]["runs"]), RUN),
@@ -118,7 +121,14 @@ class RunPeriods:
         except EngineError as error:
             if not error.kind.startswith(CONFLICTS):
                 raise
-        raise _meanwhile(where.name)
+        raise changed_meanwhile(where.name)
+
+    def extend_lake(self, engine: Engine, lake: LakeTable, written: exp.Expr, draft: Draft) -> dict[str, Any]:
+        name = Path(draft.target.output.target).name
+        assert draft.papers is not None
+        if manifest_in(lake, name) != self.earlier:
+            raise changed_meanwhile(name)
+        return self._describe(engine, written, draft.papers)
 
     def _describe(self, engine: Engine, written: exp.Expr, papers: Papers) -> dict[str, Any]:
         """Return the manifest of all periods: a line each, and the account of records added up."""
@@ -135,13 +145,6 @@ class RunPeriods:
         if earlier is not None:
             document["ledger"] = add_accounts(earlier["ledger"], manifest["ledger"])
         return seal(document | {"openlineage": manifest_facets(document)})
-
-
-def _meanwhile(name: str) -> TargetError:
-    return TargetError(
-        f"The target {name!r} is not what it was when the run began: another run released periods, or it was removed.",
-        hint="run again; nothing was published.",
-    )
 
 
 def _link_files(earlier: Path, folder: Path) -> None:
@@ -190,7 +193,7 @@ def _create(engine: Engine, where: Place, written: Place, row: exp.Query) -> Non
     manifests = manifests_of(where)
     engine.run("record periods", exp.Create(this=manifests.table, kind="TABLE", expression=row))
     index = exp.Index(
-        this=exp.to_identifier(f"{manifests.name}_runs", quoted=True),
+        this=exp.to_identifier(manifests.name + INDEX, quoted=True),
         table=manifests.table,
         params=exp.IndexParameters(columns=[exp.Ordered(this=column(RUN))]),
     )

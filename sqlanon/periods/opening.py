@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
 
 from sqlglot import exp
 
+from sqlanon.core.engines.clock import read_clock
 from sqlanon.core.hierarchies.specs import Suppress
 from sqlanon.core.policy import Policy
 from sqlanon.core.policy.periods import Periods
-from sqlanon.core.policy.writing import canonical, document
 from sqlanon.core.publish.ledger import bounds_of
+from sqlanon.core.publish.question import digest_of_question
 from sqlanon.core.publish.targets import Target
 from sqlanon.core.source.opening import Source
 from sqlanon.core.sqltrees import names
-from sqlanon.core.sqltrees.trees import column, count_rows, is_null, named, table
+from sqlanon.core.sqltrees.trees import column, count_rows, named, table
 from sqlanon.errors import InputError, NothingNewError, SourceError
-from sqlanon.periods.calendar import NAME, ZONED, name_of_period, open_since, read_clock, within
+from sqlanon.periods.calendar import NAME, ZONED, name_of_period, open_since, within, without_period
 from sqlanon.periods.earlier import begin_anew, first_open, read_earlier
 from sqlanon.periods.extending import RunPeriods
 
@@ -35,11 +34,6 @@ BEGINS = (
     "after the last period of the other (periods: {{from: {}, …}})."
 )
 OPEN_TYPES = ("DATE", "TIMESTAMP")
-CHOSEN_ANEW = (
-    "version", "source", "files", "table", "csv", "join", "search", "quality", "output", "if_exists",
-    "suppression_limit", "suppression_count", "key",
-)  # fmt: skip
-"""Keys of a policy that may differ from one run to the next: the levels, models and columns are others."""
 
 
 def open_periods(policy: Policy, opened: Source, target: Target | None) -> tuple[Policy, Source]:
@@ -62,7 +56,9 @@ def open_periods(policy: Policy, opened: Source, target: Target | None) -> tuple
         target = Target.of(opened, policy, output)
     common = {"column": periods.column, "every": periods.every, "type": _kind(type_name)}
     common |= {"from": periods.since} if periods.since else {}
-    common["question"] = _question(policy, () if output is None else output.partition_by)
+    partition_by = [] if output is None else list(output.partition_by)
+    asked = replace(policy, periods=Periods(periods.column, periods.every))
+    common["question"] = digest_of_question(asked, partition_by=partition_by)
     earlier = None if target is None else read_earlier(engine, target)
     if earlier is not None:
         _compare(common, earlier)
@@ -135,14 +131,6 @@ def _compare(common: Mapping[str, str], earlier: Mapping[str, Any]) -> None:
     )
 
 
-def _question(policy: Policy, partition_by: Sequence[str]) -> str:
-    """Return the SHA-256 of what all periods of a release have in common."""
-    keys = {name: value for name, value in document(policy, portable=True).items() if name not in CHOSEN_ANEW}
-    keys["periods"] = {name: value for name, value in keys["periods"].items() if name in ("column", "every")}
-    keys["partition_by"] = list(partition_by)
-    return hashlib.sha256(json.dumps(canonical(keys), default=str, sort_keys=True).encode()).hexdigest()
-
-
 def _with_levels(policy: Policy, periods: Periods) -> Policy:
     """Return the policy in which the periods are published as they are, and cost nothing."""
     others = len(policy.quasi_identifiers) > 1
@@ -163,10 +151,13 @@ def _left_out(
     Those without a moment are counted by the first run alone. Of late ones the net number is known: how many more
     records the released periods have than they had; a range where their account is one.
     """
-    counted, name = exp.select(count_rows()).from_(opened.relation), column(periods.column)
+    counted = exp.select(count_rows()).from_(opened.relation)
     if earlier is None:
-        missing = int(opened.engine.run("count without period", counted.where(is_null(name)))[0][0])
-        text = f"{missing} records have no {periods.column!r}, and so no period: they are not published."
+        missing = int(
+            opened.engine.run("count without period", counted.where(without_period(periods.column, type_name)))[0][0]
+        )
+        text = f"{missing} records have no {periods.column!r}, or one at infinity, and so no period: they are not "
+        text += "published."
         return [text] if missing else []
     if periods.late == "ignore":
         return []

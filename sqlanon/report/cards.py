@@ -31,7 +31,7 @@ from sqlanon.report.frontier_chart import drawing
 from sqlanon.report.html import environment
 from sqlanon.report.risk_section import compared, of_release
 from sqlanon.report.sections import attribute_table, record_blocks
-from sqlanon.report.settings import file_name
+from sqlanon.report.settings import target_name
 from sqlanon.report.summarizing import attributes_of
 from sqlanon.report.text import block_lines, wrapped
 from sqlanon.report.wording import (
@@ -149,7 +149,7 @@ def _of_release(release: Release) -> Card:
     if release.output:
         [(kind, target)] = list(release.output.items())[:1]
         shown = plan.policy.shown_target(kind, target)
-        name = file_name(shown) if kind == "file" else shown
+        name = target_name(kind, shown)
         lead = f"Published: {extent}, audited, as the {kind.replace('_', ' ')} {name}."
     else:
         lead = f"A release of {extent}; nothing is written (to_arrow() and its like give the audited rows)."

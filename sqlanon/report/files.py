@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,18 +15,22 @@ if TYPE_CHECKING:
 
 
 def check_report(path: Path) -> None:
-    """Check before any work that a report can be written to a file.
+    """Check before any work that a report can be written to a file; see ``check_file``."""
+    check_file(path, "report", REPORT_ENDINGS)
+
+
+def check_file(path: Path, what: str, endings: Sequence[str]) -> None:
+    """Check before any work that a file can be written, whose ending selects its form.
 
     Raises:
         TargetError: its ending is not known, or its directory cannot be written.
     """
-    if path.suffix.lower() not in REPORT_ENDINGS:
+    if path.suffix.lower() not in endings:
         raise TargetError(
-            f"The report {path.name!r} has an ending that is not known.",
-            hint=f"use one of {', '.join(REPORT_ENDINGS)}.",
+            f"The {what} {path.name!r} has an ending that is not known.", hint=f"use one of {', '.join(endings)}."
         )
     if path.is_dir():
-        raise TargetError(f"The report {path.name!r} is a folder.", hint="name a file in it.")
+        raise TargetError(f"The {what} {path.name!r} is a folder.", hint="name a file in it.")
     check_directory(path)
 
 

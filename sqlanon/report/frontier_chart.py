@@ -19,8 +19,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from sqlanon.assess.frontier.points import Frontier, FrontierPoint, percent, shown_risk
-from sqlanon.core.disk.writing import check_directory, write_text
-from sqlanon.errors import TargetError
+from sqlanon.core.disk.writing import write_text
+from sqlanon.report.files import check_file
 from sqlanon.report.wording import FOR_THE_OPERATOR
 
 ENDINGS = (".svg", ".html")
@@ -84,18 +84,8 @@ class FrontierChart:
 
 
 def check_chart(path: Path) -> None:
-    """Check before any work that a chart can be written to a file.
-
-    Raises:
-        TargetError: its ending is not known, or its directory cannot be written.
-    """
-    if path.suffix.lower() not in ENDINGS:
-        raise TargetError(
-            f"The chart {path.name!r} has an ending that is not known.", hint=f"use {' or '.join(ENDINGS)}."
-        )
-    if path.is_dir():
-        raise TargetError(f"The chart {path.name!r} is a folder.", hint="name a file in it.")
-    check_directory(path)
+    """Check before any work that a chart can be written to a file; see ``check_file``."""
+    check_file(path, "chart", ENDINGS)
 
 
 def write_chart(found: Frontier, path: str | Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlanon.core.policy import Column, LocalRecoding, Policy
+from sqlanon.core.policy.output import PATHS
 from sqlanon.core.policy.paths import is_url
 from sqlanon.report.wording import figure, share
 
@@ -99,6 +100,11 @@ def _level_limits(columns: Sequence[Column]) -> str | None:
         if words:
             limits.append(f"{column.name} {words}")
     return "; ".join(limits) or None
+
+
+def target_name(kind: str, target: str) -> str:
+    """Return how a target is shown: of a path its last part, any other as it is."""
+    return file_name(target) if kind in PATHS else target
 
 
 def file_name(path: str) -> str:

@@ -14,7 +14,7 @@ from sqlanon.core.sizes.histogram import ClassSizes
 from sqlanon.errors import UnsupportedError
 from sqlanon.recoding.local.recoded_plan import RecodedPlan
 from sqlanon.report.failures import facts_of_policy
-from sqlanon.report.settings import file_name
+from sqlanon.report.settings import file_name, target_name
 from sqlanon.report.summary import AttributeSummary, ModelSummary, RecodingSummary, RuleSummary, SearchSummary
 from sqlanon.report.summary import RunSummary as RunSummary
 from sqlanon.report.wording import RULE, count, describe_proof, figure, share
@@ -62,7 +62,7 @@ def summarize(release: Release, *, now: str | None = None) -> RunSummary:
         recoding=_recoding(plan) if isinstance(plan, RecodedPlan) else None,
         seconds=tuple(release.seconds.items()),
         output=tuple(
-            (kind, file_name(name) if kind == "file" else name)
+            (kind, target_name(kind, name))
             for kind, name in ((kind, policy.shown_target(kind, name)) for kind, name in release.output.items())
         ),
         warnings=tuple(map(policy.conceal, (*release.warnings, *refused))),

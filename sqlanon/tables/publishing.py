@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial as bound
 from pathlib import Path
-from secrets import token_hex
 from typing import Any
 
 from sqlglot import exp
@@ -21,9 +20,9 @@ from sqlanon.core.engines.duckdb.files import parquet_relation
 from sqlanon.core.engines.relation_names import relation_parts
 from sqlanon.core.interrupts import no_return
 from sqlanon.core.policy.paths import same_file
-from sqlanon.core.publish.files import as_target_error, auditor_beside, write_flat, written_flat
+from sqlanon.core.publish.files import as_target_error, auditor_beside, write_database, write_flat, written_flat
 from sqlanon.core.publish.papers import PAPERS, Papers
-from sqlanon.core.publish.replaced import ReplacedRelease, Replacing
+from sqlanon.core.publish.replaced import Replacing
 from sqlanon.core.publish.targets import Target, check_target
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import table
@@ -106,7 +105,7 @@ def publish_tables(
         partial = workplace.partial
         try:
             if policy.folder_format is None:
-                _write_database(engine, drafts, partial)
+                write_database(engine, {draft.place.name: draft.query for draft in drafts}, partial)
             else:
                 partial.mkdir(mode=0o700)
                 for draft in drafts:
@@ -122,18 +121,6 @@ def publish_tables(
         no_return()
         workplace.put_in_place(if_exists=target.if_exists)
     return document
-
-
-def _write_database(engine: DuckDBEngine, drafts: Sequence[TableDraft], partial: Path) -> None:
-    alias = f"{names.PREFIX}release_{token_hex(4)}"
-    engine.attach(partial, alias, read_only=False, replayed=False)
-    try:
-        with engine.transaction():
-            for draft in drafts:
-                place = Place(alias, "main", draft.place.name).table
-                engine.run("write", exp.Create(this=place, kind="TABLE", expression=draft.query))
-    finally:
-        engine.detach(alias)
 
 
 def audit_tables(
@@ -198,7 +185,6 @@ def _compare(
     Raises:
         RepeatError: it repeats that one, and this is refused.
     """
-    earlier = ReplacedRelease.beside(old, {"policy_fingerprint": policy.fingerprint()})
     if policy.folder_format is None:
         try:
             auditor.attach(old, names.REPLACED, read_only=True)
@@ -207,7 +193,7 @@ def _compare(
     for draft in drafts:
         own = replace(replacing, warnings=[], varies=(draft.place.key, draft.place.link))
         before = own.rows(auditor, bound(_written, draft, policy, old, names.REPLACED), draft.claim)
-        own.compare(auditor, before, _written(draft, policy, partial), draft.claim, earlier)
+        own.compare(auditor, before, _written(draft, policy, partial), draft.claim)
         replacing.warnings.extend(f"Table {draft.place.name!r}: {warning}" for warning in own.warnings)
 
 

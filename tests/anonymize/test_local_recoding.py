@@ -20,7 +20,8 @@ import pytest
 from brute_models import World
 from effort import Block, enough, scaled, seeds
 from pyarrow import parquet
-from random_worlds import document, load, random_world
+from random_worlds import document, random_world
+from solved_plans import plans_of
 
 import sqlanon
 from sqlanon.core.compiler.encoded_source import COVERED
@@ -56,14 +57,8 @@ def worlds(block: Block) -> Any:
             "measure": rng.choice(["loss", "loss", "precision"]),
             "aggregate": rng.choice(["arithmetic_mean", "sum"]),
         }
-        with duckdb.connect() as connection:
-            load(connection, world)
-            try:
-                plan = sqlanon.plan(connection, sqlanon.Policy.from_dict(policy))
-            except sqlanon.NoSolutionError:
-                continue
-            with plan:
-                yield seed, rng, world, policy, plan
+        for plan in plans_of(world, policy):
+            yield seed, rng, world, policy, plan
 
 
 def random_node(rng: random.Random, world: World) -> Node:

@@ -245,15 +245,18 @@ def test_empty_tables_keep_their_columns(engine: Engine) -> None:
     engine.load("load", "t", data)
     found = engine.arrow("read", everything("t"))
     assert (found.schema.names, found.num_rows) == (["a", "b"], 0)
+    assert engine.run("read", everything("t")) == []
     assert engine.create("copy", "u", everything("t")) == 0
     assert engine.columns(table("u")) == [("a", "BIGINT"), ("b", "VARCHAR")]
 
 
 def test_parameters_are_bound_in_the_order_of_the_text(engine: Engine) -> None:
+    """A WITH clause stands first in the text and last in the tree."""
     inner = exp.select(named(bigint(exp.Placeholder()), "a"))
-    query = exp.select(column("a"), named(bigint(exp.Placeholder()), "b")).from_(table("c"))
+    query = exp.select(column("a"), bigint(exp.Placeholder()), exp.Placeholder()).from_(table("c"))
     query = query.with_(exp.to_identifier("c", quoted=True), as_=inner)
-    assert engine.run("bound", query, [1, 2**62]) == [(1, 2**62)]
+    assert engine.run("bound", query, [1, 2**62, "?$1'\\"]) == [(1, 2**62, "?$1'\\")]
+    assert engine.run("bound", query, [None, -(2**63), ""]) == [(None, -(2**63), "")]
 
 
 def test_jobs_read_the_tables_that_they_are_shown(engine: Engine) -> None:

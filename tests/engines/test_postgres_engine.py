@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import logging
-import math
 import random
 import uuid
 from collections import Counter
@@ -15,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from effort import Block, enough, seeds
+from engine_kinds import assert_same
 from interrupts import interrupted_after
 from postgres_server import Server
 from random_cases import random_case
@@ -68,15 +68,6 @@ def test_rows_come_back_as_values_of_python(engine: Any) -> None:
     assert engine.run("values", query) == [expected]
 
 
-def test_parameters_are_bound_in_the_order_of_the_text(engine: Any) -> None:
-    """A WITH clause stands first in the text and last in the tree."""
-    inner = exp.select(named(bigint(exp.Placeholder()), "a"))
-    query = exp.select(column("a"), bigint(exp.Placeholder()), exp.Placeholder()).from_(table("c"))
-    query = query.with_(exp.to_identifier("c", quoted=True), as_=inner)
-    assert engine.run("bound", query, [1, 2**62, "?$1"]) == [(1, 2**62, "?$1")]
-    assert engine.run("bound", query, [None, -(2**63), ""]) == [(None, -(2**63), "")]
-
-
 def test_a_sum_beyond_64_bits_is_exact(engine: Any) -> None:
     largest = 2**63 - 1
     engine.load("load", "big", pa.table({"n": pa.array([largest] * 3, pa.int64())}))
@@ -113,14 +104,6 @@ def test_tables_are_loaded_appended_created_inserted_and_dropped(engine: Any) ->
     assert raised.value.kind == "42P01"
     assert raised.value.statement == "gone"
     assert [entry.name for entry in engine.journal.entries][-1] == "gone"
-
-
-def test_empty_tables_keep_their_columns(engine: Any) -> None:
-    data = pa.table({"a": pa.array([], pa.int64()), "b": pa.array([], pa.string())})
-    engine.load("load", "t", data)
-    assert engine.arrow("read", everything("t")).schema.names == ["a", "b"]
-    assert engine.run("read", everything("t")) == []
-    assert engine.create("copy", "u", everything("t")) == 0
 
 
 def test_a_replayed_script_makes_the_same_tables(engine: Any, postgres: Server) -> None:
@@ -468,25 +451,6 @@ def compare(server: Server, data: pa.Table, document: dict[str, Any], seed: int)
     finally:
         duck.close()
         post.close()
-
-
-def assert_same(own: Any, other: Any, seed: int) -> None:
-    """Counts are equal; losses up to the order in which floats were summed."""
-
-    def flat(value: Any) -> list[Any]:
-        if isinstance(value, tuple | list):
-            return [item for part in value for item in flat(part)]
-        if hasattr(value, "__dataclass_fields__"):
-            return [item for name in value.__dataclass_fields__ for item in flat(getattr(value, name))]
-        return [value]
-
-    mine, theirs = flat(own), flat(other)
-    assert len(mine) == len(theirs)
-    for a, b in zip(mine, theirs, strict=True):
-        if isinstance(a, float) or isinstance(b, float):
-            assert math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9), (seed, own, other)
-        else:
-            assert a == b, (seed, own, other)
 
 
 @seeds(10, 5)

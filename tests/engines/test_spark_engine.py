@@ -16,6 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from engine_kinds import assert_same
 from pyarrow import parquet
 from sqlglot import exp
 
@@ -79,15 +80,6 @@ def test_rows_come_back_as_values_of_python(engine: Any) -> None:
     moment = datetime.datetime(2020, 2, 29, 1, 2, 3, 500_000)
     expected = (1, "a'b\\\n", None, True, 0.1, datetime.date(2020, 2, 29), Decimal("1.50"), moment, "nul\0")
     assert engine.run("values", query) == [expected]
-
-
-def test_parameters_are_bound_in_the_order_of_the_text(engine: Any) -> None:
-    """A WITH clause stands first in the text and last in the tree."""
-    inner = exp.select(named(bigint(exp.Placeholder()), "a"))
-    query = exp.select(column("a"), bigint(exp.Placeholder()), exp.Placeholder()).from_(table("c"))
-    query = query.with_(exp.to_identifier("c", quoted=True), as_=inner)
-    assert engine.run("bound", query, [1, 2**62, "?$1'\\"]) == [(1, 2**62, "?$1'\\")]
-    assert engine.run("bound", query, [None, -(2**63), ""]) == [(None, -(2**63), "")]
 
 
 def test_a_sum_beyond_64_bits_is_exact_or_refused(engine: Any) -> None:
@@ -329,23 +321,6 @@ class Judged:
         assert len(found) == rows
         self.engine.drop("released")
         return [found, [(check.records, check.classes, check.smallest_class, check.holds) for check in checks]]
-
-
-def assert_same(own: Any, other: Any) -> None:
-    """Counts are equal; losses up to the order in which floats were summed."""
-
-    def flat(value: Any) -> list[Any]:
-        if isinstance(value, tuple | list):
-            return [item for part in value for item in flat(part)]
-        if hasattr(value, "__dataclass_fields__"):
-            return [item for name in value.__dataclass_fields__ for item in flat(getattr(value, name))]
-        return [value]
-
-    for a, b in zip(flat(own), flat(other), strict=True):
-        if isinstance(a, float) or isinstance(b, float):
-            assert math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9), (own, other)
-        else:
-            assert a == b, (own, other)
 
 
 def hostile_records(rows: int) -> pa.Table:

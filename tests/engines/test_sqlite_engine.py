@@ -24,14 +24,7 @@ from sqlanon.core.engines.sqlite import is_sqlite
 from sqlanon.core.engines.sqlite.engine import SQLiteEngine
 from sqlanon.core.engines.sqlite.values import type_word
 from sqlanon.core.sqltrees.trees import bigint, canonical, column, count_if, named, number, table
-from sqlanon.errors import (
-    EngineError,
-    HierarchyError,
-    SourceChangedError,
-    SourceError,
-    TargetError,
-    UnsupportedError,
-)
+from sqlanon.errors import EngineError, HierarchyError, SourceChangedError, SourceError, TargetError, UnsupportedError
 
 SECRET = "canary-7f3a"
 

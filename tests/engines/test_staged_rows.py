@@ -114,3 +114,29 @@ def test_a_source_that_changed_after_the_rows_were_staged_is_refused(source: Pat
             plan.publish()
     with closing(sqlite3.connect(source)) as other:
         assert other.execute("SELECT COUNT(*) FROM sqlite_schema WHERE name LIKE '%release%'").fetchall() == [(0,)]
+
+
+def test_records_that_change_after_they_were_staged_are_published_as_they_are(tmp_path: Path) -> None:
+    """An open connection of DuckDB does not tell that another wrote to its tables."""
+    with closing(duckdb.connect()) as connection:
+        connection.execute("CREATE TABLE people (id INTEGER, zip TEXT, age INTEGER, stay INTEGER)")
+        connection.executemany("INSERT INTO people VALUES (?, ?, ?, ?)", PEOPLE)
+        with sqlanon.plan(connection, sqlanon.Policy.from_dict(document())) as plan:
+            assert plan.all_warnings is not None and counts(plan) == [1, 0, 0]
+            connection.execute("UPDATE people SET stay = stay + 100")
+            path = tmp_path / "released.parquet"
+            plan.publish(Output.file(path))
+            assert written(path) == expected(plan)
+            assert min(row[-1] for row in written(path)) >= 100
+
+
+def test_of_a_file_records_meet_their_lookups_once_on_duckdb(tmp_path: Path) -> None:
+    with closing(duckdb.connect(str(tmp_path / "people.duckdb"))) as connection:
+        connection.execute("CREATE TABLE people (id INTEGER, zip TEXT, age INTEGER, stay INTEGER)")
+        connection.executemany("INSERT INTO people VALUES (?, ?, ?, ?)", PEOPLE)
+    with sqlanon.plan(tmp_path / "people.duckdb", sqlanon.Policy.from_dict(document())) as plan:
+        plan.publish(Output.file(tmp_path / "released.parquet"))
+        assert counts(plan) == [1, 0, 1]
+        listed = "SELECT table_name FROM duckdb_tables() WHERE starts_with(table_name, ?)"
+        assert plan.engine.run("tables", listed, [names.STAGED_RELEASE]) == []
+        assert written(tmp_path / "released.parquet") == expected(plan)

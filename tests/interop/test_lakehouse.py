@@ -22,7 +22,7 @@ from sqlanon.core.policy.paths import FilePatterns
 from sqlanon.core.source import lake
 from sqlanon.core.source.opening import open_source
 from sqlanon.core.sqltrees.trees import table
-from sqlanon.errors import InputError, SourceError, UnsupportedError
+from sqlanon.errors import InputError, SourceError, TargetError, UnsupportedError
 
 pytestmark = pytest.mark.slow
 
@@ -320,6 +320,18 @@ class TestObjectStore:
         deltalake.write_deltalake("s3://lake/delta", records(), storage_options=options)
         deltalake.DeltaTable("s3://lake/delta", storage_options=options).delete(DELETED)
         assert read("s3://lake/delta") == kept()
+
+    def test_a_release_to_a_delta_table(self, store: Any, tmp_path: Path) -> None:
+        pytest.importorskip("deltalake")
+        parquet.write_table(records(), tmp_path / "s.parquet")
+        url = "s3://lake/released/people"
+        asked = policy(source=str(tmp_path / "s.parquet"), output={"delta": url, "partition_by": ["zip"]})
+        with sqlanon.anonymize(None, asked) as release:
+            assert read(url) == rows(release.to_arrow())
+        listed = store.list_objects_v2(Bucket="lake", Prefix="released/people/")["Contents"]
+        with pytest.raises(TargetError, match="exists already"):
+            sqlanon.anonymize(None, asked)
+        assert listed == store.list_objects_v2(Bucket="lake", Prefix="released/people/")["Contents"]
 
     def test_an_iceberg_table(self, store: Any, tmp_path: Path) -> None:
         pytest.importorskip("sqlalchemy", reason="the catalog of the test is in SQLite")

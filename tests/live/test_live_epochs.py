@@ -242,6 +242,26 @@ def test_newcomers_that_were_enough_and_not_diverse_never_come() -> None:
         assert not shown(connection)  # one of the group is left, whatever it has
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("distinct", [0, 2])
+def test_a_view_in_a_file_has_an_epoch_whatever_the_models_judge(tmp_path: Path, distinct: int) -> None:
+    """DuckDB writes to one database in a transaction: nothing is decided in that of the view."""
+    world = EpochWorld({"a": "x", "b": "x"}, k=3, distinct=distinct)
+    world.rows = [{"id": i, "q0": "ab"[i % 2], "q1": 1, "s": "fc"[i % 2], "person": i} for i in range(1, 7)]
+    path = tmp_path / "clinic.duckdb"
+    policy = sqlanon.Policy.from_dict(policy_of(world, source=str(path)))
+    with duckdb.connect(str(path)) as connection:
+        write(connection, world)
+    sqlanon.anonymize(None, policy).close()
+    with duckdb.connect(str(path)) as connection:
+        assert sum(shown(connection).values()) == 6
+        world.rows += [row | {"id": row["id"] + 6} for row in world.rows]
+        write(connection, world)
+        pass_time(connection)
+    found = sqlanon.refresh(None, policy)
+    assert found.epoch is not None and found.epoch.step is not None and found.epoch.step.joined == 6
+
+
 # -- the clock ---------------------------------------------------------------------------------------------------------
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from random import Random
 from typing import Any
@@ -242,3 +243,14 @@ def test_a_view_with_an_epoch_changes_in_groups_at_its_end(clinic: Server, diver
     assert {row[2] for row in seen(clinic)} == left
     assert next_state([*stay, *second, *few]) == (4, 0, 0, 0)
     assert {row[2] for row in seen(clinic)} == left | {20, 21, 22, 23}
+    assert asked.output is not None
+    asked = replace(asked, output=replace(asked.output, coarser_after=2, hold=1))
+    built.rows += rows(30, 36, LISTED[4])
+    write(clinic, built)
+    renewed = sqlanon.refresh(None, asked, renew=True).epoch
+    assert renewed is not None and renewed.step is not None and renewed.step.joined == 6
+    assert {row[2] for row in seen(clinic)} == left | {*range(20, 24), *range(30, 36)}
+    with pytest.raises(dbapi.Error, match="permission denied"):
+        execute(clinic, "SELECT * FROM anon.v_shown", user="analyst")
+    assert next_state(built.rows[:-1]) == (0, 0, 0, 1)
+    assert next_state(built.rows) == ((0, 0, 6, 0) if diverse else (0, 3, 0, 0)), "it was held as long as asked"

@@ -368,7 +368,7 @@ def test_the_number_of_statements_does_not_grow_with_the_columns(people: duckdb.
     assert counts == {(): 0, ("stay", "diagnosis"): 4, OTHERS: 5}
 
 
-BESIDE = ("repeats beside", "values beside", "groups beside", "quasi-identifiers beside", "stage beside",
+BESIDE = ("repeats beside", "values beside", "groups beside", "quasi-identifiers beside", "stage release",
           "records beside", "constant beside", "linked entities")  # fmt: skip
 
 

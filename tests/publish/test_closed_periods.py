@@ -97,6 +97,49 @@ class Folder:
         return {str(file.relative_to(self.path)): (file.stat().st_ino, digest_of(file)) for file in files}
 
 
+class Delta(Folder):
+    """A Delta table, released of a Parquet file."""
+
+    def __init__(self, folder: Path) -> None:
+        pytest.importorskip("deltalake")
+        super().__init__(folder)
+        self.keys = {"source": "s.parquet", "output": {"delta": "released"}}
+
+    def opened(self) -> Any:
+        found = pytest.importorskip("deltalake").DeltaTable
+        return found(self.path) if found.is_deltatable(str(self.path)) else None
+
+    def rows(self) -> Counter[Any]:
+        if (table := self.opened()) is None:
+            return Counter()
+        found = pa.table(table.scan()).select(COLUMNS)
+        return Counter(zip(*(column.to_pylist() for column in found.columns), strict=True))
+
+    def manifest(self) -> dict[str, Any]:
+        commits = self.opened().history()
+        return dict(json.loads(next(each["sqlanon.manifest"] for each in commits if "sqlanon.manifest" in each)))
+
+    def marks(self) -> dict[str, Any]:
+        table = self.opened()
+        names = [] if table is None else [uri.rpartition("/")[2] for uri in table.file_uris()]
+        return {name: ((self.path / name).stat().st_ino, digest_of(self.path / name)) for name in names}
+
+
+class DeltaPartitions(Delta):
+    """A Delta table that is partitioned by the period, released of a table in a DuckDB file."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.keys = {
+            "source": "s.duckdb",
+            "table": "s",
+            "output": {"delta": "released", "partition_by": ["moment", "sex"]},
+        }
+
+    def write(self, records: list[Any]) -> None:
+        Table(self.folder).write(records)
+
+
 class Table:
     """A table in the DuckDB file of its source."""
 
@@ -150,12 +193,15 @@ class PostgresTable(Table):
         return [tuple(row) for row in execute(self.server, query)]
 
 
-@pytest.fixture(params=["folder", "table", pytest.param("postgres", marks=pytest.mark.postgres)])
+OF_FILES = {"folder": Folder, "table": Table, "delta": Delta, "delta in partitions": DeltaPartitions}
+
+
+@pytest.fixture(params=[*OF_FILES, pytest.param("postgres", marks=pytest.mark.postgres)])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     """Where records are, and where they are released."""
     if request.param == "postgres":
         return PostgresTable(tmp_path, request.getfixturevalue("postgres"))
-    return Folder(tmp_path) if request.param == "folder" else Table(tmp_path)
+    return OF_FILES[request.param](tmp_path)
 
 
 def policy_of(place: Any, world: World, **changes: Any) -> sqlanon.Policy:
@@ -326,6 +372,75 @@ def test_a_second_run_for_the_same_folder_is_refused(tmp_path: Path, clock: list
     assert place.rows() == world.expected
 
 
+@pytest.mark.skipif(os.name == "nt", reason="needs permissions")
+def test_permissions_of_earlier_periods_are_not_touched_before_the_swap(tmp_path: Path, clock: list[datetime]) -> None:
+    place = Folder(tmp_path)
+    world = begun(place, clock)
+    kept = tmp_path / "kept"
+    shutil.copytree(place.path, kept, copy_function=os.link)
+    place.keys["output"]["mode"] = "0640"
+    world.release(released(place, world)[0], levels_of(place))
+    assert place.rows() == world.expected and check_papers(place.path).holds
+    modes = {file.stat().st_mode & 0o777 for file in place.path.rglob("*.parquet")}
+    assert (modes, {file.stat().st_mode & 0o777 for file in kept.rglob("*.parquet")}) == ({0o640}, {0o600})
+
+
+@pytest.mark.parametrize("kind", ["DATE", "TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMP_NS"])
+@pytest.mark.parametrize("every", ["day", "week", "month"])
+def test_moments_at_infinity_are_of_no_period(
+    kind: str, every: str, connection: duckdb.DuckDBPyConnection, clock: list[datetime]
+) -> None:
+    ends = ["infinity", "-infinity", None]
+    _check_infinity(connection.execute, connection, kind, every, ends, clock)
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("kind", ["DATE", "TIMESTAMP", "TIMESTAMPTZ"])
+def test_moments_at_infinity_are_of_no_period_of_a_server(kind: str, postgres: Server, clock: list[datetime]) -> None:
+    _check_infinity(
+        lambda text: execute(postgres, text), postgres.uri(), kind, "week", ["infinity", "-infinity"], clock
+    )
+
+
+def _check_infinity(
+    run: Callable[[str], Any], source: Any, kind: str, every: str, ends: list[str | None], clock: list[datetime]
+) -> None:
+    moments = ["2024-01-01", "2024-01-01", "2024-01-01", *ends]
+    rows = [(moment, "place 1", "m", ("flu", "gout")[i % 2]) for i, moment in enumerate(moments)]
+    run("DROP TABLE IF EXISTS s")
+    run(f"CREATE TABLE s (moment {kind}, place TEXT, sex TEXT, illness TEXT)")
+    run(f"INSERT INTO s VALUES {', '.join(map(_listed, rows))}")
+    clock.append(FIRST)
+    world = World(0, every, HOUR)
+    document = policy_document(world, table="s") | ({"source": source} if isinstance(source, str) else {})
+    policy = sqlanon.Policy.from_dict(document)
+    with sqlanon.anonymize(None if isinstance(source, str) else source, policy) as release:
+        assert release.ledger.records == 3
+        assert any(f"{len(ends)} records have no 'moment', or one at infinity" in text for text in release.warnings)
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize(("longest", "fits"), [(49, True), (50, False), (56, False)])
+def test_a_name_too_long_for_the_manifests_of_a_server_is_refused_before_any_work(
+    longest: int, fits: bool, postgres: Server, tmp_path: Path, clock: list[datetime]
+) -> None:
+    place = PostgresTable(tmp_path, postgres)
+    world = World(7, "day", HOUR)
+    world.arrive(0)
+    place.write(world.records)
+    clock.append(FIRST + 2 * DAY)
+    name = "r" * longest
+    execute(postgres, f"DROP TABLE IF EXISTS {name}, {name}_manifest")
+    place.keys["output"] = {"table": name}
+    policy = policy_of(place, world)
+    if fits:
+        sqlanon.anonymize(None, policy).close()
+        return
+    with pytest.raises(UnsupportedError, match="is longer than the 63 bytes") as raised:
+        sqlanon.plan(None, policy).close()
+    assert raised.value.hint
+
+
 def overtaken(run: Callable[[Any], sqlanon.Release]) -> None:
     """Plan the periods, let another run release them, and publish the plan."""
 
@@ -333,7 +448,7 @@ def overtaken(run: Callable[[Any], sqlanon.Release]) -> None:
         with run(None):
             pass
 
-    with pytest.raises(TargetError, match="another run released periods"):
+    with pytest.raises(TargetError, match="another run published to it"):
         run(other).close()
 
 

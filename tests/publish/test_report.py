@@ -18,8 +18,9 @@ import brute
 import duckdb
 import pytest
 from effort import scaled
-from random_worlds import AGGREGATES, FOLDED, MEASURES, document, load, random_world
+from random_worlds import AGGREGATES, FOLDED, MEASURES, document, random_world
 from reports import HOSTILE, NOW, hostile, made_by_hand, recoded_by_hand
+from solved_plans import plans_of
 from tables import text_table
 
 import sqlanon
@@ -36,12 +37,7 @@ from sqlanon.report.files import check_report, write_report
 from sqlanon.report.html import html_report
 from sqlanon.report.markdown import markdown_report
 from sqlanon.report.summarizing import summarize
-from sqlanon.report.summary import (
-    AttributeSummary,
-    ClassSizes,
-    RecodingSummary,
-    RuleSummary,
-)
+from sqlanon.report.summary import AttributeSummary, ClassSizes, RecodingSummary, RuleSummary
 from sqlanon.report.text import cells, text_report
 from sqlanon.report.wording import count, describe_proof, share, visible
 
@@ -556,27 +552,21 @@ def test_class_sizes_add_up_at_every_node(seed: int) -> None:
     """With sensitive codes folded, δ-presence and uncovered values: the verdict of the node says the same."""
     world, rng = random_world(seed), random.Random(seed)
     policy = {**document(world, rng), "suppression_limit": 1}
-    with duckdb.connect() as connection:
-        load(connection, world)
-        try:
-            plan = sqlanon.plan(connection, sqlanon.Policy.from_dict(policy))
-        except sqlanon.NoSolutionError:
-            return
-        with plan:
-            for node in brute.nodes(world.trees):
-                levels = plan.catalog.levels(node)
-                verdict = plan.evaluate(levels)
-                published = plan.class_sizes(levels)
-                suppressed = plan.class_sizes(levels, published=False)
-                assert sum(classes for _, _, classes, _ in published) == verdict.classes
-                assert sum(records for *_, records in published) == plan.catalog.population - verdict.suppressed
-                assert sum(records for *_, records in suppressed) == verdict.suppressed - plan.catalog.uncovered
-                for least, most, classes, records in (*published, *suppressed):
-                    assert least.bit_count() == 1 and most == 2 * least - 1
-                    assert classes * least <= records <= classes * most
-                if published:
-                    assert published[0][0] <= verdict.smallest <= published[0][1]
-                    assert published[-1][0] <= verdict.largest <= published[-1][1]
+    for plan in plans_of(world, policy):
+        for node in brute.nodes(world.trees):
+            levels = plan.catalog.levels(node)
+            verdict = plan.evaluate(levels)
+            published = plan.class_sizes(levels)
+            suppressed = plan.class_sizes(levels, published=False)
+            assert sum(classes for _, _, classes, _ in published) == verdict.classes
+            assert sum(records for *_, records in published) == plan.catalog.population - verdict.suppressed
+            assert sum(records for *_, records in suppressed) == verdict.suppressed - plan.catalog.uncovered
+            for least, most, classes, records in (*published, *suppressed):
+                assert least.bit_count() == 1 and most == 2 * least - 1
+                assert classes * least <= records <= classes * most
+            if published:
+                assert published[0][0] <= verdict.smallest <= published[0][1]
+                assert published[-1][0] <= verdict.largest <= published[-1][1]
 
 
 def test_class_sizes_equal_plain_sql_over_the_classes(connection: duckdb.DuckDBPyConnection) -> None:

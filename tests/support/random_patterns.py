@@ -11,14 +11,7 @@ from tables import text_table
 import sqlanon
 from sqlanon.core.engines.duckdb.engine import DuckDBEngine
 from sqlanon.core.sqltrees import names
-from sqlanon.recoding.patterns.pattern_set import (
-    Pattern,
-    PatternSet,
-    all_patterns,
-    at_most,
-    constrained,
-    listed,
-)
+from sqlanon.recoding.patterns.pattern_set import Pattern, PatternSet, all_patterns, at_most, constrained, listed
 
 Row = tuple[str | None, ...]
 

@@ -51,16 +51,16 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 46_738,
-    "assess": 15_126,
-    "interop": 7_680,
-    "commands": 6_954,
-    "report": 5_767,
-    "recoding": 5_200,
-    "live": 3_138,
-    "ledger": 4_071,
-    "periods": 587,
-    "tables": 2_305,
+    "core": 46_867,
+    "assess": 15_103,
+    "interop": 7_678,
+    "commands": 6_940,
+    "report": 5_765,
+    "recoding": 5_191,
+    "live": 3_116,
+    "ledger": 4_236,
+    "periods": 568,
+    "tables": 2_300,
 }
 """The most lines of Python of each folder. A feature is paid for by what it takes away."""
 MODULES_OF_A_FILE, ROOMS_OF_A_FILE, NAMES_OF_A_CLASS = 20, 12, 25

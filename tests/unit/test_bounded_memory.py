@@ -7,6 +7,7 @@ import random
 import duckdb
 import pytest
 from effort import Block, enough, seeds
+from solved_plans import plans_of
 from tables import text_table
 
 import sqlanon
@@ -28,30 +29,24 @@ def test_a_tiny_memory_changes_no_optimum_and_claims_nothing_false(
     for seed in block:
         rows, document = _random_world(seed)
         document["search"] = {"gap": gap}
-        with duckdb.connect() as connection:
-            text_table(connection, list(document["columns"]), rows)
-            try:
-                plan = sqlanon.plan(connection, sqlanon.Policy.from_dict(document))
-            except sqlanon.NoSolutionError:
-                continue
-            with plan:
-                nodes = list(plan._problem.lattice.nodes())
-                verdicts = plan.evaluate_many([plan.catalog.levels(node) for node in nodes])
-                losses = {verdict.node: verdict.loss for verdict in verdicts if verdict.feasible}
-                best, proof, certificate = min(losses.values()), plan.proof, plan.certificate
-                assert certificate.loss <= best / (1 - gap) * (1 + 1e-9), seed
-                assert certificate.lower_bound <= best * (1 + 1e-9), seed
-                assert not certificate.optimal or certificate.loss == pytest.approx(best, rel=1e-9), seed
-                assert gap or certificate.optimal or most_claims == 6, seed
-                assert proof is not None and first_gap(proof.claims, plan._problem.lattice.bottom, proof.top) is None
-                for claim in proof.claims:
-                    assert rests_soundly(claim), seed
-                    inside = [n for n in losses if leq(claim.bottom, n) and leq(n, claim.top)]
-                    assert claim.bound is not None or not inside, seed
-                    assert all(losses[n] >= claim.bound * (1 - 1e-9) - TIE for n in inside), seed
-                assert plan.proof_document is not None
-                compared += 1
-                deep += longest["deep"] > 0
+        for plan in plans_of(rows, document):
+            nodes = list(plan._problem.lattice.nodes())
+            verdicts = plan.evaluate_many([plan.catalog.levels(node) for node in nodes])
+            losses = {verdict.node: verdict.loss for verdict in verdicts if verdict.feasible}
+            best, proof, certificate = min(losses.values()), plan.proof, plan.certificate
+            assert certificate.loss <= best / (1 - gap) * (1 + 1e-9), seed
+            assert certificate.lower_bound <= best * (1 + 1e-9), seed
+            assert not certificate.optimal or certificate.loss == pytest.approx(best, rel=1e-9), seed
+            assert gap or certificate.optimal or most_claims == 6, seed
+            assert proof is not None and first_gap(proof.claims, plan._problem.lattice.bottom, proof.top) is None
+            for claim in proof.claims:
+                assert rests_soundly(claim), seed
+                inside = [n for n in losses if leq(claim.bottom, n) and leq(n, claim.top)]
+                assert claim.bound is not None or not inside, seed
+                assert all(losses[n] >= claim.bound * (1 - 1e-9) - TIE for n in inside), seed
+            assert plan.proof_document is not None
+            compared += 1
+            deep += longest["deep"] > 0
     assert longest["queue"] <= 3
     assert enough(compared > 1 and deep > 0)
 

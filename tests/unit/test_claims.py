@@ -5,6 +5,7 @@ from __future__ import annotations
 import duckdb
 from effort import Block, enough, seeds
 from random_cases import random_case
+from solved_plans import plans_of
 from tables import text_table
 
 import sqlanon
@@ -16,24 +17,18 @@ def test_f_rises_g_falls_and_suppression_falls_with_generalization(block: Block)
     compared = 0
     for seed in block:
         rows, _, document = random_case(seed)
-        with duckdb.connect() as connection:
-            text_table(connection, list(document["columns"]), rows)
-            try:
-                plan = sqlanon.plan(connection, sqlanon.Policy.from_dict(document))
-            except sqlanon.NoSolutionError:
-                continue
-            with plan:
-                nodes = list(plan._problem.lattice.nodes())
-                verdicts = plan.evaluate_many([plan.catalog.levels(node) for node in nodes])
-                for x in verdicts:
-                    for y in verdicts:
-                        if x.node != y.node and leq(x.node, y.node):
-                            floors = plan._problem.measure.floor(x.node), plan._problem.measure.floor(y.node)
-                            assert all(a <= b + 1e-12 for a, b in zip(*floors)), seed
-                            for lower, higher in zip(x.lower_bounds.penalty, y.lower_bounds.penalty, strict=True):
-                                assert all(a >= b - 1e-12 for a, b in zip(lower, higher, strict=False)), seed
-                            assert x.suppressed >= y.suppressed, seed
-                            compared += 1
+        for plan in plans_of(rows, document):
+            nodes = list(plan._problem.lattice.nodes())
+            verdicts = plan.evaluate_many([plan.catalog.levels(node) for node in nodes])
+            for x in verdicts:
+                for y in verdicts:
+                    if x.node != y.node and leq(x.node, y.node):
+                        floors = plan._problem.measure.floor(x.node), plan._problem.measure.floor(y.node)
+                        assert all(a <= b + 1e-12 for a, b in zip(*floors)), seed
+                        for lower, higher in zip(x.lower_bounds.penalty, y.lower_bounds.penalty, strict=True):
+                            assert all(a >= b - 1e-12 for a, b in zip(lower, higher, strict=False)), seed
+                        assert x.suppressed >= y.suppressed, seed
+                        compared += 1
     assert enough(compared > 50)
 
 

@@ -241,6 +241,8 @@ OUTPUTS = [
     (Output.view("v", owner="o", readers=["a", "b"]), {"view": "v", "owner": "o", "readers": ["a", "b"]}),
     (Output.table("s.t", readers=["a"]), {"table": "s.t", "readers": "a"}),
     (Output.live_view("v"), {"live_view": "v"}),
+    (Output.delta("lake/t", partition_by=["age"]), {"delta": "lake/t", "partition_by": "age"}),
+    (Output.delta("s3://lake/t"), {"delta": "s3://lake/t"}),
 ]
 
 

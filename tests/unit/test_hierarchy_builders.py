@@ -16,13 +16,7 @@ from hypothesis import strategies as st
 from sqlglot import exp
 
 from sqlanon.core.hierarchies.builders import levels
-from sqlanon.core.hierarchies.specs import (
-    Dates,
-    HierarchySpec,
-    Intervals,
-    Redact,
-    Suppress,
-)
+from sqlanon.core.hierarchies.specs import Dates, HierarchySpec, Intervals, Redact, Suppress
 from sqlanon.errors import HierarchyError, UnsupportedError
 
 Texts = list[tuple[str | None, ...]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,7 +21,7 @@ from sqlanon.core.policy import Policy
 from sqlanon.core.policy.columns import KEYED_ROLES
 from sqlanon.core.policy.paths import is_folder
 from sqlanon.core.policy.suppression import encoded_policy
-from sqlanon.core.publish.papers import CERTIFICATE, MANIFEST
+from sqlanon.core.publish.papers import CERTIFICATE, MANIFEST, paper_beside
 from sqlanon.core.source.columns import check_columns, is_scalar
 from sqlanon.core.source.encoding import Encoding, encode_source
 from sqlanon.core.source.files import Reading
@@ -190,15 +189,8 @@ def _paper(release: Path, ending: str) -> Mapping[str, Any] | None:
     Raises:
         InputError: it is none.
     """
-    path = release.with_name(release.name + ending)
-    if not path.is_file():
-        return None
-    found: Any = None
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        found = None
-    if not isinstance(found, Mapping):
+    found, path = paper_beside(release, ending), release.with_name(release.name + ending)
+    if found is None and path.is_file():
         raise InputError(
             f"The file {path.name!r} beside the release cannot be read.", hint="remove it, or write the release anew."
         )

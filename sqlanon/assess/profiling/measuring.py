@@ -16,14 +16,7 @@ from math import comb
 
 from sqlglot import exp
 
-from sqlanon.assess.profiling.facts import (
-    FEWEST_FOR_SPREAD,
-    TAIL,
-    THRESHOLDS,
-    ColumnCounts,
-    ColumnProfile,
-    Frequent,
-)
+from sqlanon.assess.profiling.facts import FEWEST_FOR_SPREAD, TAIL, THRESHOLDS, ColumnCounts, ColumnProfile, Frequent
 from sqlanon.assess.profiling.looks import year_is_last
 from sqlanon.assess.profiling.odd_records import odd_record_notes
 from sqlanon.assess.profiling.shapes import READ_BY, SHAPES

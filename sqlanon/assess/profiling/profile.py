@@ -11,15 +11,7 @@ from typing import Any
 from sqlglot import exp
 
 from sqlanon.assess.presets.following import as_schema
-from sqlanon.assess.profiling.facts import (
-    TAIL,
-    ColumnCounts,
-    ColumnProfile,
-    Lengths,
-    Profile,
-    RankedSet,
-    Spread,
-)
+from sqlanon.assess.profiling.facts import TAIL, ColumnCounts, ColumnProfile, Lengths, Profile, RankedSet, Spread
 from sqlanon.assess.profiling.looks import ISO, NEARLY_ALL, is_ambiguous, look_of, reading_of
 from sqlanon.assess.profiling.measuring import Examined, Measures
 from sqlanon.assess.profiling.panels import panel_warning
@@ -35,12 +27,13 @@ from sqlanon.assess.risk.column_sets import (
     singling_out,
     work_of,
 )
+from sqlanon.core.audit.check import refuse_reserved
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.hierarchies.code_specs import Codes, Zip3
 from sqlanon.core.policy.paths import TEXT_ENDINGS, flat_ending
 from sqlanon.core.policy.sources import format_options
 from sqlanon.core.source.beside import kind_of
-from sqlanon.core.source.columns import is_scalar, refuse_prefix
+from sqlanon.core.source.columns import is_scalar
 from sqlanon.core.source.files import Reading
 from sqlanon.core.source.opening import ONLY_TABLE, Source, closed_on_error, open_source
 from sqlanon.core.source.rights import with_readable_columns, with_visible_rows
@@ -134,7 +127,7 @@ def profile_source(opened: Source, preset: str | None = None) -> Profile:
         InputError: the preset is not known, or the columns do not fit it.
     """
     types = opened.readable
-    refuse_prefix(types)
+    refuse_reserved(types, "source")
     engine, relation = opened.engine, opened.relation
     measures = Measures(engine, relation, types)
     try:

@@ -6,14 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sqlanon.commands.reference.about import (
-    HIERARCHIES,
-    Owner,
-    default_of,
-    models_of,
-    parameters_of,
-    sentence_of,
-)
+from sqlanon.commands.reference.about import HIERARCHIES, Owner, default_of, models_of, parameters_of, sentence_of
 from sqlanon.core.hierarchies import specs
 from sqlanon.core.policy.extensions import NOTHING, Extensions, found
 from sqlanon.core.policy.facts import TOP_KEYS, PolicyFacts

@@ -9,14 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlanon.commands.reference.about import (
-    HIERARCHIES,
-    Owner,
-    default_of,
-    models_of,
-    parameters_of,
-    sentence_of,
-)
+from sqlanon.commands.reference.about import HIERARCHIES, Owner, default_of, models_of, parameters_of, sentence_of
 from sqlanon.core.hierarchies import specs
 from sqlanon.core.policy.columns import LARGEST
 from sqlanon.core.policy.extensions import NOTHING, Extensions, found

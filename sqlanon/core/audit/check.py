@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -140,13 +140,13 @@ def exact_columns(actual: Collection[str], subject: str, wanted: Sequence[str]) 
     return [matches[0] for matches in found]
 
 
-def refuse_reserved(columns: Sequence[str]) -> None:
-    """Raise UnsupportedError if a column has our prefix."""
+def refuse_reserved(columns: Iterable[str], where: str = "relation") -> None:
+    """Raise UnsupportedError if a column of a relation, or of a source (``where``), has the prefix of our own names."""
     ours = [name for name in columns if name.casefold().startswith(names.PREFIX)]
     if ours:
         raise UnsupportedError(
             f"The columns {', '.join(map(repr, ours))} have the prefix that sqlanon keeps for itself.",
-            hint="rename them in a view of the relation.",
+            hint=f"rename them in a view of the {where}.",
         )
 
 

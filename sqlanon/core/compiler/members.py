@@ -8,18 +8,7 @@ from sqlglot import exp
 
 from sqlanon.core.compiler.encoded_source import EntityColumn
 from sqlanon.core.sqltrees import names
-from sqlanon.core.sqltrees.trees import (
-    bigint,
-    both,
-    canonical,
-    column,
-    equal,
-    named,
-    number,
-    same,
-    table,
-    union_all,
-)
+from sqlanon.core.sqltrees.trees import bigint, both, canonical, column, equal, named, number, same, table, union_all
 
 ROWS, PERSONS = "rows", "persons"
 

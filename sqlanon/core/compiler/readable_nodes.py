@@ -164,18 +164,9 @@ def node_counts(catalog: Catalog, nodes: Mapping[int, Node], size: int, *, of_pe
 
 def _of_entities(records: exp.Query, node: str, texts: Sequence[str]) -> exp.Select:
     """Return per ``node`` the entities with suppressed records (``sql/audit/node_entities.sql``)."""
-    hit = (
-        exp.select(
-            column(node, "records"),
-            named(column(names.ENTITY, "records"), "entity"),
-            *[column(name, "judged") for name in ("fails", "min_suppressed")],
-            named(column(names.COUNT, "judged"), "records"),
-            named(column(names.COUNT, "records"), names.COUNT),
-            column("entities", "judged"),
-        )
-        .from_(records.subquery("records"))
-        .join(table(names.JUDGED, "judged"), on=equal_columns((node, *texts), "records", "judged"), join_type="left")
-    )
+    same = equal_columns((node, *texts), "records", "judged")
+    hit = readable_profiles.with_fates(records, node, "judged")
+    hit = hit.join(table(names.JUDGED, "judged"), on=same, join_type="left")
     return bind("audit/node_entities.sql", relations={"judged": hit})
 
 

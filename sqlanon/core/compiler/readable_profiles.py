@@ -83,15 +83,7 @@ def entities(records: exp.Query, node: str, texts: Sequence[str]) -> exp.Select:
     """Return per node the entities with suppressed records (``sql/audit/node_entities.sql``)."""
     keys = (node, *texts)
     hit = (
-        exp.select(
-            column(node, "records"),
-            named(column(names.ENTITY, "records"), "entity"),
-            *[column(name, "judged") for name in ("fails", "min_suppressed")],
-            named(column(names.COUNT, "judged"), "records"),
-            named(column(names.COUNT, "records"), names.COUNT),
-            column("entities", "shown"),
-        )
-        .from_(with_profiles(records, node).subquery("records"))
+        with_fates(with_profiles(records, node), node, "shown")
         .join(table(names.JUDGED, "judged"), on=equal_columns((*keys, PROFILE), "records", "judged"))
         .join(
             by_rows(node, texts).this.subquery("shown"),
@@ -99,6 +91,19 @@ def entities(records: exp.Query, node: str, texts: Sequence[str]) -> exp.Select:
         )
     )
     return bind("audit/node_entities.sql", relations={"judged": hit})
+
+
+def with_fates(records: exp.Query, node: str, shown: str) -> exp.Select:
+    """Select what ``sql/audit/node_entities.sql`` reads of records; ``judged``, and ``shown`` if it is another, are to
+    be joined."""
+    return exp.select(
+        column(node, "records"),
+        named(column(names.ENTITY, "records"), "entity"),
+        *[column(name, "judged") for name in ("fails", "min_suppressed")],
+        named(column(names.COUNT, "judged"), "records"),
+        named(column(names.COUNT, "records"), names.COUNT),
+        column("entities", shown),
+    ).from_(records.subquery("records"))
 
 
 def persons(records: exp.Query, node: str) -> exp.Select:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import sys
 from pathlib import Path
@@ -35,7 +36,18 @@ def settle_mode(partial: Path, path: Path, mode: str | None) -> None:
 
 
 def _settle(path: Path, there: os.stat_result | None, wanted: int) -> None:
-    """Set group and permissions. Who can read the files of a folder can enter it; its owner can move and empty it."""
+    """Set group and permissions. Who can read the files of a folder can enter it; its owner can move and empty it.
+
+    A file that stands elsewhere too keeps there what it has: its own are set on a copy.
+    """
+    found = path.stat()
+    other_group = there is not None and found.st_gid != there.st_gid
+    if not path.is_dir() and found.st_nlink > 1:
+        if not other_group and stat.S_IMODE(found.st_mode) == wanted & 0o666:
+            return
+        copy = path.with_name(f"{path.name}.copy")
+        shutil.copy2(path, copy)
+        copy.replace(path)
     if there is not None and path.stat().st_gid != there.st_gid:
         try:
             os.chown(path, -1, there.st_gid)

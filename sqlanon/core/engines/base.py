@@ -65,7 +65,6 @@ class Capabilities:
         texts: what its texts depend on.
         missing: the kinds of its errors for a relation or a column that does not exist.
         writes_folders: a release to a file is a folder, which its machines write (``write_folder``).
-        stages_release: a release that is read more than once is staged: to join the records again costs more.
         repeats_rows: UNNEST(RANGE(n)) in a projection repeats its row n times, for less than a shuffle costs.
         preamble: the statements that a script begins with: they create the functions that its statements call.
         begin: the statement that begins a transaction.
@@ -81,7 +80,6 @@ class Capabilities:
     texts: TextFacts = UNKNOWN
     missing: frozenset[str] = frozenset()
     writes_folders: bool = False
-    stages_release: bool = False
     repeats_rows: bool = False
     preamble: tuple[str, ...] = ()
     begin: str = "BEGIN TRANSACTION"

@@ -30,7 +30,7 @@ from decimal import Decimal
 from sqlanon.core.lattice.catalog import Catalog
 from sqlanon.core.models.average_risk import TIES_OPTION
 from sqlanon.core.models.base import labelled
-from sqlanon.core.models.release import Bounded, SizeModel, Sizes
+from sqlanon.core.models.release import Bounded, Sizes, ThresholdModel
 from sqlanon.core.sizes.histogram import SizeHistogram
 from sqlanon.core.words import figure
 from sqlanon.errors import InputError
@@ -42,7 +42,7 @@ FEWEST_AT_ONCE, MOST_AT_ONCE = 256, 8192
 
 
 @dataclass(frozen=True, slots=True)
-class PopulationUniqueness(SizeModel):
+class PopulationUniqueness(ThresholdModel):
     """See the docstring of the module."""
 
     threshold: float | Decimal
@@ -69,17 +69,9 @@ class PopulationUniqueness(SizeModel):
     )
 
     @property
-    def monotone(self) -> bool:
-        return self.threshold == 0
-
-    @property
     def closes_upward(self) -> bool:
         """Return whether a node that suppresses nothing has no generalization that does."""
         return self.threshold == 0
-
-    @property
-    def size(self) -> int:
-        return 2 if self.threshold == 0 else 1
 
     @property
     def words(self) -> str:

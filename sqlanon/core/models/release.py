@@ -148,6 +148,14 @@ class ThresholdModel(SizeModel):
     threshold: float | Decimal
 
     @property
+    def monotone(self) -> bool:
+        return self.threshold == 0
+
+    @property
+    def size(self) -> int:
+        return 2 if self.threshold == 0 else 1
+
+    @property
     def label(self) -> str:
         return labelled(None, self.type, threshold=f"{float(self.threshold):g}")
 

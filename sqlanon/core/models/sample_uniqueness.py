@@ -40,14 +40,6 @@ class SampleUniqueness(ThresholdModel):
     )
 
     @property
-    def monotone(self) -> bool:
-        return self.threshold == 0
-
-    @property
-    def size(self) -> int:
-        return 2 if self.threshold == 0 else 1
-
-    @property
     def words(self) -> str:
         return f"sample uniqueness of at most {self.threshold}"
 

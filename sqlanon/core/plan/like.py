@@ -18,7 +18,8 @@ from sqlanon.core.lattice.nodes import Node
 from sqlanon.core.plan.full_domain import Plan, search_plan
 from sqlanon.core.policy import Policy
 from sqlanon.core.publish.earlier_manifests import read_manifest
-from sqlanon.core.publish.manifest import handling_of, models_of
+from sqlanon.core.publish.manifest import handling_of
+from sqlanon.core.publish.question import PolicyQuestion
 from sqlanon.core.search.base import Problem
 from sqlanon.core.source.hierarchy_digests import ENTITY, HIERARCHIES, entity_digest, manifest_digests
 from sqlanon.errors import InputError, listing
@@ -60,8 +61,14 @@ def check_earlier(policy: Policy) -> dict[str, Any] | None:
         )
     manifest = read_manifest(path)
     if not policy.like.replan:
-        _compare_columns(policy, _levels(manifest), path.name)
-        _compare_models(policy, manifest)
+        now, then = PolicyQuestion.of(policy), PolicyQuestion.read(manifest)
+        _compare_columns(now, then, _levels(manifest), path.name)
+        _compare_models(now, then)
+        if any((manifest.get(ENTITY) or digest) != digest for digest in entity_digest(policy).values()):
+            raise InputError(
+                "The earlier release counts persons by another column than this policy.",
+                hint=f"name the entity as it was, and restore the policy's key; or {REPLAN}.",
+            )
     return manifest
 
 
@@ -93,10 +100,10 @@ def judge_earlier(session: Session, manifest: Mapping[str, Any], strategy: str, 
         NoSolutionError: the node does not meet the policy.
     """
     policy, columns = session.encoded_policy, session.encoding.columns
-    now: dict[str, str] = manifest_digests(session.engine, columns, policy)[HIERARCHIES]
-    before: Mapping[str, str] = manifest.get(HIERARCHIES) or {}
+    now = PolicyQuestion.of(policy, manifest_digests(session.engine, columns, policy)[HIERARCHIES])
+    then = PolicyQuestion.read(manifest)
     node = _frozen(session.encoding.catalog, manifest, instead)
-    if changed := [name for name, own in now.items() if before.get(name, own) != own]:
+    if changed := now.other_hierarchies(then):
         raise InputError(
             f"The hierarchies of {listing(changed)} are not those of the earlier release.",
             hint=f"restore them, and the policy's key; or {instead}.",
@@ -112,11 +119,11 @@ def judge_earlier(session: Session, manifest: Mapping[str, Any], strategy: str, 
 
     plan = search_plan(session, choose=choose)
     names = [a.name for a in session.encoding.catalog.attributes if columns[a.name].spec.hierarchy is not None]
-    unknown = [name for name in names if name not in now or name not in before]
+    unknown = [name for name in names if name not in now.hierarchies or name not in then.hierarchies]
     parts = [f"the hierarchies of {listing(unknown)}"] if unknown else []
     parts += ["the persons"] if policy.entity is not None and (policy.key is None or not manifest.get(ENTITY)) else []
     plan.warnings += (NOT_COMPARED.format(" and ".join(parts)),) if parts else ()
-    other = _differences(policy, manifest)
+    other = [*_other_handling(policy, manifest), *_other_columns(now, then)]
     plan.warnings += (OTHERWISE.format(", ".join(other)),) if other else ()
     return plan
 
@@ -141,10 +148,12 @@ def _levels(manifest: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
     return found
 
 
-def _compare_columns(policy: Policy, levels: Mapping[str, tuple[int, int]], name: str) -> None:
+def _compare_columns(
+    now: PolicyQuestion, then: PolicyQuestion, levels: Mapping[str, tuple[int, int]], name: str
+) -> None:
     """Refuse other quasi-identifiers than those of the earlier release, and one that was published by several rules."""
-    now = [column.name for column in policy.quasi_identifiers]
-    added, gone = ([each for each in one if each not in other] for one, other in ((now, levels), (levels, now)))
+    quasi, before = now.quasi_identifiers, then.quasi_identifiers
+    added, gone = [name for name in quasi if name not in before], [name for name in before if name not in quasi]
     if added or gone:
         parts = [f"{what} {listing(which)}" for what, which in (("new are", added), ("gone are", gone)) if which]
         raise InputError(
@@ -158,48 +167,41 @@ def _compare_columns(policy: Policy, levels: Mapping[str, tuple[int, int]], name
         )
 
 
-def _differences(policy: Policy, manifest: Mapping[str, Any]) -> list[str]:
-    """Return what readers may see differ from the earlier release that is neither a level nor a promise."""
+def _other_handling(policy: Policy, manifest: Mapping[str, Any]) -> list[str]:
     handling = handling_of(policy)
     before: Mapping[str, Any] = manifest.get("handling") or {}
-    found = [
-        f"another {name!r}" for name in ("suppressed", "uncovered") if before.get(name, own := handling[name]) != own
-    ]
-    then = {item["name"]: item["role"] for item in manifest["columns"] if item["role"] != "companion"}
-    now = {column.name: column.role for column in policy.columns if column.role != "drop"}
-    for what, which in (
-        ("new columns", [name for name in now if name not in then]),
-        ("columns that are gone", [name for name in then if name not in now]),
-        ("other roles of", [name for name in now if then.get(name, now[name]) != now[name]]),
-    ):
-        found += [f"{what} {listing(which)}"] if which else []
-    return found
+    names = ("suppressed", "uncovered")
+    return [f"another {name!r}" for name in names if before.get(name, own := handling[name]) != own]
 
 
-def _compare_models(policy: Policy, manifest: Mapping[str, Any]) -> None:
+def _other_columns(now: PolicyQuestion, then: PolicyQuestion) -> list[str]:
+    before, roles = ({name: keys["role"] for name, keys in each.columns.items()} for each in (then, now))
+    found = {
+        "new columns": [name for name in roles if name not in before],
+        "columns that are gone": [name for name in before if name not in roles],
+        "other roles of": [name for name, role in roles.items() if before.get(name, role) != role],
+    }
+    return [f"{what} {listing(which)}" for what, which in found.items() if which]
+
+
+def _compare_models(now: PolicyQuestion, then: PolicyQuestion) -> None:
     """Refuse models that promise less than the earlier release's."""
-    now = models_of(policy)
-    weaker = [model for model in manifest["models"] if not any(_is_as_strong(own, model) for own in now)]
+    weaker = [model for model in then.models if not any(_is_as_strong(own, model) for own in now.models)]
     if weaker:
         labels = [" ".join(filter(None, (model["type"], model.get("column")))) for model in weaker]
         raise InputError(
             f"The earlier release promises more than this policy: {listing(labels)} is missing or weaker.",
             hint=f"write the model as it was, or stronger; or {REPLAN}.",
         )
-    if (nulls := (manifest.get("handling") or {}).get("nulls", policy.nulls)) != policy.nulls:
+    if then.nulls not in (None, now.nulls):
         raise InputError(
-            f"The earlier release was made with nulls: {nulls}, and this policy with nulls: {policy.nulls}.",
-            hint=f"write nulls: {nulls}; or {REPLAN}.",
+            f"The earlier release was made with nulls: {then.nulls}, and this policy with nulls: {now.nulls}.",
+            hint=f"write nulls: {then.nulls}; or {REPLAN}.",
         )
-    if manifest.get("entity") and policy.entity is None:
+    if then.entity and not now.entity:
         raise InputError(
             "The earlier release counts persons, and this policy counts records.",
             hint=f"name the entity as it was; or {REPLAN}.",
-        )
-    if any((manifest.get(ENTITY) or digest) != digest for digest in entity_digest(policy).values()):
-        raise InputError(
-            "The earlier release counts persons by another column than this policy.",
-            hint=f"name the entity as it was, and restore the policy's key; or {REPLAN}.",
         )
 
 

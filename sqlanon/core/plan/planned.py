@@ -261,8 +261,7 @@ class Planned(Representing, Closing):
 
     def _judge_release(self) -> BesideRelease:
         def rows(published: Mapping[str, str]) -> tuple[exp.Query, bool]:
-            may_stage = self.engine.capabilities.stages_release and not self.catalog.has_entity
-            if may_stage and published.keys() <= self.released.keys():
+            if not self.catalog.has_entity and published.keys() <= self.released.keys():
                 return exp.select(*map(column, published)).from_(self._once(STAGED, self._stage)), True
             return self.generalized_query(published, entities=self.catalog.has_entity), False
 
@@ -273,6 +272,11 @@ class Planned(Representing, Closing):
         staged = f"{names.STAGED_RELEASE}_{token_hex(4)}"
         self.engine.create("stage release", staged, self._release_query(), replayed=False)
         return table(staged)
+
+    def _drop_staged(self) -> None:
+        """Drop rows that were staged, so that the release is read from the source as it is."""
+        if (staged := self._measured.pop(STAGED, None)) is not None:
+            self.engine.drop(staged.name)
 
     @property
     def beside(self) -> dict[str, Any]:
@@ -438,10 +442,9 @@ class Planned(Representing, Closing):
         With an entity the models are audited here, over the rows with their entities, which are staged.
         """
         claim = self._claim()
+        if recording is not None:  # staged rows lack the keys of their records
+            self._drop_staged()
         staged: exp.Expr | None = self._measured.pop(STAGED, None)
-        if staged is not None and recording is not None:  # its rows lack the keys of their records
-            self.engine.drop(staged.name)
-            staged = None
         if staged is not None:
             try:
                 yield exp.select(*map(column, claim.columns)).from_(staged), claim

@@ -18,7 +18,7 @@ from sqlanon.core.plan.release import Release
 from sqlanon.core.policy import Output
 from sqlanon.core.policy.columns import KEYED_ROLES
 from sqlanon.core.policy.faults import Faults
-from sqlanon.core.policy.output import check_output, check_partitions_fit
+from sqlanon.core.policy.output import IN_DATABASE, check_output, check_partitions_fit
 from sqlanon.core.publish.manifest import TO_READERS, manifest
 from sqlanon.core.publish.outputs import other_output
 from sqlanon.core.publish.papers import Papers
@@ -84,6 +84,8 @@ class PublishablePlan(WithCard, Planned):
         apart = () if releases is None else releases.check_apart(self.policy, output)
         ledger, proof = self.ledger, self.proof_document
         proof = None if proof is None else sealed(proof)
+        if not self.source.stamps:  # nothing may tell that the records changed since they were staged
+            self._drop_staged()
         warnings = self.all_warnings  # counted first: where that fails, nothing is published
         document = manifest(
             self.policy.as_written(),
@@ -134,6 +136,7 @@ class PublishablePlan(WithCard, Planned):
 
     def _publish_rows(self, target: Target, papers: Papers, recording: Recording | None) -> Publication:
         """Write, audit and put in place the released rows, and record them."""
+        output = target.output
         with _taking_back(recording), self._audited_rows(recording) as (rows, claim):
             return publish(
                 self.engine,
@@ -143,7 +146,7 @@ class PublishablePlan(WithCard, Planned):
                 redacted=self.ledger.suppressed if self.policy.suppressed == "redact" else None,
                 verify_source=self.source.verify,
                 copied=self.catalog.has_entity,
-                papers=papers if target.output.kind == "file" or self.source.periods is not None else None,
+                papers=papers if output.kind not in IN_DATABASE or self.source.periods is not None else None,
             )
 
     def _replacing(self, target: Target) -> Replacing | None:
@@ -180,7 +183,7 @@ def _taking_back(recording: Recording | None) -> Iterator[None]:
 
 def _access_warnings(engine: Engine, output: Output | None) -> tuple[str, ...]:
     """Warn of who can read a release in the database of its source."""
-    if output is None or output.kind == "file":
+    if output is None or output.kind not in IN_DATABASE:
         return ()
     other = other_output(output)
     of_kind = () if other is None else (other.warning(output),)

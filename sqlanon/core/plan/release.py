@@ -19,6 +19,8 @@ from sqlanon.core.engines.duckdb.engine import DuckDBEngine, Relation, relation_
 from sqlanon.core.engines.duckdb.files import partitions_relation
 from sqlanon.core.plan.closing import Closing
 from sqlanon.core.plan.planned import Planned
+from sqlanon.core.policy import Output
+from sqlanon.core.policy.output import LAKES
 from sqlanon.core.policy.paths import is_database
 from sqlanon.core.publish.ledger import Ledger
 from sqlanon.core.publish.papers import DIGESTS
@@ -163,6 +165,12 @@ class Release(WithCard, Closing):
         engine = self.plan.engine
         if self._kind == "file":
             return self._read_file(Path(self._target))
+        if self._kind in LAKES:
+            from sqlanon.core.publish.lakes import open_lake  # loaded by need
+
+            frame = open_lake(Output(self._kind, self._target)).frame
+            with open_source(frame, None) as opened:
+                return opened.engine.arrow("read release", exp.select("*").from_(opened.relation))
         if self._kind is not None:
             written = place(engine, self._target, self.plan.source.target_catalog)
             return engine.arrow("read release", exp.select("*").from_(written.table))

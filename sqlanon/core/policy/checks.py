@@ -16,7 +16,7 @@ from sqlanon.core.policy.keyed import check_keyed
 from sqlanon.core.policy.ledger import check_ledger
 from sqlanon.core.policy.like import check_like
 from sqlanon.core.policy.models import check_model, check_release_models
-from sqlanon.core.policy.output import check_epoch_fits, check_output, check_partitions_fit
+from sqlanon.core.policy.output import check_epoch_fits, check_lake_fits, check_output, check_partitions_fit
 from sqlanon.core.policy.parts import PolicyPart, keys_of
 from sqlanon.core.policy.parts import check as check_keys
 from sqlanon.core.policy.periods import check_periods
@@ -78,6 +78,7 @@ def _check_parts(faults: Faults, policy: PolicyFacts) -> None:
     if policy.output is not None:
         check_output(faults, policy.output, policy.extensions)
         check_epoch_fits(faults, policy)
+        check_lake_fits(faults, policy)
         check_partitions_fit(faults, policy, policy.output)
     check_report(faults, policy.report)
 

@@ -278,9 +278,13 @@ def _refuse_unfit(kind: str, name: str, extension: Any) -> None:
 def _installed(kind: str) -> dict[str, tuple[EntryPoint, ...]]:
     """Return the entry points of installed packages, by name; they are not loaded yet."""
     found: dict[str, tuple[EntryPoint, ...]] = {}
-    for point in entry_points(group=f"sqlanon.{kind}"):
+    for point in _entry_points().select(group=f"sqlanon.{kind}"):
         found[point.name] = (*found.get(point.name, ()), point)
     return found
+
+
+_entry_points = cache(entry_points)
+"""All entry points of installed packages, whose files are read once for all kinds of extensions."""
 
 
 @cache

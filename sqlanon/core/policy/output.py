@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlanon.core.policy.extensions import Extensions
 from sqlanon.core.policy.faults import Faults
+from sqlanon.core.policy.ledger import COHORT_MODELS, CohortsSpec
 from sqlanon.core.policy.parts import PolicyPart, check, entry, keys_of, of_keys
 from sqlanon.core.policy.paths import TARGET_ENDINGS
 from sqlanon.errors import InputError
@@ -43,19 +44,30 @@ TARGET_KEYS = (
         about="A file; its ending is the format: .parquet, .csv, .xml, or .duckdb for a fresh database.",
         example="released.parquet",
     ),
+    option(
+        "delta",
+        text(),
+        about="A Delta table, by its folder or its URL in an object store: the release is added in one transaction.",
+        example="lake/patients",
+        page="lakehouse.md#releases-to-a-delta-table",
+    ),
 )
 """Kinds of output."""
 TARGETS = names_of(TARGET_KEYS)
+IN_DATABASE = ("view", "live_view", "table")
+"""Kinds of relations of the source's database."""
+LAKES = {"delta": "Delta table"}
+"""Kinds of tables of a lakehouse, which keep their history, with their names."""
+PATHS = ("file", "delta")
+"""Kinds whose target is a path; of a Delta table it may be a URL."""
 MODE = "0?[4-7][0-7][0-7]"
 """The permissions of a file, which its owner can read."""
 LENGTH = "([1-9][0-9]{0,5}) (minute|hour|day|week)s?"
 """The length of an epoch."""
 UNITS = {"minute": 60, "hour": 3_600, "day": 86_400, "week": 604_800}
 """Seconds of the units of an epoch."""
-JUDGED = ("k_anonymity", "distinct_l_diversity", "entropy_l_diversity", "recursive_l_diversity")
-"""The models of a group that say nothing of other records, and that a union of groups meets if each of them does."""
 JUDGED_OF_PERSONS = ("k_anonymity", "distinct_l_diversity")
-"""Those of them that hold of a union also where one person is in several of its groups."""
+"""Those models of groups (``COHORT_MODELS``) that hold of a union also where one person is in several of them."""
 PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 """Names of columns that are the names of folders as they are. Readers pass over those that begin with . or _."""
 FOLDER_ENDINGS = ("", ".parquet")
@@ -73,7 +85,7 @@ class Output(PolicyPart):
 
     built = 'sqlanon.Output.file("released.parquet")'
     alone = "file"
-    order = ("owner", "mode", "partition_by", "epoch", "margin", "record", "readers")
+    order = ("owner", "mode", "partition_by", "epoch", "margin", "coarser_after", "hold", "record", "readers")
 
     kind: str
     target: str
@@ -125,6 +137,24 @@ class Output(PolicyPart):
         page="live-views.md#epochs",
         without="0",
     )
+    coarser_after: int | None = entry(
+        whole(2),
+        about="Newcomers of a live view with an epoch come with every state of this number alone, in which nobody "
+        "leaves; who are not enough at its levels come together at more general ones.",
+        unit="states",
+        example="output: {live_view: anon.patients, epoch: 1 day, coarser_after: 7, record: patient_id}",
+        page="live-views.md#epochs",
+        without="they come with any state, at the levels of the view",
+    )
+    hold: int | None = entry(
+        whole(1),
+        about="In how many states at most a live view with an epoch shows a row as it was. Then others of its group go "
+        "with it.",
+        unit="states",
+        example="output: {live_view: anon.patients, epoch: 1 day, hold: 30, record: patient_id}",
+        page="live-views.md#epochs",
+        without="until enough of its group go",
+    )
     record: str | None = entry(
         text(),
         about="The column of the source that is the key of its records. A live view with an epoch needs it.",
@@ -151,6 +181,11 @@ class Output(PolicyPart):
         return cls("file", path, mode=mode, partition_by=partition_by)  # type: ignore[arg-type]
 
     @classmethod
+    def delta(cls, place: str | Path, *, partition_by: Sequence[str] = ()) -> Output:
+        """Return a Delta table, by its folder or its URL in an object store."""
+        return cls("delta", place, partition_by=partition_by)  # type: ignore[arg-type]
+
+    @classmethod
     def table(cls, name: str, *, owner: str | None = None, readers: Sequence[str] = ()) -> Output:
         """Return a table of the source's database."""
         return cls("table", name, owner, readers)  # type: ignore[arg-type]
@@ -170,12 +205,20 @@ class Output(PolicyPart):
         epoch: str | None = None,
         margin: int | None = None,
         record: str | None = None,
+        coarser_after: int | None = None,
+        hold: int | None = None,
     ) -> Output:
         """Return a view that generalizes and counts the source on every read; with an ``epoch``, at its end only."""
-        return cls("live_view", name, owner, readers, epoch=epoch, margin=margin, record=record)  # type: ignore[arg-type]
+        given = {"epoch": epoch, "margin": margin, "record": record, "coarser_after": coarser_after, "hold": hold}
+        return cls("live_view", name, owner, readers, **given)  # type: ignore[arg-type]
+
+    @property
+    def cohorts(self) -> CohortsSpec:
+        """How records come and go in a live view with an epoch: as in releases in cohorts."""
+        return CohortsSpec(margin=self.margin or 0, coarser_after=self.coarser_after, hold=self.hold)
 
 
-OF_EPOCHS = ("epoch", "margin", "record")
+OF_EPOCHS = ("epoch", "margin", "coarser_after", "hold", "record")
 OUTPUT_KEYS = (
     *TARGET_KEYS,
     *(find(keys_of(Output), name) for name in ("owner", "readers", "mode", "partition_by", *OF_EPOCHS)),
@@ -211,8 +254,9 @@ def read_output(faults: Faults, value: Any) -> Output | None:
 def check_output(faults: Faults, output: Output, extensions: Extensions) -> None:
     """Note the faults of the target of a release."""
     faults.choice("output", output.kind, TARGETS)
-    if output.kind == "file" and (output.owner is not None or output.readers):
-        faults.add("output", "A file has neither owner nor readers.", "leave them out, or publish a view or a table.")
+    if output.kind not in IN_DATABASE and (output.owner is not None or output.readers):
+        message = f"A {LAKES.get(output.kind, 'file')} has neither owner nor readers."
+        faults.add("output", message, "leave them out, or publish a view or a table.")
     if output.mode is not None and output.kind != "file":
         faults.add("output.mode", "Only a file has permissions.", "leave it out, or name roles: readers: [analyst].")
     check(faults, "output", output, beside=(*_check_epoch(faults, output), *_check_partitions(faults, output)))
@@ -253,7 +297,7 @@ def check_epoch_fits(faults: Faults, policy: Any) -> None:
         if column.name == output.record and column.role not in ("keep", "drop"):
             message = f"The key of the records, {column.name!r}, has the role {column.role}."
             faults.add("output.record", message, "give it the role drop, or no role at all.")
-    known = JUDGED if policy.entity is None else JUDGED_OF_PERSONS
+    known = COHORT_MODELS if policy.entity is None else JUDGED_OF_PERSONS
     asked = [(f"privacy[{place}]", model) for place, model in enumerate(policy.privacy)]
     asked += [
         (f"columns.{column.name}.models[{place}]", model)
@@ -275,7 +319,7 @@ def _check_partitions(faults: Faults, output: Output) -> tuple[str, ...]:
     place, given = "output.partition_by", output.partition_by
     if not given or not isinstance(given, tuple):
         return ()
-    if output.kind != "file":
+    if output.kind not in PATHS:
         faults.add(
             place, "Only a file is partitioned.", "leave it out, or publish a file: output: {file: released, …}."
         )
@@ -288,15 +332,30 @@ def _check_partitions(faults: Faults, output: Output) -> tuple[str, ...]:
             hint = "take columns whose names are letters of ASCII, digits, - . and _ alone, and begin with one of the "
             hint += "first two."
             faults.add(place, f"The name {name!r} cannot stand in the name of a folder.", hint)
-    if isinstance(output.target, str) and Path(output.target).suffix.lower() not in FOLDER_ENDINGS:
+    of_files = output.kind == "file" and isinstance(output.target, str)
+    if of_files and Path(output.target).suffix.lower() not in FOLDER_ENDINGS:
         hint = "name a folder without an ending: {file: released, partition_by: […]}."
         faults.add("output.file", "A partitioned release is a folder of Parquet files, and has another ending.", hint)
     return ()
 
 
+def check_lake_fits(faults: Faults, policy: Any) -> None:
+    """Note what a policy asks for besides a table of a lakehouse, which keeps what is replaced, and cannot have."""
+    output = policy.output
+    if output is None or output.kind not in LAKES:
+        return
+    kind = LAKES[output.kind]
+    if policy.if_exists == "replace":
+        message = f"A {kind} keeps its history: whoever reads it would have the release that is replaced, too."
+        hint = "choose a new table for each release, and drop the old one; or release by periods, each of them once."
+        faults.add("if_exists", message, hint)
+    if policy.ledger is not None:
+        faults.add("ledger", f"A ledger records no release to a {kind}.", "leave out ledger, or publish a file.")
+
+
 def check_partitions_fit(faults: Faults, policy: Any, output: Output) -> None:
     """Note what partitions a release and is no text of a quasi-identifier, and what a policy cannot have besides."""
-    if output.kind != "file" or not isinstance(output.partition_by, tuple) or not output.partition_by:
+    if output.kind not in PATHS or not isinstance(output.partition_by, tuple) or not output.partition_by:
         return
     key = "output.partition_by"
     quasi = {column.name for column in policy.quasi_identifiers}

@@ -9,7 +9,8 @@ from datetime import date
 from typing import Any, ClassVar
 
 from sqlanon.core.policy.faults import Faults
-from sqlanon.core.policy.output import JUDGED, LENGTH, Output
+from sqlanon.core.policy.ledger import COHORT_MODELS
+from sqlanon.core.policy.output import LAKES, LENGTH, Output
 from sqlanon.core.policy.parts import PolicyPart, check, entry
 from sqlanon.parameters import choice, matching, text
 
@@ -120,9 +121,9 @@ def _check_models(faults: Faults, policy: Any) -> None:
         (f"columns.{c.name}.models[{place}]", model) for c in policy.columns for place, model in enumerate(c.models)
     ]
     for key, model in asked:
-        if model.type not in JUDGED:
+        if model.type not in COHORT_MODELS:
             message = f"{model.type} is a matter of all records, and later periods are not there yet."
-            faults.add(f"{key}.type", message, f"choose {' or '.join(JUDGED)}, or leave out periods.")
+            faults.add(f"{key}.type", message, f"choose {' or '.join(COHORT_MODELS)}, or leave out periods.")
 
 
 def _check_beside(faults: Faults, policy: Any) -> None:
@@ -152,9 +153,9 @@ def _check_beside(faults: Faults, policy: Any) -> None:
 def _check_target(faults: Faults, policy: Any, periods: Periods) -> None:
     """Note a target to which no period can be added."""
     output = policy.output
-    if output.kind not in ("file", "table"):
+    if output.kind not in ("file", "table", *LAKES):
         message = f"A {output.kind.replace('_', ' ')} is not released by periods."
-        faults.add("output", message, "publish a table, or a folder: output: {file: released, partition_by: …}.")
+        faults.add("output", message, "publish {table: …}, {file: …, partition_by: …} or {delta: …}.")
     elif output.kind == "file" and output.partition_by[:1] != (periods.column,):
         message = "A file is not written again; each period has a folder of its own."
         faults.add("output.partition_by", message, f"write {{file: released, partition_by: [{periods.column}]}}.")

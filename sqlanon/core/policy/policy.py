@@ -17,7 +17,9 @@ from sqlanon.core.policy.extensions import NOTHING, Extensions
 from sqlanon.core.policy.facts import Column, PolicyFacts
 from sqlanon.core.policy.faults import Faults
 from sqlanon.core.policy.ledger import LedgerSpec
+from sqlanon.core.policy.output import PATHS
 from sqlanon.core.policy.parsing import parse, read_parts
+from sqlanon.core.policy.paths import is_url
 from sqlanon.core.policy.variables import WrittenPlace, expand
 from sqlanon.core.policy.writing import canonical, document, question
 from sqlanon.core.policy.written_places import as_written, conceal
@@ -96,7 +98,7 @@ class Policy(PolicyFacts):
         object.__setattr__(self, "suppression_limit", exact(self.suppression_limit))
         check(self)
         object.__setattr__(self, "columns", tuple(map(self._located, self.columns)))
-        if self.output is not None and self.output.kind == "file":
+        if self.output is not None and self.output.kind in PATHS and not is_url(str(self.output.target)):
             target = str((self.base_directory / self.output.target).absolute())
             object.__setattr__(self, "output", replace(self.output, target=target))
         if self.key is not None and self.key.file is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from secrets import token_hex
@@ -26,6 +27,7 @@ from sqlanon.errors import AuditError, EngineError, SourceError, TargetError
 
 TABLE = "release"
 """The table of a DuckDB file."""
+Publisher = Callable[[Engine, Draft, Path], dict[str, Any] | None]
 
 
 def publish_folder(engine: Engine, draft: Draft, path: Path) -> dict[str, Any] | None:
@@ -51,8 +53,8 @@ def _tidy(folder: Path) -> None:
             entry.unlink()
 
 
-def publish_apart(engine: Engine, draft: Draft, path: Path) -> dict[str, Any] | None:
-    """Publish a file of an engine that writes none, through an embedded DuckDB; return its manifest.
+def publish_apart(engine: Engine, draft: Draft, path: Path, publish: Publisher) -> dict[str, Any] | None:
+    """Publish a file of an engine that writes none, through an embedded DuckDB (``publish``); return its manifest.
 
     The released rows, and what audits need, are copied there. What is written is compared with the rows that left the
     engine, whatever types they pass through.
@@ -65,7 +67,7 @@ def publish_apart(engine: Engine, draft: Draft, path: Path) -> dict[str, Any] | 
         query = exp.select(*[typed_column(name, kind) for name, kind in types.items()]).from_(table(names.CARRIED))
         copied = texts_of(records_of(table(names.CARRIED), draft.claim), draft.claim.columns)
         there = _with_references(engine, embedded, replace(draft, copied=None))
-        return publish_file(embedded, replace(there, query=query, copied=copied), path)
+        return publish(embedded, replace(there, query=query, copied=copied), path)
     finally:
         embedded.close()
 
@@ -78,7 +80,7 @@ def publish_file(engine: Engine, draft: Draft, path: Path) -> dict[str, Any] | N
         partial = workplace.partial
         try:
             if path.suffix.lower() == ".duckdb":
-                _write_database(engine, draft, partial)
+                write_database(engine, {TABLE: draft.query}, partial)
                 _audit_apart(engine, draft, path, partial, None)
             elif form is not None:
                 with engine.batches("write", draft.query) as rows:
@@ -111,13 +113,15 @@ def as_target_error(error: EngineError, path: Path) -> TargetError | EngineError
     )
 
 
-def _write_database(engine: DuckDBEngine, draft: Draft, partial: Path) -> None:
+def write_database(engine: DuckDBEngine, tables: Mapping[str, exp.Expr], partial: Path) -> None:
+    """Write tables, queries by their names, to a new database file in one transaction."""
     alias = f"{names.PREFIX}release_{token_hex(4)}"
     engine.attach(partial, alias, read_only=False, replayed=False)
     try:
         with engine.transaction():
-            target = Place(alias, "main", TABLE).table
-            engine.run("write", exp.Create(this=target, kind="TABLE", expression=draft.query))
+            for name, query in tables.items():
+                target = Place(alias, "main", name).table
+                engine.run("write", exp.Create(this=target, kind="TABLE", expression=query))
     finally:
         engine.detach(alias)
 

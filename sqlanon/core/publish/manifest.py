@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from sqlanon.core.hierarchies.specs import Suppress, lists_its_values
@@ -15,6 +16,7 @@ from sqlanon.core.lattice.catalog import Catalog
 from sqlanon.core.models import for_source, least_count
 from sqlanon.core.policy import Column, Policy
 from sqlanon.core.policy.columns import KEYED_ROLES
+from sqlanon.core.policy.output import PATHS
 from sqlanon.core.publish.ledger import Ledger, in_steps
 from sqlanon.core.publish.openlineage import manifest_facets
 from sqlanon.core.search.certificate import Certificate
@@ -23,6 +25,7 @@ OF_COUNTS = ("precision", "discernibility", "average_class_size", "weighted_info
 """Measures whose loss follows from the levels, the published classes and the number of suppressed records."""
 OF_LEAVES = "loss"
 """A measure whose loss follows from these and the hierarchies, where they list their values."""
+NO_LEVELS: Mapping[str, dict[str, Any]] = MappingProxyType({})
 TO_READERS = (
     "An earlier release of nearly the same records may exist. Whoever has both can subtract one from the other: "
     "records that came or went between them may then stand alone or among few, with all that is published of them."
@@ -54,7 +57,6 @@ def manifest(
         output: kind -> target; of a file only its name is shown.
     """
     k = least_count(for_source(policy.models, catalog))
-    columns = [column for column in policy.columns if column.role != "drop"]
     published: dict[str, dict[str, Any]] = {
         a.name: {"level": own[0], "height": a.height} if len(own) == 1 else {"levels": list(own), "height": a.height}
         for a, own in zip(catalog.attributes, levels, strict=True)
@@ -64,17 +66,29 @@ def manifest(
     document = {
         "manifest_version": 1,
         "policy_fingerprint": policy.fingerprint(),
-        "models": models_of(policy),
-        "columns": [described for c in columns for described in _described(policy, c, published)],
+        **asked_of(policy, published),
         **_plain(recoding),
-        **({} if ledger.entities is None else {"entity": True}),
-        "handling": handling_of(policy),
         "ledger": ledger.coarsened(k),
         "certificate": public_certificate(policy, certificate, ledger, k),
-        "output": {kind: Path(name).name if kind == "file" else name for kind, name in output.items()},
+        "output": {kind: Path(name).name if kind in PATHS else name for kind, name in output.items()},
         "versions": dict(versions),
     }
     return {**document, "openlineage": manifest_facets(document)}
+
+
+def asked_of(policy: Policy, published: Mapping[str, dict[str, Any]] = NO_LEVELS) -> dict[str, Any]:
+    """Return what a manifest holds of the policy itself.
+
+    Args:
+        published: what is added to a quasi-identifier, as its level.
+    """
+    columns = [column for column in policy.columns if column.role != "drop"]
+    return {
+        "models": models_of(policy),
+        "columns": [described for c in columns for described in _described(policy, c, published)],
+        **({} if policy.entity is None else {"entity": True}),
+        "handling": handling_of(policy),
+    }
 
 
 def models_of(policy: Policy) -> list[dict[str, Any]]:

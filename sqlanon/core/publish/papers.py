@@ -85,6 +85,20 @@ def check_papers(release: Path, manifest: Path | None = None) -> Belonging:
     return Belonging(release, manifest, found, tuple(faults))
 
 
+def paper_beside(release: Path, ending: str = MANIFEST) -> dict[str, Any] | None:
+    """Return the document that stands beside a release; None where none can be read."""
+    return paper_at(release.with_name(release.name + ending))
+
+
+def paper_at(path: Path) -> dict[str, Any] | None:
+    """Return the document of a file of JSON; None where none can be read."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
 def _digest(path: Path, what: str) -> str:
     try:
         return digest_of(path)

@@ -42,7 +42,7 @@ def publish_partitions(engine: Engine, draft: Draft, path: Path) -> dict[str, An
     by = draft.target.output.partition_by
     refuse_partitions(engine, draft.query, by)
     with draft.target.working() as workplace:
-        _write(engine, draft.query, workplace.partial, by)
+        write_partitions(engine, draft.query, workplace.partial, by)
         audit_folder(engine, draft, workplace.partial)
         periods = draft.target.periods
         papers = draft.papers if periods is None else periods.extend_folder(engine, workplace.partial, draft)
@@ -93,7 +93,7 @@ def _unreadable(name: str) -> list[exp.Expr]:
     ]
 
 
-def _write(engine: DuckDBEngine, query: exp.Query, partial: Path, by: tuple[str, ...]) -> None:
+def write_partitions(engine: DuckDBEngine, query: exp.Query, partial: Path, by: tuple[str, ...]) -> None:
     """Write by COPY, which encodes what a name of a folder cannot hold.
 
     Raises:

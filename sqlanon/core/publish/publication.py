@@ -24,8 +24,10 @@ from sqlglot import exp
 from sqlanon.core.audit.release import ReleaseClaim
 from sqlanon.core.engines.base import Engine, Place
 from sqlanon.core.interrupts import no_return
+from sqlanon.core.policy import Output
+from sqlanon.core.policy.output import IN_DATABASE, LAKES
 from sqlanon.core.publish.draft import Draft
-from sqlanon.core.publish.files import publish_apart, publish_file, publish_folder
+from sqlanon.core.publish.files import Publisher, publish_apart, publish_file, publish_folder
 from sqlanon.core.publish.order import ReleasedRows, ordered
 from sqlanon.core.publish.papers import Papers
 from sqlanon.core.publish.partitions import publish_partitions
@@ -76,13 +78,13 @@ def publish(
         EngineError: the database refused a statement.
     """
     output, path, types, query = target.output, Path(target.output.target), claim.types, rows.query
-    is_file = output.kind == "file"
+    is_file = output.kind not in IN_DATABASE
     check_target(engine, target, read=[query])
     marker = unused_marker(engine, query, claim.columns) if redacted is not None else None
     is_foreign = is_file and not engine.capabilities.writes_folders and not engine.has("files")
     in_file = [engine.file_type(name) for name in types.values()] if is_foreign else list(types.values())
     ending = path.suffix.lower() if is_file else ""
-    ending = FOLDER_ENDING if output.partition_by else ending
+    ending = FOLDER_ENDING if output.partition_by or output.kind in LAKES else ending
     written = dict(zip(types, written_types(in_file, ending, marker), strict=True))
     written |= dict.fromkeys(output.partition_by, "VARCHAR")  # the name of a folder is a text
     claim = replace(
@@ -99,7 +101,9 @@ def publish(
         if is_file and engine.capabilities.writes_folders:
             document = publish_folder(engine, draft, path)
         elif is_foreign:
-            document = publish_apart(engine, draft, path)
+            document = publish_apart(engine, draft, path, _publisher(output))
+        elif output.kind in LAKES:
+            document = _publisher(output)(engine, draft, path)
         elif is_file and output.partition_by:
             document = publish_partitions(engine, draft, path)
         elif is_file:
@@ -108,6 +112,15 @@ def publish(
             _publish_relation(engine, draft, place(engine, output.target, target.catalog))
     warnings = () if target.replacing is None else tuple(target.replacing.warnings)
     return Publication({output.kind: output.target}, marker, document, warnings)
+
+
+def _publisher(output: Output) -> Publisher:
+    """Return what publishes a file, or to a table of a lakehouse, by an embedded DuckDB."""
+    if output.kind not in LAKES:
+        return publish_file
+    from sqlanon.core.publish.appending import publish_appended  # loaded by need
+
+    return publish_appended
 
 
 def _publish_relation(engine: Engine, draft: Draft, where: Place) -> None:

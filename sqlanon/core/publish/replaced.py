@@ -9,7 +9,6 @@ one cannot be read, or has none of the quasi-identifiers, there is no comparison
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -21,7 +20,8 @@ from sqlglot import exp
 from sqlanon.core.audit.release import ReleaseClaim, records_of
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.facts import Facts
-from sqlanon.core.publish.papers import MANIFEST
+from sqlanon.core.publish.papers import paper_beside
+from sqlanon.core.publish.question import PolicyQuestion
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.binding import bind
 from sqlanon.core.sqltrees.trees import column, named
@@ -82,11 +82,13 @@ class ReplacedRelease:
     def beside(cls, release: Path, manifest: Mapping[str, Any] | None) -> ReplacedRelease:
         """Return what the manifest beside a release says, compared with that of the new one."""
         try:
-            document = json.loads(release.with_name(release.name + MANIFEST).read_text(encoding="utf-8"))
-            same = [document[key] == (manifest or {}).get(key) for key in ("policy_fingerprint", "ledger")]
-            same_policy = same[0] or _same_question(document, manifest or {})
-            before, now = (_levels(found["columns"]) for found in (document, manifest or {}))
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            document, own = paper_beside(release) or {}, manifest or {}
+            same = [document[key] == own.get(key) for key in ("policy_fingerprint", "ledger")]
+            # a manifest does not hold all of a transformation: of two releases by rules, the fingerprints alone tell
+            asked, then = PolicyQuestion.read(own), PolicyQuestion.read(document)
+            same_policy = same[0] or ("rules" not in {*document, *own} and asked.is_that_of(then))
+            before, now = (_levels(found["columns"]) for found in (document, own))
+        except (ValueError, KeyError, TypeError, AttributeError):
             return cls()
         changed = {name: (before[name], level) for name, level in now.items() if before.get(name, level) != level}
         return cls(changed, same_policy, all(same))
@@ -211,19 +213,6 @@ class Replacing:
 
 def _as_text(own: str, name: str) -> exp.Expr:
     return named(exp.cast(column(own), "VARCHAR"), name)
-
-
-def _same_question(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Return whether two manifests are of the same columns, models and hierarchies; the levels are the answer.
-
-    A manifest does not hold all of a transformation: of two releases by rules, the fingerprints alone tell.
-    """
-    if "rules" in before or "rules" in now:
-        return False
-    keys, digests = ("role", "value", "with", "of", "differs_by_release"), before.get("hierarchies") or {}
-    columns, then = ({c["name"]: [c.get(key) for key in keys] for c in given["columns"]} for given in (now, before))
-    same = columns == then and all(before.get(key) == now.get(key) for key in ("models", "entity"))
-    return same and all(digests.get(name, own) == own for name, own in now["hierarchies"].items())
 
 
 def _levels(columns: list[dict[str, Any]]) -> dict[str, str]:

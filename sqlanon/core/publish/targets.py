@@ -18,7 +18,8 @@ from sqlanon.core.engines.relation_names import relation_parts
 from sqlanon.core.formats.base import FileFormat
 from sqlanon.core.policy import Output, Policy
 from sqlanon.core.policy.extensions import NOTHING, Extensions
-from sqlanon.core.policy.paths import TARGET_ENDINGS, is_folder, same_file
+from sqlanon.core.policy.output import LAKES, PATHS
+from sqlanon.core.policy.paths import TARGET_ENDINGS, is_folder, is_url, same_file
 from sqlanon.core.publish.papers import MANIFEST, PAPERS
 from sqlanon.core.publish.workplace import Workplace, working_at
 from sqlanon.core.source.opening import Source
@@ -158,6 +159,9 @@ def check_target(engine: Engine, target: Target, *, read: Sequence[exp.Expr] = (
     output, path = target.output, target.source_path
     if output.owner is not None or output.readers:
         engine.require("roles")
+    if output.kind in LAKES:
+        _check_lake(engine, target)
+        return
     if output.kind == "file":
         _check_file(engine, target)
         return
@@ -239,10 +243,30 @@ def _check_relation(engine: Engine, where: Place, kind: str, target: Target, rea
         )
 
 
-def _check_file(engine: Engine, target: Target) -> None:
-    path = Path(target.output.target)
+def _check_lake(engine: Engine, target: Target) -> None:
+    """Refuse a table of a lakehouse that must not be created, and an engine whose release no embedded DuckDB reads."""
+    output, kind = target.output, LAKES[target.output.kind]
+    if engine.capabilities.writes_folders:
+        raise UnsupportedError(
+            f"{engine.capabilities.name} does not publish to a {kind}.",
+            hint="publish to a folder of Parquet files, and load that: output: {file: release.parquet}.",
+        )
+    from sqlanon.core.publish.lakes import open_lake  # loaded by need
+
+    if output.kind in PATHS and not is_url(output.target):
+        _check_place(engine, target, Path(output.target))
+    if open_lake(output).frame is not None and target.if_exists == "error":
+        raise TargetError(
+            f"The {kind} {Path(output.target).name!r} exists already, and keeps all that was released to it.",
+            hint="choose another name.",
+        )
+
+
+def _check_place(engine: Engine, target: Target, path: Path) -> list[Path]:
+    """Refuse a path that is a source, or in one, or in a release; return the files that are read."""
     held = [Path(file) for _, file, _ in engine.databases() if file is not None]
-    for used in [*([target.source_path] if target.source_path else []), *target.read_files, *held]:
+    read = [*([target.source_path] if target.source_path else []), *target.read_files, *held]
+    for used in read:
         if same_file(path, used):
             raise TargetError(f"The target file {path.name!r} is in use as a source.", hint="choose another name.")
         if is_folder(used) and used.resolve() in path.resolve().parents:
@@ -258,13 +282,18 @@ def _check_file(engine: Engine, target: Target) -> None:
                 hint="choose another folder.",
             )
     check_directory(path)
+    return read
+
+
+def _check_file(engine: Engine, target: Target) -> None:
+    path = Path(target.output.target)
+    read = _check_place(engine, target, path)
     for paper in (path.with_name(path.name + ending) for ending in PAPERS):
         if paper.is_dir():
             raise TargetError(
                 f"{paper.name!r} is a folder, where an accompanying file of the release goes.", hint="remove it."
             )
     if engine.capabilities.writes_folders or target.output.partition_by:
-        read = [*target.read_files, *([target.source_path] if target.source_path else []), *held]
         if any(path.resolve() in file.resolve().parents for file in read):
             raise TargetError(f"The target folder {path.name!r} holds the source.", hint="choose another place.")
         if target.output.partition_by:

@@ -107,7 +107,8 @@ class Workplace:
             for ending in ("", *self.texts):
                 settle_mode(_beside(self.partial, ending), _beside(self.path, ending), mode)
             for entry in sorted((self.folder.path / NEW).rglob("*")):
-                sync(entry)
+                if entry.is_dir() or entry.stat().st_nlink == 1:  # a link is a file that was published before
+                    sync(entry)
             sync(self.folder.path / NEW)
             digest = document[DIGESTS]["release"] if document is not None else digest_of(self.partial)
             record = self.folder.path / f"{RECORD}.partial"

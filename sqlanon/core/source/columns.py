@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from sqlanon.core.audit.check import refuse_reserved
 from sqlanon.core.hierarchies.builders import levels
 from sqlanon.core.hierarchies.specs import Ages, Dates, Intervals
 from sqlanon.core.policy import Policy
@@ -77,7 +78,7 @@ def check_columns(policy: Policy, source: Source) -> None:
             f"The source has no column{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing))}.",
             hint=f"{_columns_hint(source, declared)} Names are matched exactly.",
         )
-    refuse_prefix(types)
+    refuse_reserved(types, "source")
     undeclared = [name for name in types if name not in declared]
     if undeclared and policy.undeclared == "error":
         raise InputError(
@@ -137,16 +138,6 @@ def _refuse_types(policy: Policy, types: Mapping[str, str]) -> None:
 def is_scalar(type_name: str) -> bool:
     """Return True for a type whose values have a canonical text, and can be compared."""
     return _base_type(type_name) in SCALAR_TYPES and not type_name.endswith("]")
-
-
-def refuse_prefix(columns: Iterable[str]) -> None:
-    """Raise UnsupportedError if a column of the source has the prefix of our own names."""
-    ours = [name for name in columns if name.casefold().startswith(names.PREFIX)]
-    if ours:
-        raise UnsupportedError(
-            f"The source has columns with the prefix that sqlanon keeps for itself: {', '.join(map(repr, ours))}.",
-            hint="rename them in a view of the source.",
-        )
 
 
 def without_enum(type_name: str) -> str:

@@ -15,7 +15,8 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlanon.core.compiler import encode
-from sqlanon.core.compiler.encoded_source import EncodedColumn, EncodedSource, TakingPart
+from sqlanon.core.compiler import entities as compiler
+from sqlanon.core.compiler.encoded_source import EncodedColumn, EncodedSource, EntityColumn, TakingPart
 from sqlanon.core.compiler.tallies import mask_rows
 from sqlanon.core.compiler.travelling import TravellingColumn
 from sqlanon.core.engines.base import Engine
@@ -24,7 +25,6 @@ from sqlanon.core.lattice.catalog import Attribute, Catalog, SensitiveAttribute
 from sqlanon.core.models.release import SizeModel
 from sqlanon.core.policy import Policy
 from sqlanon.core.source.distributions import distribution_of
-from sqlanon.core.source.entities import count_entities, number_entities
 from sqlanon.core.source.matching import measure_columns, refuse_uncovered
 from sqlanon.core.source.packing import MeasuredColumn, earlier_field, fields_of, pack
 from sqlanon.core.source.population import population_notes, population_of
@@ -33,7 +33,7 @@ from sqlanon.core.source.subset import with_membership
 from sqlanon.core.source.travelling import travelling_columns
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import union_all
-from sqlanon.errors import SourceChangedError, UnsupportedError
+from sqlanon.errors import InputError, SourceChangedError, UnsupportedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def encode_source(
         SourceChangedError: the counts of the source do not add up.
     """
     quasi, members = policy.quasi_identifiers, policy.subset is not None
-    entity = number_entities(engine, relation, policy, types)
+    entity = _number_entities(engine, relation, policy, types)
     if members:
         relation = with_membership(engine, relation, policy, types)
     warnings: list[str] = []
@@ -100,7 +100,7 @@ def encode_source(
     uncovered = _reconciled(engine, source, policy, measured, included)
     # of a subset, or of what a hierarchy leaves out, the base counts fewer records than the lookups
     attributes = _attributes(engine, measured, items, words, from_base=members or uncovered > 0)
-    entities, included_entities, shares = count_entities(engine, source)
+    entities, included_entities, shares = _count_entities(engine, source)
     catalog = Catalog(
         ordered=ordered,
         attributes=attributes,
@@ -121,6 +121,36 @@ def encode_source(
     warnings += population_notes(engine, source, catalog)
     travelling = travelling_columns(engine, source, policy, types, attributes)
     return Encoding(catalog, source, types, tuple(warnings), found, represented, travelling)
+
+
+def _number_entities(engine: Engine, relation: exp.Expr, policy: Policy, types: dict[str, str]) -> EntityColumn | None:
+    """Number the entities of the source and return their column; None for a policy without an entity.
+
+    Raises:
+        InputError: the entity of some records is NULL.
+    """
+    if policy.entity is None:
+        return None
+    entity = EntityColumn(policy.entity, types[policy.entity])
+    missing = engine.run("records without an entity", compiler.records_without_entity(relation, entity))[0][0]
+    if missing:
+        raise InputError(
+            f"The entity column {entity.name!r} is NULL in {missing} records, so that no entity is counted for them.",
+            hint="fill it in, or leave such records out in a view of the source.",
+        )
+    engine.create("entities", names.ENTITIES, compiler.number_entities(relation, entity))
+    return entity
+
+
+def _count_entities(engine: Engine, source: EncodedSource) -> tuple[int, int, tuple[tuple[int, int], ...]]:
+    """Return the entities of the source, those that take part, and how many of them have how many records; zeros and
+    nothing for a policy without an entity."""
+    if source.entity is None:
+        return 0, 0, ()
+    counts = compiler.entity_counts(source.relation, source.entity, source.taking_part)
+    entities, included = engine.run("count entities", counts)[0]
+    shares = engine.run("records of entities", compiler.shares_of_records())
+    return entities, included, tuple((int(records), int(persons)) for records, persons in shares)
 
 
 def _write_lookups(

@@ -15,10 +15,11 @@ from sqlanon.core.engines.base import Engine
 from sqlanon.core.hierarchies import specs
 from sqlanon.core.hierarchies.specs import FileHierarchy, TableHierarchy, Zip3
 from sqlanon.core.policy import Column, Policy
-from sqlanon.core.policy.writing import canonical, written_hierarchy
+from sqlanon.core.policy.writing import canonical, document, written_hierarchy
 from sqlanon.core.source.lookups import table_rows
 from sqlanon.core.source.packing import MeasuredColumn
 from sqlanon.core.source.release_key import ReleaseKey
+from sqlanon.errors import HierarchyError
 
 BY_NAME = ("file", "table")
 """Keys of a hierarchy that say where its content stands, and not what it is."""
@@ -47,7 +48,7 @@ def manifest_digests(engine: Engine, columns: Mapping[str, MeasuredColumn], poli
     """
     found = {}
     for name, spec in ((name, own.spec) for name, own in columns.items() if not own.item.sensitive):
-        listed = is_read(spec) or not isinstance(spec.hierarchy, WITHOUT_VALUES)
+        listed = _is_read(spec) or not isinstance(spec.hierarchy, WITHOUT_VALUES)
         if spec.hierarchy is not None and (policy.key is not None or not listed):
             content = _content(engine, spec)
             found[name] = _keyed(policy, HIERARCHIES, content) if listed else hashlib.sha256(content).hexdigest()
@@ -68,12 +69,38 @@ def _keyed(policy: Policy, purpose: str, content: bytes) -> str:
     return hmac.digest(ReleaseKey(policy.key.secret(), CONTEXT).key_for(purpose), content, "sha256").hex()
 
 
-def is_read(spec: Column) -> bool:
+def private_digests(engine: Engine, policy: Policy) -> dict[str, str]:
+    """Return the SHA-256 of the hierarchies of quasi-identifiers, for a file that no reader of a release has.
+
+    It is that of its file or table, or of how the policy writes it.
+    """
+    written = document(policy, portable=True)["columns"]
+    return {
+        spec.name: content_digest(engine, spec) or _digest(written[spec.name]["hierarchy"])
+        for spec in policy.quasi_identifiers
+        if spec.hierarchy is not None
+    }
+
+
+def content_digest(engine: Engine, spec: Column) -> str | None:
+    """Return the SHA-256 of the file or table that a column's hierarchy reads; None where it reads none.
+
+    Where it cannot be read, this is a word that no digest equals.
+    """
+    if not _is_read(spec):
+        return None
+    try:
+        return hashlib.sha256(_read_content(engine, spec)).hexdigest()
+    except (OSError, HierarchyError):
+        return "unreadable"
+
+
+def _is_read(spec: Column) -> bool:
     """Return whether the content of a column's hierarchy stands in a file or a table."""
     return _file(spec) is not None or isinstance(spec.hierarchy, TableHierarchy)
 
 
-def hierarchy_content(engine: Engine, spec: Column) -> bytes:
+def _read_content(engine: Engine, spec: Column) -> bytes:
     """Return the content that a hierarchy reads; of a table its rows, in an order that no storage decides.
 
     Raises:
@@ -91,8 +118,12 @@ def _file(spec: Column) -> Path | None:
     return spec.hierarchy.populations if isinstance(spec.hierarchy, Zip3) else None
 
 
+def _digest(keys: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(canonical(keys), default=str).encode()).hexdigest()
+
+
 def _content(engine: Engine, spec: Column) -> bytes:
     assert spec.hierarchy is not None
     keys = written_hierarchy(spec.hierarchy, portable=True)
     options = canonical({key: value for key, value in keys.items() if key not in BY_NAME})
-    return json.dumps(options, default=str).encode() + hierarchy_content(engine, spec)
+    return json.dumps(options, default=str).encode() + _read_content(engine, spec)

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from sqlglot import exp
 
+from sqlanon.core.audit.check import refuse_reserved
 from sqlanon.core.doors import behind
 from sqlanon.core.hierarchies import specs
 from sqlanon.core.policy import Join, Policy
-from sqlanon.core.source.columns import refuse_prefix
 from sqlanon.core.source.csv_types import wanted_types
 from sqlanon.core.source.files import Reading, Records
 from sqlanon.core.source.opening import Source, attached_as, closed_on_error, open_source, other_records, stamp
@@ -190,7 +190,7 @@ def _refuse_clashes(opened: Source, sides: Sequence[_Side], policy: Policy) -> N
             )
         keys = [right for _, right in join.key]
         listed += [name for name in side.types if name not in keys]
-    refuse_prefix(listed)
+    refuse_reserved(listed, "source")
     counts = Counter(name.casefold() for name in listed)
     twice = sorted({name for name in listed if counts[name.casefold()] > 1})
     if twice:

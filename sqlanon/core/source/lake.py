@@ -155,7 +155,7 @@ def load_lake(engine: DuckDBEngine, source: Path | str, into: str) -> tuple[dict
         InputError: neither the package nor the extension is installed.
         SourceChangedError: files of an object store changed while they were read.
     """
-    place = _guarded(str(source), lambda: _place(source))
+    place = _guarded(str(source), lambda: stored_place(source))
     kind, metadata = _guarded(place.name, lambda: _kind_of(place))
     if kind is None:
         _refuse_part_of_table(place)
@@ -185,7 +185,7 @@ def version_of(table: Any) -> str:
     return "no snapshot" if snapshot is None else f"snapshot {snapshot.snapshot_id}"
 
 
-def _place(source: Path | str) -> StoredPlace:
+def stored_place(source: Path | str) -> StoredPlace:
     """Return the place of a path or URL."""
     from pyarrow import fs
 

@@ -35,3 +35,11 @@ class OpenPeriods(Protocol):
         Raises:
             TargetError: another run released periods meanwhile, or the table has other columns.
         """
+        ...
+
+    def extend_lake(self, engine: Any, lake: Any, written: Any, draft: Any) -> Any:
+        """Return the manifest of written rows and of the periods before, which stand in a table of a lakehouse.
+
+        Raises:
+            TargetError: another run released periods meanwhile.
+        """

@@ -13,12 +13,10 @@ from sqlanon.core.engines.base import Engine
 from sqlanon.core.evaluate.session import Session
 from sqlanon.core.lattice.nodes import Node
 from sqlanon.core.models import for_source
-from sqlanon.core.plan.full_domain import judging
 from sqlanon.core.publish.ledger import Ledger
 from sqlanon.core.search.base import Problem
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import (
-    aliased,
     canonical,
     column,
     count_if,
@@ -30,15 +28,14 @@ from sqlanon.core.sqltrees.trees import (
     table,
     union_all,
 )
-from sqlanon.ledger.cohorts.chain import certificate_of, choose_chain, turn_of
-from sqlanon.ledger.cohorts.plan import CohortCounts, CohortLedger, CohortPlan, class_counts
+from sqlanon.ledger.cohorts.plan import CohortCounts, CohortLedger, CohortPlan, certificate_of, class_counts
 from sqlanon.ledger.cohorts.refusing import refuse_fewer_levels, refuse_loss
 from sqlanon.ledger.cohorts.state import load_state
 from sqlanon.ledger.releases import ReleaseLedger
 from sqlanon.live.compiler.cohorts import Cohorts
 from sqlanon.live.compiler.live import SensitiveColumn
 from sqlanon.live.compiler.live_models import counted_columns
-from sqlanon.live.deciding import decide, work
+from sqlanon.live.deciding import choose_chain, decide, problem_of_sizes, turn_of, work
 
 
 def cohorts_of(session: Session) -> Cohorts:
@@ -54,7 +51,7 @@ def cohorts_of(session: Session) -> Cohorts:
         collation=session.engine.capabilities.texts.collation,
         shown=table(names.SHOWN),
         left=table(names.LEFT),
-        several=True,
+        erasing=True,
     )
 
 
@@ -95,7 +92,7 @@ def continued_plan(session: Session, ledger: ReleaseLedger) -> CohortPlan:
     assert spec is not None and spec.cohorts is not None
     engine.journal.report("searching")
     last = ledger.of_source()[-1]
-    problem, _ = judging(session)
+    problem = problem_of_sizes(session)
     chain = tuple(tuple(map(int, node)) for node in last.entry.cohorts["chain"])
     refuse_fewer_levels(last, chain, [attribute.height for attribute in problem.catalog.attributes])
     if len(chain) == 1 and spec.cohorts.coarser_after is not None:
@@ -104,8 +101,8 @@ def continued_plan(session: Session, ledger: ReleaseLedger) -> CohortPlan:
     cohorts = cohorts_of(session)
     of_source = [item.number for item in ledger.of_source()]
     load_state(ledger.database, engine, last, list(cohorts.published), of_source)
-    decide(engine, cohorts, present_query(session, chain), turn_of(spec.cohorts, state, len(chain)))
-    work(engine, names.NEXT, next_rows(cohorts))
+    decide(engine, cohorts, present_query(session, chain), turn_of(spec.cohorts, state, range(len(chain))))
+    work(engine, names.NEXT, cohorts.following())
     following = table(names.NEXT)
     with engine.journal.phase("auditing"):
         audit_state(engine, following, list(cohorts.quasi), cohorts.models)
@@ -141,17 +138,6 @@ def _use_digests(engine: Engine) -> None:
     engine.create(
         "persons of the ledger", names.LEDGER_PERSONS, exp.select(*own).from_(table(names.NEXT)), replayed=False
     )
-
-
-def next_rows(cohorts: Cohorts) -> exp.Query:
-    """Return the rows of the next state: those that stay, and those that come."""
-    cells = [*cohorts.published, names.RECORD, names.PERSON, names.COHORT, names.NODE_PLACE]
-    stays = exp.select(*[column(name, "shown") for name in cells], column(names.SINCE, "fates"))
-    stays = stays.from_(aliased(cohorts.shown, "shown"))
-    for name, alias in ((names.REMAINING, "remaining"), (names.FATES, "fates")):
-        stays = stays.join(table(name, alias), on=equal(column(names.RECORD, alias), column(names.RECORD, "shown")))
-    comes = exp.select(*map(column, (*cells, names.SINCE))).from_(table(names.COMING))
-    return union_all([stays, comes])
 
 
 def _account(engine: Engine, problem: Problem, quasi: Sequence[str]) -> Ledger:

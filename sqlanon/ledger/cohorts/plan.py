@@ -12,6 +12,7 @@ from sqlanon.core.audit.beside_release import BesideRelease
 from sqlanon.core.compiler.class_sizes import count_by
 from sqlanon.core.facts import Facts
 from sqlanon.core.lattice.nodes import Node
+from sqlanon.core.measures.base import AttributeMeasure, fold
 from sqlanon.core.plan.beside import judge_release
 from sqlanon.core.plan.planned import as_buckets
 from sqlanon.core.plan.published import PublishedClasses, PublishedTypes
@@ -19,16 +20,16 @@ from sqlanon.core.plan.publishing import PublishablePlan
 from sqlanon.core.plan.represented import NO_VALUES
 from sqlanon.core.publish.ledger import Ledger
 from sqlanon.core.publish.order import ReleasedRows
+from sqlanon.core.search.base import Problem
+from sqlanon.core.search.certificate import Certificate
 from sqlanon.core.sizes.histogram import SizeHistogram
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.data_types import data_type
-from sqlanon.core.sqltrees.trees import (
-    column,
-    count_rows,
-    named,
-    table,
-)
+from sqlanon.core.sqltrees.trees import column, count_rows, named, table
 from sqlanon.errors import UnsupportedError
+
+STRATEGY = "cohorts"
+"""What a certificate names as the strategy where records come and go, and nothing is searched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +159,22 @@ ROWS = (
     "they are shown as they were until enough others of their cohort go with them."
 )
 """What a recipient is told of the rows."""
+
+
+def certificate_of(problem: Problem, chain: Sequence[Node], at: Mapping[int, int], records: int) -> Certificate:
+    """Return a certificate that proves nothing; a record that is not shown has lost all.
+
+    Args:
+        at: how many records are shown at each place of the chain.
+        records: all that could be shown.
+    """
+    measure, loss = problem.measure, 0.0
+    if isinstance(measure, AttributeMeasure) and measure.ceiling == 1.0:
+        own = [measure.floor(node) for node in chain]
+        kept = [sum(n * (1 - own[place][i]) for place, n in at.items()) for i in range(len(problem.catalog.attributes))]
+        weights = [attribute.weight for attribute in problem.catalog.attributes]
+        loss = fold(measure.aggregate or "sum", [1 - each / records if records else 0.0 for each in kept], weights)
+    return Certificate(measure.name, measure.aggregate, loss, None, None, False, STRATEGY, 0, problem.lattice.size)
 
 
 def levels_of(chain: Sequence[Node]) -> tuple[tuple[int, ...], ...]:

@@ -18,6 +18,7 @@ from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import canonical, column, named, number, table, union_all
 from sqlanon.errors import InputError
 from sqlanon.ledger.cohorts.continuing import cohorts_of, present_query
+from sqlanon.ledger.cohorts.histories import holds_histories
 from sqlanon.ledger.cohorts.plan import CohortCounts, CohortPlan
 from sqlanon.ledger.cohorts.refusing import refuse_others
 from sqlanon.ledger.cohorts.state import CohortState
@@ -49,6 +50,14 @@ def check_continued(ledger: ReleaseLedger, policy: Policy, opened: Source) -> No
         )
     refuse_others(ledger, policy, opened)
     refuse_strangers(ledger, opened, earlier[-1:])
+
+
+def earlier_members(ledger: ReleaseLedger, session: Session) -> list[exp.Expr]:
+    """Load the members of each release that somebody may have beside the new one; in cohorts, all histories."""
+    engine, earlier = session.engine, ledger.earlier()
+    if earlier and holds_histories(ledger.database, earlier[-1].number):
+        return [ledger.load_members(engine, earlier[-1], of_all=True)]
+    return [ledger.load_members(engine, release) for release in earlier]
 
 
 def refuse_moved(ledger: ReleaseLedger, policy: Policy) -> None:

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from sqlanon.core.evaluate.session import Session
 from sqlanon.core.lattice.nodes import Node
 from sqlanon.core.policy import Policy
-from sqlanon.core.publish.manifest import models_of
+from sqlanon.core.publish.question import PolicyQuestion
+from sqlanon.core.source.hierarchy_digests import private_digests
 from sqlanon.core.source.opening import Source
 from sqlanon.errors import InputError
 from sqlanon.ledger.facts import EarlierRelease
-from sqlanon.ledger.identity import hierarchies_of
 from sqlanon.ledger.releases import ReleaseLedger
 
 
@@ -30,20 +30,16 @@ def refuse_others(ledger: ReleaseLedger, policy: Policy, opened: Source) -> None
 
     Other hierarchies are taken where somebody accepted the last release.
     """
-    last, asked = ledger.of_source()[-1], ""
+    last, asked = ledger.of_source()[-1], PolicyQuestion.of(policy)
     entry = last.entry
-    if entry.columns != tuple(item.name for item in policy.columns if item.role != "drop"):
-        asked = "columns"
-    elif [*entry.levels] != [item.name for item in policy.quasi_identifiers]:
-        asked = "quasi-identifiers"
-    elif [dict(model) for model in entry.models] != models_of(policy):
-        asked = "models"
-    if asked:
+    now = {"columns": [*asked.columns], "quasi-identifiers": asked.quasi_identifiers, "models": asked.models}
+    then = {"columns": [*entry.columns], "quasi-identifiers": [*entry.levels], "models": [*map(dict, entry.models)]}
+    if other := [name for name, own in now.items() if own != then[name]]:
         raise InputError(
-            f"The policy has other {asked} than release {last.number}, whose cohorts it continues.",
+            f"The policy has other {other[0]} than release {last.number}, whose cohorts it continues.",
             hint="take those of that release; or begin another ledger, if nobody has its releases.",
         )
-    if entry.release not in ledger.accepted and entry.hierarchies != hierarchies_of(opened.engine, policy):
+    if entry.release not in ledger.accepted and entry.hierarchies != private_digests(opened.engine, policy):
         raise InputError(
             f"The hierarchies are not those of release {last.number}, whose cohorts this policy continues: records "
             "whose cells they change would leave for good.",
@@ -65,7 +61,7 @@ def refuse_loss(session: Session, ledger: ReleaseLedger, lost: int, left: int) -
     show none at all. With other hierarchies it cannot be accepted: they are why."""
     last = ledger.of_source()[-1]
     entry = last.entry
-    as_before = entry.hierarchies == hierarchies_of(session.engine, session.policy)
+    as_before = entry.hierarchies == private_digests(session.engine, session.policy)
     if left and (2 * lost <= entry.persons or (as_before and entry.release in ledger.accepted)):
         return
     cure = f"accept it: sqlanon ledger check POLICY --accept {last.number}"

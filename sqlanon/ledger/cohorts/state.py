@@ -17,6 +17,7 @@ from sqlanon.core.engines.base import Engine
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import column, equal, is_null, named, normal_text, table
 from sqlanon.errors import InputError
+from sqlanon.ledger.cohorts.histories import write_histories
 from sqlanon.ledger.database import OF_COHORTS, LedgerDatabase
 from sqlanon.ledger.facts import EarlierRelease
 
@@ -24,6 +25,8 @@ OWN = {"person": names.RECORD, "cohort": names.COHORT, "place": names.NODE_PLACE
 """The columns of a row that is shown, beside its cells: as the ledger calls them, and as a source's engine does."""
 ERASED = 0
 """The number under which the records stand that are to be erased."""
+SUPERSEDED = ("shown", "departed", "histories")
+"""The tables of which a ledger holds what the last release leaves behind, and the one before."""
 NEW_ROWS, NEW_DEPARTED = NEW_STATE = names.PREFIX + "new_rows", names.PREFIX + "new_departed"
 """Tables of the ledger's own engine from which a state is written."""
 
@@ -54,9 +57,11 @@ def load_new_state(database: LedgerDatabase, state: CohortState, of: Sequence[in
         database.engine.load("state of a release", name, rows, replayed=False)
     if not database.has("shown"):
         return [ERASED]
-    numbers = exp.select(column("number")).distinct().from_(database.table("shown")).where(_outdated(state, of))
-    outdated = [int(row[0]) for row in database.engine.run("states", numbers)]
-    return [ERASED, *(of if _to_be_forgotten(database, source) else outdated)]
+    outdated: set[int] = set() if state.base is None else {state.base}
+    for name in [name for name in SUPERSEDED if database.has(name)]:
+        numbers = exp.select(column("number")).distinct().from_(database.table(name)).where(_outdated(state, of))
+        outdated |= {int(row[0]) for row in database.engine.run("states", numbers)}
+    return [ERASED, *(of if _to_be_forgotten(database, source) else sorted(outdated))]
 
 
 def _outdated(state: CohortState, of: Sequence[int]) -> exp.Expr:
@@ -69,8 +74,18 @@ def write_state(database: LedgerDatabase, number: int, state: CohortState, of: S
     """Write the state of a release down, in a transaction that writes its entry; see ``load_new_state``."""
     engine = database.engine
     database.make_tables(name for name in OF_COHORTS if not database.has(name))
-    superfluous = exp.Delete(this=database.table("shown"), where=exp.Where(this=_outdated(state, of)))
-    engine.run("write ledger", superfluous)
+    if state.base is not None:  # who left before stands under the number of the base, which a run looks at
+        held = exp.Where(this=_outdated(state, of))
+        moved = exp.Update(
+            this=database.table("departed"),
+            expressions=[equal(column("number"), exp.convert(state.base))],
+            where=held,
+        )
+        engine.run("write ledger", moved)
+    write_histories(database, number, state.base, of)
+    for name in ("shown", "histories"):
+        superfluous = exp.Delete(this=database.table(name), where=exp.Where(this=_outdated(state, of)))
+        engine.run("write ledger", superfluous)
     own = [exp.cast(column(kept), "UUID") if name == "person" else column(kept) for name, kept in OWN.items()]
     cells = [column(name) for name in state.rows.schema.names if name not in OWN.values()]
     packed = exp.cast(exp.Anonymous(this="TO_JSON", expressions=[exp.Array(expressions=cells)]), "VARCHAR")
@@ -102,7 +117,7 @@ def _forget_erased(database: LedgerDatabase, numbers: Sequence[int], source: str
     database.engine.run("write ledger", exp.Delete(this=erased, where=exp.Where(this=outdated)))
     for digest in _to_be_forgotten(database, source):
         old, new = (exp.cast(exp.Literal.string(text), "UUID") for text in (digest, str(uuid4())))
-        for name in ("members", "sensitive", "shown", "departed", "erased"):
+        for name in ("members", "sensitive", "shown", "departed", "histories", "erased"):
             within = numbers if name != "erased" else [ERASED]
             change = equal(person, new) if name != "erased" else equal(column("known"), exp.false())
             met = exp.and_(equal(person, old), column("number").isin(*within))

@@ -51,8 +51,9 @@ class Cohorts:
         sensitive: the columns whose histograms the models look at.
         collation: that of the classes; None: those of the columns.
         shown, left: the relations of the rows that are shown, and of the records that never will be again.
-        several: the rows have their place in the chain (``names.NODE_PLACE``), and since when they are as they were
-            (``names.SINCE``).
+        erasing: some records have to go at once (``names.ERASED``).
+
+    Rows have their place in the chain (``names.NODE_PLACE``), and since when they are as they were (``names.SINCE``).
     """
 
     published: Mapping[str, str]
@@ -63,7 +64,7 @@ class Cohorts:
     collation: str | None
     shown: exp.Expr
     left: exp.Expr
-    several: bool = False
+    erasing: bool = False
 
     @property
     def watched(self) -> list[str]:
@@ -95,11 +96,9 @@ class Cohorts:
         cells: list[exp.Expr] = [
             column(name, "was") for name in (*self.watched, names.RECORD, names.PERSON, names.COHORT)
         ]
-        met = [equal(column(names.RECORD, "present"), column(names.RECORD, "was"))]
-        if self.several:
-            since = exp.Coalesce(this=column(names.SINCE, "was"), expressions=[number(now)])
-            cells.append(named(when(equal(stays.copy(), number(0)), since), names.SINCE))
-            met.append(equal(column(names.NODE_PLACE, "present"), column(names.NODE_PLACE, "was")))
+        met = [equal(column(name, "present"), column(name, "was")) for name in (names.RECORD, names.NODE_PLACE)]
+        since = exp.Coalesce(this=column(names.SINCE, "was"), expressions=[number(now)])
+        cells.append(named(when(equal(stays.copy(), number(0)), since), names.SINCE))
         return (
             exp.select(*cells, named(stays, "stays"), named(_part(column(names.COHORT, "was"), stays), names.PART))
             .from_(aliased(self.shown, "was"))
@@ -139,10 +138,8 @@ class Cohorts:
         kinds = []
         for relation, goes in ((table(names.PRESENT, "rows"), 0), (table(names.GONE, "rows"), 1)):
             kinds.append(exp.select(*[column(n, "rows") for n in cells], named(number(goes), "goes")).from_(relation))
-        known: list[exp.Expr] = [self.shown, self.left]
-        if self.several:
-            kinds[0] = kinds[0].where(equal(column(names.NODE_PLACE, "rows"), number(place)))
-            known += [table(names.COMING), table(names.FAILED)]
+        kinds[0] = kinds[0].where(equal(column(names.NODE_PLACE, "rows"), number(place)))
+        known: list[exp.Expr] = [self.shown, self.left, table(names.COMING), table(names.FAILED)]
         for position, relation in enumerate(known):
             alias = f"known_{position}"
             kinds[0] = (
@@ -164,7 +161,7 @@ class Cohorts:
         """Return the rows of the groups that come at a place of the chain, numbered from ``first``."""
         cells = [column(name, "rows") for name in (*self.published, names.RECORD, names.PERSON)]
         group = named(exp.Add(this=column(names.PART, "rows"), expression=number(first)), names.COHORT)
-        own = [named(number(place), names.NODE_PLACE), named(nothing(), names.SINCE)] if self.several else []
+        own = [named(number(place), names.NODE_PLACE), named(nothing(), names.SINCE)]
         return (
             exp.select(*cells, group, *own)
             .from_(table(names.NEWCOMERS, "rows"))
@@ -180,17 +177,20 @@ class Cohorts:
         rows = rows.join(table(names.PASSING, "passing"), on=passes, join_type="left")
         return rows.where(is_null(column(names.PART, "passing")))
 
-    def remaining(self) -> exp.Select:
-        """Return the records that stay; see ``sql/epoch/remaining.sql``."""
-        return bind("epoch/remaining.sql", relations={"fates": table(names.FATES), "passing": table(names.PASSING)})
+    def remaining(self, latest: int | None = None) -> exp.Query:
+        """Return the records that stay; see ``sql/epoch/remaining.sql``.
 
-    def remaining_still(self, latest: int) -> exp.Query:
-        """Return the records that stay where nobody goes but those of groups with a record that is overdue."""
+        Args:
+            latest: nobody goes but those of groups with a record that is overdue, as it was since this state.
+        """
+        decided = bind("epoch/remaining.sql", relations={"fates": table(names.FATES), "passing": table(names.PASSING)})
+        if latest is None:
+            return decided
         record, cohort = column(names.RECORD), column(names.COHORT)
         overdue = [equal(column("stays"), number(0)), exp.LTE(this=column(names.SINCE), expression=number(latest))]
         groups = exp.select(cohort).from_(table(names.FATES)).where(both(overdue))
         others = exp.select(record).from_(table(names.FATES)).where(exp.Not(this=cohort.isin(query=groups)))
-        return exp.select(record).distinct().from_(union_all([self.remaining(), others]).subquery("staying"))
+        return exp.select(record).distinct().from_(union_all([decided, others]).subquery("staying"))
 
     def going(self) -> exp.Select:
         """Return the rows that are shown and do not stay."""
@@ -201,6 +201,16 @@ class Cohorts:
             .join(table(names.REMAINING, "remaining"), on=stays, join_type="left")
             .where(is_null(column(names.RECORD, "remaining")))
         )
+
+    def following(self) -> exp.Query:
+        """Return the rows of the next state: those that stay, and those that come."""
+        cells = [*self.published, names.RECORD, names.PERSON, names.COHORT, names.NODE_PLACE]
+        stays = exp.select(*[column(name, "shown") for name in cells], column(names.SINCE, "fates"))
+        stays = stays.from_(aliased(self.shown, "shown"))
+        for name, alias in ((names.REMAINING, "remaining"), (names.FATES, "fates")):
+            stays = stays.join(table(name, alias), on=equal(column(names.RECORD, alias), column(names.RECORD, "shown")))
+        comes = exp.select(*map(column, (*cells, names.SINCE))).from_(table(names.COMING))
+        return union_all([stays, comes])
 
     def along(self, latest: int) -> exp.Select:
         """Return the records that go with others of their group that are overdue; see ``sql/epoch/along.sql``.

@@ -26,7 +26,7 @@ Hence all ways to assign the values of a group to its records have the same stat
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -37,6 +37,7 @@ from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import (
     aliased,
     both,
+    canonical,
     column,
     count_distinct,
     count_rows,
@@ -45,10 +46,14 @@ from sqlanon.core.sqltrees.trees import (
     named,
     not_null,
     number,
+    union_all,
 )
-from sqlanon.live.compiler.cohorts import Cohorts
+from sqlanon.live.compiler.cohorts import Cohorts, nothing
 from sqlanon.live.compiler.live import LiveView, live_view
 from sqlanon.live.compiler.live_models import in_source, taking_part
+
+Lookups = Mapping[str, exp.Expr]
+"""By column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +64,16 @@ class EpochView:
         view: what it would publish without an epoch.
         record: the column of the source that is the key of its records.
         shown, left: the relations of the rows that are shown, and of the records that were.
+        places: the nodes at which groups are shown: of each the lookups of its quasi-identifiers; None: no group is.
+        start: the first of them at which newcomers come; the others are of chains before it was planned anew.
     """
 
     view: LiveView
     record: str
     shown: exp.Expr
     left: exp.Expr
+    places: tuple[Lookups | None, ...]
+    start: int = 0
 
     @property
     def cohorts(self) -> Cohorts:
@@ -81,6 +90,11 @@ class EpochView:
             left=self.left,
         )
 
+    @property
+    def newcomers_at(self) -> range:
+        """The places at which newcomers come."""
+        return range(self.start, len(self.places))
+
     def select(self) -> exp.Select:
         """Return the SELECT of the view: the rows of the epoch, shuffled, and nothing of the source."""
         rows = exp.select(*map(column, self.view.published)).from_(self.shown.copy())
@@ -88,18 +102,24 @@ class EpochView:
 
     def first(self) -> exp.Select:
         """Return the rows of the first state: those of the view at this moment, each class a group."""
-        cells = map(column, self.view.published)
+        cells = [*self.view.published, names.RECORD, names.PERSON]
         group = named(self.cohorts.class_number(), names.COHORT)
-        own = map(column, (names.RECORD, names.PERSON))
-        return exp.select(*cells, *own, group).from_(self._rows(self.view.models).subquery("present"))
+        own = [named(number(0), names.NODE_PLACE), named(nothing(), names.SINCE)]
+        rows = self._rows(self.places[0] or {}, self.view.models)
+        return exp.select(*map(column, cells), group, *own).from_(rows.subquery("present"))
 
-    def present(self) -> exp.Select:
-        """Return the rows of the source as they would be shown, suppressed classes too; a record of one row each."""
+    def present(self) -> exp.Query:
+        """Return the rows of the source as they would be shown at each place, suppressed classes too; a record of one
+        row each."""
+        return union_all([self._present(place, at) for place, at in enumerate(self.places) if at is not None])
+
+    def _present(self, place: int, lookups: Lookups) -> exp.Select:
         rows = exp.select("*", named(exp.Window(this=count_rows(), partition_by=[column(names.RECORD)]), "copies"))
-        rows = rows.from_(self._rows(()).subquery("rows"))
+        rows = rows.from_(self._rows(lookups, ()).subquery("rows"))
         cells = [*self.view.published, names.RECORD, names.PERSON]
         wanted = both([equal(column("copies"), number(1)), not_null(column(names.RECORD))])
-        return exp.select(*map(column, cells)).from_(rows.subquery("present")).where(wanted)
+        own = named(number(place), names.NODE_PLACE)
+        return exp.select(*map(column, cells), own).from_(rows.subquery("present")).where(wanted)
 
     def not_shown(self) -> exp.Select:
         """Return one row about the records of the source that take part and are not shown: they, and their persons."""
@@ -111,14 +131,26 @@ class EpochView:
         rows = exp.select(named(count_rows(), "records"), named(persons, "persons")).from_(aliased(view.source, SOURCE))
         return rows.join(aliased(self.shown, "shown"), on=known, join_type="left").where(both(wanted))
 
-    def _rows(self, models: Sequence[PrivacyModel]) -> exp.Select:
-        """Return the rows of the view under some models, with records and persons (without an entity: records)."""
+    def _rows(self, lookups: Lookups, models: Sequence[PrivacyModel]) -> exp.Select:
+        """Return the rows of the view at a node under some models, with records and persons (without an entity:
+        records). Where other nodes of the chain publish texts, a value of the source is its text."""
         view = self.view
-        published = {self.record: "", **view.published}  # a type that casts nothing
+        quasi = tuple(replace(item, lookup=lookups.get(item.name)) for item in view.quasi)
+        texts = {
+            item.name: item.type
+            for item in quasi
+            if item.lookup is None and view.published[item.name] == "VARCHAR" and "ENUM(" not in item.type.upper()
+        }
+        published = {self.record: "", **view.published, **texts}  # a type that casts nothing
         asked = replace(
-            view, models=tuple(models), published=published, shuffled=False, with_entities=view.entity is not None
+            view,
+            quasi=quasi,
+            models=tuple(models),
+            published=published,
+            shuffled=False,
+            with_entities=view.entity is not None,
         )
         person = names.ENTITY if view.entity is not None else self.record
-        cells = [column(name) for name in view.published]
+        cells = [named(canonical(n, texts[n]), n) if n in texts else column(n) for n in view.published]
         own = [named(column(self.record), names.RECORD), named(column(person), names.PERSON)]
         return exp.select(*cells, *own).from_(live_view(asked).subquery("rows"))

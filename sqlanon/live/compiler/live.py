@@ -78,14 +78,7 @@ from sqlanon.live.compiler.live_models import (
     watched,
     window,
 )
-from sqlanon.live.compiler.live_values import (
-    PLACE,
-    counted_items,
-    lookup_alias,
-    value_cells,
-    value_ranks,
-    with_values,
-)
+from sqlanon.live.compiler.live_values import PLACE, counted_items, lookup_alias, value_cells, value_ranks, with_values
 from sqlanon.live.compiler.value_models import value_counters, value_predicates
 
 __all__ = [

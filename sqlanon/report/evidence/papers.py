@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from sqlanon.core.models import least_count
 from sqlanon.core.policy import Policy
+from sqlanon.core.policy.output import IN_DATABASE
 from sqlanon.core.policy.representatives import CLASS_MEAN
 from sqlanon.core.publish.papers import DIGESTS
 from sqlanon.core.publish.proof_file import proof_text
@@ -178,7 +179,7 @@ def _limitations(material: Material) -> list[str]:
     holds = {
         "not_written": came == DESCRIBED,
         "found": came == FOUND,
-        "in_database": bool(output) and "file" not in output,
+        "in_database": any(kind in IN_DATABASE for kind in output),
         "no_k_anonymity": not any(model.type in IDENTITY for model in policy.privacy),
         "identifying": bool(policy.accept),
         "class_mean": any(CLASS_MEAN in asked.columns.values() for asked in policy.publish),

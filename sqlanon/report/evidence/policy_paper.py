@@ -16,7 +16,7 @@ from sqlanon.core.policy.columns import written_travels
 from sqlanon.core.policy.paths import is_connection_text, is_url, names_records
 from sqlanon.core.policy.representatives import written_publish
 from sqlanon.parameters import is_number
-from sqlanon.report.settings import file_name
+from sqlanon.report.settings import target_name
 
 WITHHELD = "withheld: it may hold values"
 """Stands for a part of a policy that may hold values of the source."""
@@ -131,7 +131,7 @@ def _output(policy: Policy, *, for_operator: bool) -> dict[str, Any] | None:
     output = policy.output
     if output is None:
         return None
-    found: dict[str, Any] = {output.kind: file_name(output.target) if output.kind == "file" else output.target}
+    found: dict[str, Any] = {output.kind: target_name(output.kind, output.target)}
     if for_operator and output.readers:
         found["readers"] = list(output.readers)
     return found

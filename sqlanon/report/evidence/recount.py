@@ -13,8 +13,10 @@ from sqlanon.core.audit.check import CheckResult, check_relation
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.models import least_count
 from sqlanon.core.models.distinct_l_diversity import DistinctLDiversity
-from sqlanon.core.policy import Policy
+from sqlanon.core.policy import Output, Policy
+from sqlanon.core.policy.output import LAKES
 from sqlanon.core.policy.paths import is_database
+from sqlanon.core.publish.lakes import open_lake
 from sqlanon.core.publish.targets import place
 from sqlanon.core.source.columns import is_scalar
 from sqlanon.core.source.opening import open_source
@@ -52,12 +54,15 @@ def recount(evidenced: Evidenced) -> Recount:
         return Recount(None, "not_written")
     if not release.ledger.published:
         return Recount(None, "empty")
-    if release.output.keys() != {"file"}:
+    [(kind, target)] = release.output.items()
+    if kind in LAKES:
+        with open_source(open_lake(Output(kind, target)).frame, None) as opened:
+            return _counted(opened.engine, opened.relation, evidenced)
+    if kind != "file":
         engine = release.plan.engine
-        [target] = release.output.values()
         written = place(engine, target, release.plan.source.target_catalog)
         return _counted(engine, written.table, evidenced)
-    path = Path(release.output["file"])
+    path = Path(target)
     if release.plan.policy.extensions.format_of(path.suffix) is not None:
         return Recount(None, "format")
     with open_source(path, "release" if is_database(path.name) else None) as opened:

@@ -19,7 +19,7 @@ from sqlanon.core.engines.journal import Watcher
 from sqlanon.core.plan.planned import Planned
 from sqlanon.core.plan.release import Release
 from sqlanon.core.policy import Policy
-from sqlanon.core.publish.papers import CERTIFICATE, MANIFEST, check_papers
+from sqlanon.core.publish.papers import CERTIFICATE, check_papers, paper_beside
 from sqlanon.core.publish.recipient_certificate import is_recipients
 from sqlanon.core.publish.workplace import settle_left_behind
 from sqlanon.core.sqltrees import names
@@ -115,13 +115,11 @@ def _manifest(target: Path, policy: Policy) -> dict[str, Any]:
         InputError: they do not belong together, or it is of another policy.
     """
     hint = "set if_exists: replace to publish it again, or name another output."
-    path = target.with_name(target.name + MANIFEST)
-    if not path.exists():
-        raise InputError(f"The release {target.name!r} is there, without a manifest beside it.", hint=hint)
+    if (manifest := paper_beside(target)) is None:
+        raise InputError(f"The release {target.name!r} is there, without a manifest that can be read.", hint=hint)
     belonging = check_papers(target)
     if not belonging.holds:
         raise InputError(f"The release {target.name!r} is there. {' '.join(belonging.faults)}", hint=hint)
-    manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     if manifest.get("policy_fingerprint") != policy.fingerprint():
         raise InputError(f"The release {target.name!r} is there, and was published by another policy.", hint=hint)
     return manifest

@@ -99,7 +99,6 @@ class PostgresEngine(SerialEngine):
         preamble=HELPERS,
         temporary_schema="pg_temp.",
         analyzes=True,
-        stages_release=True,
         recurs_freely=False,
     )
 

@@ -86,5 +86,4 @@ CAPABILITIES = Capabilities(
         ),
     },
     writes_folders=True,
-    stages_release=True,
 )

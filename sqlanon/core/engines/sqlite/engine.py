@@ -92,7 +92,6 @@ class SQLiteEngine(SerialEngine):
         },
         begin="BEGIN IMMEDIATE",  # no other connection writes to the file until the end
         temporary_schema="temp.",
-        stages_release=True,
         recurs_freely=False,
         groups_by_sets=False,
     )

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlanon.core.disk.writing import write_text
+from sqlanon.core.publish.papers import paper_at
 from sqlanon.core.sqltrees import files as sqlfiles
 from sqlanon.errors import InputError, TargetError
 from sqlanon.interop.scripts.dbt import sources, yml
@@ -194,11 +195,7 @@ def _listed(path: Path) -> list[Any]:
 
 def _manifest(path: Path) -> dict[str, Any]:
     """Return the manifest of a release; an empty one if there is none or it cannot be read."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
+    return paper_at(path) or {}
 
 
 def _known(folder: Path, manifest: Mapping[str, Any], name: str) -> dict[str, str]:

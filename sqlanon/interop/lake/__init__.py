@@ -1,0 +1,1 @@
+"""Tables of a lakehouse that releases are published to: Delta."""

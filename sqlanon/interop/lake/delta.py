@@ -1,0 +1,215 @@
+"""Delta tables, written by the package ``deltalake``.
+
+The manifest of a release is in the record of its commit. A commit names the run of its periods as a transaction of
+ours, which Delta accepts once, and is not tried again on another version than the one that was opened: of two runs at
+the same time one is refused. The log is kept, because a later run reads the last manifest from it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pyarrow as pa
+from pyarrow import fs, parquet
+
+from sqlanon.core.disk.renames import sync
+from sqlanon.core.policy.paths import is_url
+from sqlanon.core.publish.lakes import MANIFEST_KEY, WrittenFile, changed_meanwhile
+from sqlanon.core.source.lake import StoredPlace, stored_place
+from sqlanon.core.source.lake_folders import DELTA_LOG
+from sqlanon.errors import InputError, SourceError, SqlanonError, TargetError
+
+APPLICATION = "sqlanon"
+"""The name under which a commit counts the releases to a table."""
+RECENT = 50
+"""Commits that are looked at first for the last manifest."""
+PROPERTIES = {"delta.enableExpiredLogCleanup": "false"}
+OWN = re.compile(r"sqlanon-[0-9a-f-]{36}\.parquet")
+"""The names of our files: a run that is killed before it commits leaves some, which no reader of the table sees."""
+
+
+class DeltaTarget:
+    """A Delta table that releases are added to; see ``core.publish.lakes.LakeTable``."""
+
+    def __init__(self, target: str) -> None:
+        self._folder = None if is_url(target) else Path(target).absolute()
+        self._url = target if self._folder is None else self._folder.as_uri()
+        self._place = _place_of(target)
+        if "%" in str(self._folder or ""):
+            raise TargetError(
+                f"The path of the target {self._place.name!r} has a percent sign, which the package of Delta decodes.",
+                hint="choose another folder.",
+            )
+        self.frame = self._opened()
+
+    def _opened(self) -> Any:
+        """Return the table; None where nothing is.
+
+        Raises:
+            TargetError: something else is there, or it cannot be read.
+        """
+        failure = ""
+        try:
+            from deltalake import DeltaTable
+
+            if self._place.listed(DELTA_LOG):
+                return DeltaTable(self._url)
+            if all(OWN.fullmatch(entry.base_name) for entry in self._place.below()):
+                return None
+        except ImportError:
+            raise InputError(
+                "The target is a Delta table, and what writes it is not installed.",
+                hint="run: python -m pip install 'sqlanon[delta]'.",
+            ) from None
+        except Exception as error:  # of the package, and its message may hold paths and more
+            failure = type(error).__name__
+        if failure:
+            raise self._unwritable(failure)
+        raise TargetError(
+            f"The target {self._place.name!r} exists, and is no Delta table.", hint="choose another name."
+        )
+
+    def manifest(self) -> str:
+        if self.frame is None:
+            return ""
+        for limit in (RECENT, None):
+            for commit in self.frame.history(limit):
+                if isinstance(text := commit.get(MANIFEST_KEY), str):
+                    return text
+        return ""
+
+    def values(self, name: str) -> pa.RecordBatchReader:
+        return pa.RecordBatchReader.from_stream(self.frame.scan(columns=[name]))
+
+    def refuse(self, schema: pa.Schema) -> None:
+        if strange := [field.name for field in schema if not _is_kept(field.type)]:
+            raise TargetError(
+                f"A Delta table does not hold the types of {', '.join(map(repr, strange))} as they are.",
+                hint="cast these columns in a view of the source: to text, a signed number or a timestamp.",
+            )
+        if self.frame is not None and self.frame.schema() != _schema(schema):
+            raise TargetError(
+                f"The table {self._place.name!r} has other columns than the release.",
+                hint="restore its columns; nothing was published.",
+            )
+
+    def append(
+        self,
+        files: Sequence[WrittenFile],
+        schema: pa.Schema,
+        by: Sequence[str],
+        manifest: str,
+        last_look: Callable[[], None],
+    ) -> None:
+        added: list[str] = []
+        try:
+            if self._folder is not None:
+                self._folder.mkdir(mode=0o700, exist_ok=True)
+            actions = [self._brought(file, added) for file in files]
+            last_look()
+            self._commit(actions, schema, by, manifest)
+            return
+        except (SqlanonError, KeyboardInterrupt):
+            self._take_back(added)
+            raise
+        except Exception as error:  # of the package and of stores
+            failure = type(error).__name__
+        if not added:
+            raise self._unwritable(failure)
+        now = DeltaTarget(self._url if self._folder is None else str(self._folder))
+        if now.frame is not None and any(uri.endswith(f"/{added[-1]}") for uri in now.frame.file_uris()):
+            return  # a store answered with an error to what it had done
+        self._take_back(added)
+        raise changed_meanwhile(self._place.name) if now.version != self.version else self._unwritable(failure)
+
+    @property
+    def version(self) -> int | None:
+        """The number of the last commit; None where there is no table."""
+        return None if self.frame is None else int(self.frame.version())
+
+    def _take_back(self, added: Sequence[str]) -> None:
+        """Remove files that were not committed, as far as the store allows it; no reader sees them."""
+        for name in added:
+            with suppress(OSError):
+                self._place.system.delete_file(self._below(name))
+
+    def _commit(self, actions: list[Any], schema: pa.Schema, by: Sequence[str], manifest: str) -> None:
+        from deltalake import CommitProperties, Transaction
+        from deltalake.transaction import create_table_with_add_actions
+
+        before = None if self.frame is None else self.frame.transaction_version(APPLICATION)
+        own = CommitProperties(
+            custom_metadata={MANIFEST_KEY: manifest},
+            app_transactions=[Transaction(APPLICATION, 1 if before is None else before + 1)],
+            max_commit_retries=0,
+        )
+        kinds, columns = _schema(schema), list(by)
+        if self.frame is not None:
+            self.frame.create_write_transaction(actions, "append", kinds, columns, commit_properties=own)
+            return
+        create_table_with_add_actions(
+            self._url, kinds, actions, "error", columns, configuration=PROPERTIES, commit_properties=own
+        )
+
+    def _brought(self, file: WrittenFile, added: list[str]) -> Any:
+        """Copy a file to the table, where no reader sees it before it is committed; return what commits it."""
+        from deltalake.transaction import AddAction
+
+        name = f"sqlanon-{uuid4()}.parquet"
+        added.append(name)
+        fs.copy_files(
+            str(file.path),
+            self._below(name),
+            source_filesystem=fs.LocalFileSystem(),
+            destination_filesystem=self._place.system,
+        )
+        if self._folder is not None:
+            sync(self._folder / name)
+        records = json.dumps({"numRecords": parquet.read_metadata(file.path).num_rows})
+        size, now = file.path.stat().st_size, int(time.time() * 1000)
+        return AddAction(name, size, dict(file.values), now, True, records)
+
+    def _below(self, name: str) -> str:
+        return f"{self._place.path.rstrip('/')}/{name}"
+
+    def _unwritable(self, failure: str) -> TargetError:
+        return _unwritable(self._place.name, failure)
+
+
+def _place_of(target: str) -> StoredPlace:
+    failure = ""
+    try:
+        return stored_place(target if is_url(target) else Path(target))
+    except (SourceError, OSError, ValueError, pa.ArrowException) as error:
+        failure = type(error).__name__
+    raise _unwritable(target.rpartition("/")[2], failure)
+
+
+def _schema(schema: pa.Schema) -> Any:
+    from deltalake import Schema
+
+    return Schema.from_arrow(schema)
+
+
+def _is_kept(kind: pa.DataType) -> bool:
+    """Return whether a Delta table holds the values of a type as a Parquet file of DuckDB has them."""
+    types = pa.types
+    if types.is_timestamp(kind):
+        return bool(kind.unit == "us" and kind.tz in (None, "UTC"))
+    signed = types.is_signed_integer(kind) or types.is_float32(kind) or types.is_float64(kind)
+    texts = types.is_boolean(kind) or types.is_string(kind) or types.is_binary(kind)
+    return bool(signed or texts or types.is_date32(kind) or types.is_decimal128(kind))
+
+
+def _unwritable(name: str, failure: str) -> TargetError:
+    return TargetError(
+        f"The Delta table {name!r} could not be read or written ({failure}).",
+        hint="check its path, its permissions and, in an object store, the credentials.",
+    )
