@@ -163,10 +163,10 @@ def _within(world: World, first: Numbers, nights: int) -> float:
     return float((first - world.born < nights)[came].sum() / max(1, came.sum()))
 
 
-def run_nights(
+def release_nights(
     folder: Path, table: Table, *, days: int, seed: int, k: int, cohorts: dict[str, int], limit: float
-) -> dict[str, Any]:
-    """Release a table on all nights by the package, and return the figures."""
+) -> States:
+    """Release a table on all nights by the package, and return what is shown."""
     world = World.draw(table, days, seed)
     write_world(folder, table)
     asked, random = policy(folder, table, k, cohorts, limit), np.random.default_rng([seed, 3])
@@ -185,6 +185,12 @@ def run_nights(
         if day in (10, 30, 100, 200, 300):
             held, seconds = states.figures(k)["holds"], _around(states.processor, day + 1)
             print(f"{day} nights: holds {held}, {seconds} s of processor time a night", file=sys.stderr, flush=True)
+    return states
+
+
+def run_nights(folder: Path, table: Table, *, days: int, k: int, **options: Any) -> dict[str, Any]:
+    """Release a table on all nights by the package, and return the figures; as ``release_nights``."""
+    states = release_nights(folder, table, days=days, k=k, **options)
     nights = [night for night in (1, 2, 10, 100, 365) if night <= days + 1]
     return {
         "records": len(table.rows),

@@ -13,6 +13,7 @@ BEHIND = {
     "ledger": "sqlanon.ledger.run:ledger_of_run",
     "periods": "sqlanon.periods.opening:open_periods",
     "lake delta": "sqlanon.interop.lake.delta:DeltaTarget",
+    "lake iceberg": "sqlanon.interop.lake.iceberg:IcebergTarget",
     "output live_view": "sqlanon.live.output:OUTPUT",
     "null audit": "sqlanon.assess.relations.of_plan:null_audit_of_plan",
     "null bias": "sqlanon.assess.relations.of_plan:null_bias_of_plan",

@@ -16,7 +16,7 @@ from sqlanon.commands.agents.sieve import without_numbers
 from sqlanon.commands.verbosity import verbosity
 from sqlanon.core.disk.writing import write_text
 from sqlanon.core.policy import Policy
-from sqlanon.core.policy.output import PATHS
+from sqlanon.core.policy.output import LAKES, PATHS
 from sqlanon.core.policy.paths import is_connection_text, is_database, is_file, is_server, is_url
 from sqlanon.core.publish.openlineage import FACETS, PRODUCER, Dataset, released_datasets, released_tables, run_facets
 from sqlanon.errors import SqlanonError
@@ -127,6 +127,8 @@ class Lineage:
             return Dataset(f"duckdb://{output.target}", table or "release")
         if output.kind in PATHS:
             return _dataset(self.policy, output.target, None)
+        if output.kind in LAKES:
+            return Dataset("sqlanon", output.target)
         return _dataset(self.policy, self.policy.source or "", output.target)
 
 

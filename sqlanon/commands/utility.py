@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from sqlanon.assess.utility.wording import lines
 from sqlanon.commands.common import read_policy, warn
 from sqlanon.core.anonymizer import plan, recode
+from sqlanon.report.text import section_lines
+from sqlanon.report.utility_section import measured
 
 
 def execute(policy: str, target: str | None, queries: int, seed: int, ml: bool, as_json: bool) -> int:
@@ -18,5 +19,5 @@ def execute(policy: str, target: str | None, queries: int, seed: int, ml: bool, 
         warnings = (*planned.warnings, *found.warnings)
     for warning in warnings:
         warn(warning)
-    print(json.dumps(found.to_dict()) if as_json else "\n".join(lines(found)))
+    print(json.dumps(found.to_dict()) if as_json else "\n".join(section_lines(measured(found))))
     return 0

@@ -166,7 +166,8 @@ def problem_of_sizes(session: Session) -> Problem:
     """
     policy = session.encoded_policy
     size = Model("k_anonymity", {"k": least_size(policy.models)})
-    plain = replace(policy, privacy=(size,), columns=tuple(replace(item, models=()) for item in policy.columns))
+    columns = [replace(item, role="keep", models=()) if item.role == "sensitive" else item for item in policy.columns]
+    plain = replace(policy, privacy=(size,), columns=tuple(columns))
     return build_problem(session.engine, session.encoding, plain)[0]
 
 

@@ -180,7 +180,9 @@ def record_blocks(ledger: Ledger, allowed: int | None, kind: str) -> Iterable[Bl
         numbers = [(name, number) for key, name in wording.ENTITIES.items() if (number := entities.to_dict()[key])]
         rows = tuple((name, count(number), share_of(number, entities.total)) for name, number in numbers)
         yield Table(fields, rows, total=("all entities", count(entities.total), ""))
-    if allowed is not None:
+    if ledger.moved:
+        yield Sentence(f"Records in cohorts: {', '.join(f'{count(n)} {what}' for what, n in ledger.moved.items())}.")
+    elif allowed is not None:
         yield Sentence(f"{noun}: {count(suppressed)} of at most {count(allowed)}.")
 
 

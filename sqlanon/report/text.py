@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 
 from sqlanon.report.blocks import (
@@ -18,7 +18,6 @@ from sqlanon.report.blocks import (
     Noted,
     Pair,
     Parts,
-    Section,
     Sentence,
     Sizes,
     Table,
@@ -40,7 +39,7 @@ def text_report(run: RunSummary, audience: str = "operator") -> str:
     view = view_of(run, audience)
     lines = [*_head(view)]
     for section in view.sections:
-        lines += ["", section.title.upper(), *_section(section)]
+        lines += ["", section.title.upper(), *section_lines(section.blocks)]
     return "\n".join(lines) + "\n"
 
 
@@ -63,10 +62,10 @@ def _head(view: View) -> Iterator[str]:
         yield from ("", *wrapped(f"Warning: {warning}"))
 
 
-def _section(section: Section) -> Iterator[str]:
-    """Yield the lines of the blocks. A blank line parts a table from figures or tables before it."""
+def section_lines(shown: Iterable[Block]) -> Iterator[str]:
+    """Yield the lines of the blocks of a section. A blank line parts a table from figures or tables before it."""
     below = False
-    for block in section.blocks:
+    for block in shown:
         if below and isinstance(block, Table | ComparedSizes):
             yield ""
         below = below or not isinstance(block, Sentence)

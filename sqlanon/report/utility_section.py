@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from sqlanon.assess.utility.wording import ESTIMATES, LEARNERS
 from sqlanon.report import wording
 from sqlanon.report.blocks import Block, Cell, Field, Pair, Picture, PictureBar, Pictures, Sentence, Table
-from sqlanon.report.wording import counted, figure, share
+from sqlanon.report.wording import count, counted, figure, share
 
 if TYPE_CHECKING:
     from sqlanon.assess.utility.facts import Association, ColumnUtility, Prediction, QueryErrors, Utility
@@ -17,6 +16,19 @@ DASH = "–"
 MOST_PICTURES = 6
 """The columns that are drawn: those that lost most."""
 MOST_PAIRS = 10
+MOST_LEVELS = 3
+"""A line names so many levels, those with most records."""
+ESTIMATES = {
+    "contained": "lower bound: records that surely match",
+    "overlapping": "upper bound: records that may match",
+    "uniform": "estimate: records spread evenly over their values",
+}
+"""How counts are estimated from a release, by the names of the facts."""
+LEARNERS = {
+    "naive_bayes": "naive Bayes",
+    "logistic_regression": "logistic regression",
+    "random_forest": "random forest",
+}
 STRENGTH = "\N{WHITE CIRCLE} before, \N{BLACK CIRCLE} after; a line goes from 0 to 1."
 GO_TOGETHER = (
     "Association is Cramér's V: 0 for two independent columns, 1 where one column determines the other. Listed are the "
@@ -39,10 +51,24 @@ ASKED = (
 )
 
 
-def lost(utility: Utility) -> Iterable[Block]:
-    """Yield the section of the operator's report."""
+def measured(utility: Utility) -> Iterable[Block]:
+    """Yield what a command prints of utility by itself, for the operator."""
+    excluded = f"; {count(utility.excluded)} more are excluded for a NULL" if utility.excluded else ""
+    counts = f"{count(utility.published)} published, {count(utility.suppressed)} suppressed"
+    yield Sentence(f"{counted(utility.records, 'record')}: {counts}{excluded}. For the operator: counts are exact.")
+    yield from lost(utility, alone=True)
+    if utility.queries is None:
+        yield Sentence("No random counts were asked.")
+
+
+def lost(utility: Utility, *, alone: bool = False) -> Iterable[Block]:
+    """Yield the section of the operator's report.
+
+    Args:
+        alone: no other section has the levels and the loss of a column, and warnings are told elsewhere.
+    """
     if utility.columns:
-        yield _columns(utility)
+        yield _columns(utility, alone=alone)
         yield Sentence(DISTANCE)
         most = sorted((column for column in utility.columns if column.shape), key=_lost_most)
         drawn = tuple(map(_picture, most[:MOST_PICTURES]))
@@ -54,7 +80,7 @@ def lost(utility: Utility) -> Iterable[Block]:
         yield from _association(utility.association)
     if utility.prediction is not None:
         yield from _prediction(utility.prediction)
-    yield from (Sentence(warning) for warning in utility.warnings)
+    yield from (Sentence(warning) for warning in utility.warnings if not alone)
 
 
 def _lost_most(column: ColumnUtility) -> tuple[float, float]:
@@ -62,21 +88,27 @@ def _lost_most(column: ColumnUtility) -> tuple[float, float]:
     return (0.0 if column.fully_suppressed else 1.0, -column.total_variation)
 
 
-def _columns(utility: Utility) -> Table:
-    several = any(len(column.levels) > 1 for column in utility.columns)
+def _columns(utility: Utility, *, alone: bool) -> Table:
+    several = alone or any(len(column.levels) > 1 for column in utility.columns)
     ordered = any(column.wasserstein is not None for column in utility.columns)
     fields = [Field("Column", width=24, style="column", plain="")]
     fields += [Field("Share by level", width=26)] if several else []
-    fields += [Field("Distance", "number"), Field("Of published records", "number")]
+    fields += [Field("Loss", "number"), Field("Values", "number")] if alone else []
+    fields += [Field("Distance", "number"), Field("Of published records", "number", plain="Of published")]
     fields += [Field("Shift", "number")] if ordered else []
     rows: list[tuple[Cell, ...]] = []
     for column in utility.columns:
-        levels = ", ".join(f"{level.level}: {share(float(level.share))}" for level in column.levels)
+        most = sorted(column.levels, key=lambda level: -level.records) if alone else column.levels
+        shown = [f"{level.level}: {share(float(level.share))}" for level in most]
+        rest = [f"{len(shown) - MOST_LEVELS} more"] if alone and len(shown) > MOST_LEVELS else []
+        levels = ", ".join([*shown[:MOST_LEVELS], *rest] if alone else shown)
         figures = [_share(column.total_variation), _share(column.total_variation_published)]
         figures += [_share(column.wasserstein)] if ordered else []
         if column.fully_suppressed:
             figures = [wording.FULLY_SUPPRESSED, *[DASH] * (len(figures) - 1)]
-        rows.append((column.name, *([levels] if several else []), *figures))
+        loss = DASH if column.loss is None else figure(column.loss)
+        own = (loss, f"{count(column.values_before)} to {count(column.values_after)}") if alone else ()
+        rows.append((column.name, *([levels] if several else []), *own, *figures))
     return Table(tuple(fields), tuple(rows), style="stack")
 
 
@@ -104,8 +136,11 @@ def _association(found: Association) -> Iterable[Block]:
     rows = tuple(
         (f"{p.first}, {p.second}", figure(p.before), figure(p.after), Pair(p.before, p.after, 1.0)) for p in most
     )
-    caption = f"Mean change over {counted(len(found.pairs), 'pair')}: {figure(found.mean_change)}. "
-    yield Table(fields, rows, caption, "stack", legend=STRENGTH)
+    caption = f"Mean change over {counted(len(found.pairs), 'pair')}: {figure(found.mean_change)}; the largest: "
+    caption += f"{figure(found.max_change)}."
+    yield Table(fields, rows, f"{caption} ", "stack", legend=STRENGTH)
+    if found.left_out:
+        yield Sentence(f"Not compared: {', '.join(found.left_out)}.")
     yield Sentence(GO_TOGETHER)
 
 
@@ -118,7 +153,11 @@ def _prediction(found: Prediction) -> Iterable[Block]:
     )
     majority = ("always the most frequent class", share(found.majority), share(found.majority))
     rows = (majority, *((LEARNERS[a.learner], share(a.original), share(a.release)) for a in found.accuracies))
-    yield Table(fields, rows, f"Accuracy of predicting {found.target}, on records held out from training.", "stack")
+    caption = (
+        f"Accuracy of predicting {found.target} ({found.classes} classes), on {counted(found.tests, 'record')} held "
+        f"out from training, of which {count(found.tests_suppressed)} are suppressed."
+    )
+    yield Table(fields, rows, caption, "stack")
 
 
 def _queries(found: QueryErrors) -> Iterable[Block]:
@@ -128,5 +167,7 @@ def _queries(found: QueryErrors) -> Iterable[Block]:
         Field("95th percentile", "number"),
     )
     rows = tuple((ESTIMATES[e.estimate], share(e.median), share(e.percentile_95)) for e in found.errors)
-    yield Table(fields, rows, f"{counted(found.queries, 'random count')}.", style="stack")
+    caption = f"{counted(found.queries, 'random count')} (seed {found.seed}; true counts below "
+    caption += f"{figure(found.sanity_bound)} records count as that many)."
+    yield Table(fields, rows, caption, style="stack")
     yield Sentence(ASKED)

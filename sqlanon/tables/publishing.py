@@ -21,9 +21,9 @@ from sqlanon.core.engines.relation_names import relation_parts
 from sqlanon.core.interrupts import no_return
 from sqlanon.core.policy.paths import same_file
 from sqlanon.core.publish.files import as_target_error, auditor_beside, write_database, write_flat, written_flat
-from sqlanon.core.publish.papers import PAPERS, Papers
+from sqlanon.core.publish.papers import Papers
 from sqlanon.core.publish.replaced import Replacing
-from sqlanon.core.publish.targets import Target, check_target
+from sqlanon.core.publish.targets import Target, check_target, refuse_folders_of_papers
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import table
 from sqlanon.errors import AuditError, EngineError, SqlanonError, TargetError
@@ -63,9 +63,7 @@ def _check_folder(target: Target, policy: TablesPolicy) -> None:
     if any(same_file(path, file) or path.resolve() in file.resolve().parents for file in used):
         raise TargetError(f"The target folder {path.name!r} holds the source.", hint="choose another place.")
     check_directory(path)
-    for paper in (path.with_name(path.name + ending) for ending in PAPERS):
-        if paper.is_dir():
-            raise TargetError(f"{paper.name!r} is a folder, where a paper of the release goes.", hint="remove it.")
+    refuse_folders_of_papers(path)
     if not os.path.lexists(path):
         return
     if policy.if_exists != "replace":

@@ -149,3 +149,16 @@ def test_the_association_of_a_column_that_follows_from_another_is_1(tmp_path: Pa
     assert plan.levels["land"] == 0 and found is not None
     [pair] = [pair for pair in found.pairs if {pair.first, pair.second} == {"zip", "land"}]
     assert pair.before == 1 and pair.after in (0, 1)
+
+
+def test_levels_that_were_kept_may_lose_more_than_others(tmp_path: Path) -> None:
+    """Nothing was searched: another node may keep some detail and lose less."""
+    rows = [f"{zip},{sex},de" for zip in ("11", "12") for sex in "mf" for _ in range(3)]
+    first = policy(tmp_path, rows, output={"file": "first.csv"})
+    assert CliRunner().invoke(main, ["run", str(first)]).exit_code == 0
+    like = ["--like", str(tmp_path / "first.csv.manifest.json")]
+    more = policy(tmp_path, rows * 2, output={"file": "second.csv"}, repeats="accept")
+    result = CliRunner().invoke(main, ["run", str(more), *like])
+    assert result.exit_code == 0, result.stderr
+    [line] = [line for line in result.stdout.splitlines() if "fully suppressed;" in line]
+    assert re.search(r"a node was found that keeps some detail and loses less \(0\.\d+\)$", line)

@@ -220,24 +220,30 @@ def content(engine: Engine, name: str) -> Counter[tuple[Any, ...]]:
 # -- tables and statements ---------------------------------------------------------------------------------------------
 
 
+GONE = {"postgres": "42P01", "spark": "TABLE_OR_VIEW_NOT_FOUND"}
+"""The kind of the error about a table that is not there, by dialect."""
+
+
 def test_tables_are_loaded_appended_created_inserted_and_dropped(engine: Engine) -> None:
-    data = pa.table({"a": pa.array([1, None], pa.int64()), "b": ["x", None], "c": [0.5, None]})
+    data = pa.table({"a": pa.array([1, None], pa.int64()), "b": ["x", None], "c": [0.5, None], "d": [True, None]})
     engine.load("load", "t", data)
     engine.append("append", "t", data.slice(0, 1))
-    assert rows_of_table(engine.arrow("read", everything("t"))) == Counter(
-        {(1, "x", 0.5): 2, (None, None, None): 1},
-    )
+    found = engine.arrow("read", everything("t"))
+    assert rows_of_table(found) == Counter({(1, "x", 0.5, True): 2, (None, None, None, None): 1})
+    assert found.schema.equals(data.schema) or engine.capabilities.dialect == "sqlite"
     assert engine.create("create", "u", everything("t")) == 3
     engine.insert("insert", "u", everything("t"))
     assert len(engine.run("read", everything("u"))) == 6
     engine.drop_column("u", "b")
-    assert engine.columns(table("u")) == [("a", "BIGINT"), ("c", "DOUBLE")]
+    assert engine.columns(table("u")) == [("a", "BIGINT"), ("c", "DOUBLE"), ("d", "BOOLEAN")]
     engine.drop("u")
     engine.drop("u")
     with pytest.raises(EngineError) as raised:
         engine.run("gone", everything("u"))
     assert raised.value.statement == "gone"
     assert raised.value.hint
+    assert raised.value.kind == GONE.get(engine.capabilities.dialect, raised.value.kind)
+    assert [entry.name for entry in engine.journal.entries][-1] == "gone"
 
 
 def test_empty_tables_keep_their_columns(engine: Engine) -> None:
@@ -261,13 +267,18 @@ def test_parameters_are_bound_in_the_order_of_the_text(engine: Engine) -> None:
 
 def test_jobs_read_the_tables_that_they_are_shown(engine: Engine) -> None:
     for name, value in (("one", 1), ("two", 2)):
-        engine.load("load", name, pa.table({"v": pa.array([value], pa.int64())}))
-    text = engine.render(exp.select(column("v"), named(bigint(exp.Placeholder()), "i")).from_(table("view")))
+        engine.load("load", name, pa.table({name: pa.array([value], pa.int64())}))  # views of other columns follow
+    text = engine.render(exp.select(exp.Star(), named(bigint(exp.Placeholder()), "i")).from_(table("view")))
     jobs = [Job({"view": shown}, text, [i]) for i, shown in enumerate(("one", "two", "two", "one"))]
     with engine.side_by_side():
         assert engine.run_many("job", jobs) == [[(1, 0)], [(2, 1)], [(2, 2)], [(1, 3)]]
+    if engine.has("transactions"):
+        with pytest.raises(ZeroDivisionError), engine.transaction():
+            engine.run_many("job", jobs[1:2])
+            raise ZeroDivisionError
+    assert engine.run_many("job", jobs[:2]) == [[(1, 0)], [(2, 1)]]
     engine.drop("two")
-    engine.load("load", "two", pa.table({"v": pa.array([3], pa.int64())}))
+    engine.load("load", "two", pa.table({"two": pa.array([3], pa.int64())}))
     assert engine.run_many("job", jobs[1:2]) == [[(3, 1)]]
 
 
@@ -281,9 +292,13 @@ def test_a_transaction_is_all_or_nothing(engine: Engine) -> None:
         engine.append("append", "t", data)
         engine.create("create", "u", everything("t"))
         raise ZeroDivisionError
+    with pytest.raises(EngineError), engine.transaction():
+        engine.load("load", "inside", data)
+        engine.run("fails", everything("nothing"))
     assert engine.run("read", everything("t")) == [(1,)]
-    with pytest.raises(EngineError):
-        engine.run("gone", everything("u"))
+    for relation in ("u", "inside"):
+        with pytest.raises(EngineError):
+            engine.run("gone", everything(relation))
 
 
 def test_nobody_else_sees_our_tables(fresh: Any) -> None:

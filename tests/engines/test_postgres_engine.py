@@ -25,7 +25,7 @@ from sqlglot import exp, parse_one
 import sqlanon
 from sqlanon.core.audit.check import check_relation
 from sqlanon.core.compiler import release as compiler
-from sqlanon.core.engines.duckdb.engine import DuckDBEngine, Job
+from sqlanon.core.engines.duckdb.engine import DuckDBEngine
 from sqlanon.core.evaluate.driver import run_search
 from sqlanon.core.evaluate.evaluator import Evaluator
 from sqlanon.core.evaluate.problem import build_problem
@@ -34,7 +34,7 @@ from sqlanon.core.models.k_anonymity import KAnonymity
 from sqlanon.core.search.base import Request
 from sqlanon.core.source.encoding import encode_source
 from sqlanon.core.sqltrees import names
-from sqlanon.core.sqltrees.trees import bigint, column, named, number, table, total
+from sqlanon.core.sqltrees.trees import column, named, number, table, total
 from sqlanon.errors import EngineError, InputError, UnsupportedError
 
 postgres_engine = pytest.importorskip(
@@ -85,25 +85,6 @@ def test_a_sum_beyond_64_bits_is_exact(engine: Any) -> None:
     with pytest.raises(EngineError) as raised:  # and what does not fit is an error, not a wrong number
         engine.run("total", exp.select(total(column("n"))).from_(table("big")))
     assert raised.value.kind == "22003"
-
-
-def test_tables_are_loaded_appended_created_inserted_and_dropped(engine: Any) -> None:
-    data = pa.table({"a": pa.array([1, None], pa.int64()), "b": ["x", None], "c": [0.5, None], "d": [True, None]})
-    engine.load("load", "t", data)
-    engine.append("append", "t", data.slice(0, 1))
-    assert engine.arrow("read", everything("t")).equals(pa.concat_tables([data, data.slice(0, 1)]))
-    assert engine.create("create", "u", everything("t")) == 3
-    engine.insert("insert", "u", everything("t"))
-    assert len(engine.run("read", everything("u"))) == 6
-    engine.drop_column("u", "b")
-    assert engine.columns(table("u")) == [("a", "BIGINT"), ("c", "DOUBLE"), ("d", "BOOLEAN")]
-    engine.drop("u")
-    engine.drop("u")
-    with pytest.raises(EngineError) as raised:
-        engine.run("gone", everything("u"))
-    assert raised.value.kind == "42P01"
-    assert raised.value.statement == "gone"
-    assert [entry.name for entry in engine.journal.entries][-1] == "gone"
 
 
 def test_a_replayed_script_makes_the_same_tables(engine: Any, postgres: Server) -> None:
@@ -224,21 +205,6 @@ def test_a_connection_that_is_refused_tells_no_password(postgres: Server) -> Non
         assert SECRET not in f"{raised.value!s}{raised.value.__context__}"
 
 
-def test_a_transaction_is_all_or_nothing(engine: Any) -> None:
-    engine.load("load", "t", pa.table({"a": pa.array([1], pa.int64())}))
-    with engine.transaction():
-        engine.append("append", "t", pa.table({"a": pa.array([2], pa.int64())}))
-    with pytest.raises(EngineError), engine.transaction():
-        engine.append("append", "t", pa.table({"a": pa.array([3], pa.int64())}))
-        engine.load("load", "inside", pa.table({"a": [1]}))
-        engine.create("create", "u", everything("t"))
-        engine.run("fails", everything("nothing"))
-    assert engine.run("read", everything("t").order_by(column("a"))) == [(1,), (2,)]
-    for relation in ("u", "inside"):
-        with pytest.raises(EngineError):
-            engine.run("gone", everything(relation))
-
-
 def test_an_interrupt_stops_the_statement_and_leaves_the_session_usable(engine: Any) -> None:
     with pytest.raises(KeyboardInterrupt), interrupted_after(0.3):
         engine.run("sleep", "SELECT pg_sleep(30)")
@@ -253,21 +219,6 @@ def test_a_timeout_of_the_server_is_an_error(postgres: Server) -> None:
         assert raised.value.kind == "57014"
     finally:
         engine.close()
-
-
-def test_jobs_read_the_tables_that_they_are_shown(engine: Any) -> None:
-    for name, value in (("one", 1), ("two", 2)):
-        engine.load("load", name, pa.table({name: pa.array([value], pa.int64())}))  # views of other columns follow
-    text = engine.render(exp.select(exp.Star(), bigint(exp.Placeholder())).from_(table("view")))
-    jobs = [Job({"view": shown}, text, [i]) for i, shown in enumerate(("one", "two", "two", "one"))]
-    assert engine.run_many("job", jobs) == [[(1, 0)], [(2, 1)], [(2, 2)], [(1, 3)]]
-    with pytest.raises(ZeroDivisionError), engine.transaction():
-        engine.run_many("job", jobs[1:2])
-        raise ZeroDivisionError
-    assert engine.run_many("job", jobs[:2]) == [[(1, 0)], [(2, 1)]]
-    engine.drop("two")
-    engine.load("load", "two", pa.table({"two": pa.array([3], pa.int64())}))
-    assert engine.run_many("job", jobs[1:2]) == [[(3, 1)]]
 
 
 def test_nothing_is_left_behind_and_nobody_else_sees_it(postgres: Server) -> None:

@@ -23,7 +23,6 @@ from sqlglot import exp
 import sqlanon
 from sqlanon.core.audit.check import check_relation
 from sqlanon.core.compiler import release as compiler
-from sqlanon.core.engines.base import Job
 from sqlanon.core.engines.duckdb.engine import DuckDBEngine
 from sqlanon.core.evaluate.driver import run_search
 from sqlanon.core.evaluate.evaluator import Evaluator
@@ -97,27 +96,6 @@ def test_a_sum_beyond_64_bits_is_exact_or_refused(engine: Any) -> None:
         with pytest.raises(EngineError) as raised:  # what does not fit is an error, not a wrong number and not NULL
             engine.run("total", exp.select(query).from_(table("big")))
         assert raised.value.kind in ("ARITHMETIC_OVERFLOW", "NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION")
-
-
-def test_tables_are_loaded_appended_created_inserted_and_dropped(engine: Any) -> None:
-    data = pa.table({"a": pa.array([1, None], pa.int64()), "b": ["x", None], "c": [0.5, None], "d": [True, None]})
-    engine.load("load", "t", data)
-    engine.append("append", "t", data.slice(0, 1))
-    assert sorted(engine.run("read", everything("t")), key=repr) == sorted(
-        [(1, "x", 0.5, True), (1, "x", 0.5, True), (None, None, None, None)], key=repr
-    )
-    assert engine.arrow("read", everything("t")).schema == data.schema
-    assert engine.create("create", "u", everything("t")) == 3
-    engine.insert("insert", "u", everything("t"))
-    assert len(engine.run("read", everything("u"))) == 6
-    engine.drop_column("u", "b")
-    assert engine.columns(table("u")) == [("a", "BIGINT"), ("c", "DOUBLE"), ("d", "BOOLEAN")]
-    engine.drop("u")
-    engine.drop("u")
-    with pytest.raises(EngineError) as raised:
-        engine.run("gone", everything("u"))
-    assert (raised.value.kind, raised.value.statement) == ("TABLE_OR_VIEW_NOT_FOUND", "gone")
-    assert [entry.name for entry in engine.journal.entries][-1] == "gone"
 
 
 def test_tables_beside_the_driver_meet_records_on_the_cluster(engine: Any) -> None:
@@ -217,14 +195,6 @@ def test_an_interrupt_stops_the_job_and_leaves_the_session_usable(engine: Any) -
     timer.join()
     assert time.monotonic() - start < 60
     assert engine.run("still there", exp.select(number(1))) == [(1,)]
-
-
-def test_jobs_read_the_tables_that_they_are_shown(engine: Any) -> None:
-    for name, value in (("one", 1), ("two", 2)):
-        engine.load("load", name, pa.table({name: pa.array([value], pa.int64())}))  # views of other columns follow
-    text = engine.render(exp.select(exp.Star(), bigint(exp.Placeholder())).from_(table("view")))
-    jobs = [Job({"view": shown}, text, [i]) for i, shown in enumerate(("one", "two", "two", "one"))]
-    assert engine.run_many("job", jobs) == [[(1, 0)], [(2, 1)], [(2, 2)], [(1, 3)]]
 
 
 def test_what_our_statements_are_made_of_means_what_it_means_in_duckdb(engine: Any) -> None:

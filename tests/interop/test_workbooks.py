@@ -336,3 +336,21 @@ def test_damaged_copies_end_in_an_error_of_ours(tmp_path: Path, ending: str, mon
             Excel().read(path, {}).read_all()
         except SqlanonError as error:
             assert CANARY not in str(error)
+
+
+def test_zeros_that_are_only_shown_and_merged_cells_are_said(tmp_path: Path) -> None:
+    written = openpyxl.Workbook()
+    sheet = written.active
+    for row in [["ward", "zip", "number"], ["A", 1069, 1], [None, 4103, 2], ["B", 53111, 3]]:
+        sheet.append(row)
+    for row in (2, 3, 4):
+        sheet.cell(row, 2).number_format = "00000"
+        sheet.cell(row, 3).number_format = "0"
+    sheet.merge_cells("A2:A3")
+    written.save(tmp_path / "zeros.xlsx")
+    rows, told = look(tmp_path / "zeros.xlsx")
+    assert rows[1][1] == "1069" and rows[2][0] is None
+    assert any("3 cells show a number with zeros before it" in note for note in told.notes)
+    assert any("has 1 range of merged cells" in note for note in told.notes)
+    _, told = look(book(tmp_path / "plain.xlsx", people=[["id", "age"], [1, 2]]))
+    assert told.notes == []

@@ -18,7 +18,7 @@ from command_line import sqlanon as command
 import sqlanon
 from sqlanon.assess.profiling.drafting import PolicyDraft, draft
 from sqlanon.assess.profiling.profile import profile
-from sqlanon.assess.profiling.proposals import BALANCED, GAP, ONE_RULE, SOMETHING_COSTS, WISHES_COST
+from sqlanon.assess.profiling.proposals import BALANCED, ONE_RULE, WISHES_COST
 from sqlanon.errors import InputError
 
 FIRST = datetime.date(2015, 1, 1)
@@ -55,12 +55,12 @@ def drafted(folder: Path) -> PolicyDraft:
 def test_three_releases_are_proposed_and_differ(drafted: PolicyDraft) -> None:
     names = [item.name for item in drafted.proposals]
     assert names[0] == drafted.proposal == BALANCED and len(names) == 3
-    assert names[1:] == ["most detail of place", "most detail of time"]
-    shown = [tuple(column.publishes for column in item.columns) for item in drafted.proposals]
+    assert names[1:] == [ONE_RULE, "most detail of place"]
+    shown = [tuple((column.name, column.publishes) for column in item.columns) for item in drafted.proposals]
     assert len(set(shown)) == 3
     left = [{column.name: column.left or 0.0 for column in item.columns} for item in drafted.proposals]
-    assert left[1]["postcode"] >= left[0]["postcode"] and left[2]["admission_date"] >= left[0]["admission_date"]
-    assert max(left[1]["postcode"] - left[0]["postcode"], left[2]["admission_date"] - left[0]["admission_date"]) > 0
+    assert left[2]["postcode"] > left[1].get("postcode", 0.0)
+    assert len(left[0]) > len(left[1]), "several rules leave something of more columns"
 
 
 @pytest.mark.parametrize("place", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)])
@@ -74,6 +74,10 @@ def test_a_run_makes_the_release_as_it_was_proposed(folder: Path, drafted: Polic
     assert {item.name for item in sqlanon.Policy.from_file(folder / "policy.yaml").quasi_identifiers} == {
         item.name for item in proposed.columns if not item.fully_suppressed
     }
+    if proposed.rules == "several":
+        with sqlanon.anonymize(None, folder / "policy.yaml") as release:
+            assert len(release.plan.rules) > 1 and release.ledger.smallest_class >= 5  # type: ignore[union-attr,operator]
+        return
     with sqlanon.plan(None, folder / "policy.yaml") as plan:
         assert plan.certificate.optimal and not plan.nothing_left
         if proposed.optimal:
@@ -124,14 +128,14 @@ def test_the_price_of_a_wish_is_right(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_several_rules_take_the_place_of_one_where_they_save_much(tmp_path: Path) -> None:
+def test_several_rules_take_the_place_of_one_where_they_say_more(tmp_path: Path) -> None:
     pq.write_table(_visits(4_000, sensitive=False), tmp_path / "visits.parquet")
     found = profile(tmp_path / "visits.parquet")
     proposals = draft(found, folder=tmp_path, search=True).proposals
     [several] = [item for item in proposals if item.rules == "several"]
     [single] = [item for item in proposals if item.name in (BALANCED, ONE_RULE) and item.rules == "one"]
-    assert several.loss <= 0.75 * single.loss
-    assert (several.name == BALANCED) == (len(single.gone) > len(single.columns) / 2)
+    more = [item.name for item in several.columns if (item.left or 0.0) > 0.5]
+    assert several.name == BALANCED and len(more) > len(single.columns)
     made = draft(found, folder=tmp_path, search=True, proposal=several.name)
     (tmp_path / "policy.yaml").write_text(made.yaml, encoding="utf-8")
     with sqlanon.anonymize(None, tmp_path / "policy.yaml") as release:
@@ -231,13 +235,11 @@ def test_flags_do_not_displace_what_a_table_is_about(tmp_path: Path) -> None:
     [made, alone] = [
         draft(profile(tmp_path / name), folder=tmp_path, search=True) for name in ("visits.parquet", "alone.parquet")
     ]
-    balanced, of_others = made.proposals[0], alone.proposals[0]
     flags = {name for name in rows.column_names if name.startswith("option_")}
-    dropped = {item.name for item in made.policy.columns if item.role == "drop"} & flags
-    assert balanced.displaced and balanced.displaced.keys() <= dropped
-    left = {item.name: item.left or 0.0 for item in balanced.columns}
-    names = [item.name for item in of_others.columns]
-    assert sum(left[name] for name in names) / len(names) >= of_others.left - SOMETHING_COSTS - GAP
-    assert {item.wish for item in balanced.unmet} == {item.wish for item in of_others.unmet}
+    dropped = {item.name for item in made.policy.columns if item.role == "drop"}
+    balanced, of_others = made.proposals[0], alone.proposals[0]
+    published = {item.name for item in of_others.columns}
+    assert flags & dropped and not published & dropped
+    assert balanced.displaced.keys() <= dropped
     said = " ".join(made.yaml.replace("#", "").split())
     assert all(price in said for price in balanced.displaced.values())

@@ -27,6 +27,7 @@ from sqlglot import exp
 import sqlanon
 from sqlanon.core.disk.digests import digest_of
 from sqlanon.core.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.publish import workplace
 from sqlanon.core.publish.ledger import REASONS, Ledger, bounds_of
 from sqlanon.core.publish.papers import MANIFEST, check_papers
 from sqlanon.core.publish.workplace import working_at
@@ -193,12 +194,46 @@ class PostgresTable(Table):
         return [tuple(row) for row in execute(self.server, query)]
 
 
-OF_FILES = {"folder": Folder, "table": Table, "delta": Delta, "delta in partitions": DeltaPartitions}
+class Iceberg(Folder):
+    """An Iceberg table of a catalog in SQLite, released of a Parquet file."""
+
+    def __init__(self, folder: Path) -> None:
+        pytest.importorskip("sqlalchemy", reason="the catalog of the test is in SQLite")
+        pytest.importorskip("pyiceberg.catalog.sql", reason="needs the extra iceberg")
+        super().__init__(folder)
+        self.keys = {"source": "s.parquet", "output": {"iceberg": "lake.clinic.released"}}
+        self.catalog = pytest.importorskip("pyiceberg.catalog").load_catalog("lake")
+        self.catalog.create_namespace("clinic")
+
+    def rows(self) -> Counter[Any]:
+        if not self.catalog.table_exists("clinic.released"):
+            return Counter()
+        found = self.catalog.load_table("clinic.released").scan().to_arrow().select(COLUMNS)
+        return Counter(zip(*(column.to_pylist() for column in found.columns), strict=True))
+
+    def manifest(self) -> dict[str, Any]:
+        return dict(json.loads(self.catalog.load_table("clinic.released").properties["sqlanon.manifest"]))
+
+    def marks(self) -> dict[str, Any]:
+        files = [*self.folder.rglob("sqlanon-*.parquet")]
+        return {file.name: (file.stat().st_ino, digest_of(file)) for file in files}
 
 
-@pytest.fixture(params=[*OF_FILES, pytest.param("postgres", marks=pytest.mark.postgres)])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+OF_FILES = {
+    "folder": Folder, "table": Table, "delta": Delta, "delta in partitions": DeltaPartitions, "iceberg": Iceberg
+}  # fmt: skip
+POSTGRES = pytest.param("postgres", marks=pytest.mark.postgres)
+
+
+@pytest.fixture(params=["folder", "table", "delta", POSTGRES])
+def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Where records are, and where they are released."""
+    if request.param == "iceberg":
+        found = pytest.importorskip("pyiceberg.catalog", reason="needs the extra iceberg")
+        where = {"URI": f"sqlite:///{tmp_path / 'catalog.db'}", "WAREHOUSE": (tmp_path / "lake").as_uri()}
+        for name, value in {"TYPE": "sql", **where}.items():
+            monkeypatch.setenv(f"PYICEBERG_CATALOG__LAKE__{name}", value)
+        monkeypatch.setattr(found, "_ENV_CONFIG", type(found._ENV_CONFIG)())
     if request.param == "postgres":
         return PostgresTable(tmp_path, request.getfixturevalue("postgres"))
     return OF_FILES[request.param](tmp_path)
@@ -223,6 +258,7 @@ def released(place: Any, world: World, **changes: Any) -> tuple[tuple[str, ...],
         return periods.released, release.levels
 
 
+@pytest.mark.parametrize("place", [*OF_FILES, POSTGRES], indirect=True)
 @pytest.mark.parametrize(("every", "hours"), [("day", 36), ("day", 1), ("week", 48), ("month", 30)])
 def test_each_night_adds_the_periods_that_have_closed_and_no_others(
     place: Any, clock: list[datetime], every: str, hours: int
@@ -383,6 +419,19 @@ def test_permissions_of_earlier_periods_are_not_touched_before_the_swap(tmp_path
     assert place.rows() == world.expected and check_papers(place.path).holds
     modes = {file.stat().st_mode & 0o777 for file in place.path.rglob("*.parquet")}
     assert (modes, {file.stat().st_mode & 0o777 for file in kept.rglob("*.parquet")}) == ({0o640}, {0o600})
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links are counted otherwise")
+def test_files_of_earlier_periods_are_not_written_to_the_disk_again(
+    tmp_path: Path, clock: list[datetime], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Folder(tmp_path)
+    world = begun(place, clock)
+    before, synced = {*place.marks()}, set[str]()
+    monkeypatch.setattr(workplace, "sync", lambda path: synced.add(path.parent.name + "/" + path.name))
+    world.release(released(place, world)[0], levels_of(place))
+    files = {name for name in synced if name.endswith(".parquet")}
+    assert files == {*place.marks()} - before and len(before) > 0 < len(files)
 
 
 @pytest.mark.parametrize("kind", ["DATE", "TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMP_NS"])

@@ -26,6 +26,9 @@ from sqlanon.ledger.cohorts.erasing import erase_records
 from sqlanon.ledger.review import accept_release, check_ledger_file, forget_release
 from sqlanon.live.deciding import choose_chain
 from sqlanon.report import story
+from sqlanon.report.document import report_document
+from sqlanon.report.summarizing import summarize
+from sqlanon.report.text import text_report
 
 OPTIONS: list[dict[str, int]] = [
     {"coarser_after": 2, "hold": 1, "margin": 1},
@@ -144,6 +147,16 @@ def test_the_chain_of_coarser_nodes_does_not_depend_on_values(tmp_path: Path) ->
             problem, _ = judging(session)
             found.add(choose_chain(session, problem, problem.lattice.bottom))
     assert len(found) == 1 and len(*found) > 2
+
+
+@pytest.mark.slow
+def test_there_is_a_next_night_whatever_the_values_are(tmp_path: Path) -> None:
+    nights = Nights(tmp_path, 3, values=True, cohorts={"margin": 0})
+    nights.release()
+    for row in nights.rows:
+        row["ill"] = "flu"  # no class of the source could meet the policy now
+    nights.release()
+    assert nights.releases[1] == nights.releases[0]
 
 
 @pytest.mark.slow
@@ -438,3 +451,26 @@ def test_a_report_says_that_rows_may_be_of_records_that_left(tmp_path: Path) -> 
     text = " ".join([*dict(story.asked(policy)).values(), *story.not_promised(policy)])
     assert "at one level in all records" not in text and "are not considered" not in text
     assert "they are shown as they were in 3 releases at most" in text
+
+
+@pytest.mark.slow
+def test_the_operator_s_report_says_who_came_and_went_and_no_other_does(tmp_path: Path) -> None:
+    nights = Nights(tmp_path, 1, values=False, cohorts={"hold": 3, "margin": 0})
+    nights.release()
+    remove(nights, sorted(nights.releases[0])[:9])
+    nights.arrive(20)
+    worlds.write_source(tmp_path, pa.Table.from_pylist(nights.rows, schema=worlds.records(1).schema))
+    with sqlanon.anonymize(None, nights.document()) as found:
+        assert found.recorded is not None
+        counts = found.recorded.more["cohorts"]
+        run = summarize(found)
+        words = ("joined", "gone", "withdrawn", "held", "waiting", "erased", "along")
+        said = [f"{counts[name]} {name}" for name in words]
+        assert any(counts.values())
+        assert f"Records in cohorts: {', '.join(said)}." in " ".join(text_report(run).split())
+        assert report_document(run)["facts"]["ledger"]["cohorts"] == counts
+        for audience in (text_report(run, "recipient"), json.dumps(report_document(run, "recipient"))):
+            assert "Records in cohorts" not in audience
+            assert '"joined"' not in audience
+        assert found.manifest["cohorts"]["hold"] == 3
+        assert "joined" not in json.dumps(found.manifest)

@@ -11,6 +11,7 @@ import duckdb
 import pytest
 from effort import Block, enough, scaled, seeds
 from random_worlds import document, load, mapped_world, random_world
+from solved_plans import skewed_policy
 from tables import text_table
 
 import sqlanon
@@ -60,19 +61,7 @@ def test_certificates_hold_for_every_model_and_measure(block: Block, tmp_path: P
 @pytest.fixture
 def skewed(connection: duckdb.DuckDBPyConnection):
     """A plan whose optimum suppresses more than k records, so that its certificate tells all numbers."""
-    rng = random.Random(11)
-    columns = ["a", "b", "c"]
-    text_table(
-        connection, columns, [tuple(str(min(int(rng.expovariate(0.7)), 7)) for _ in columns) for _ in range(300)]
-    )
-    levels = {str(v): [str(v // 2), str(v // 4), "*"] for v in range(8)}
-    policy = {
-        "table": "t",
-        "columns": {c: {"role": "quasi_identifier", "hierarchy": {"levels": levels}} for c in columns},
-        "privacy": [{"type": "k_anonymity", "k": 4}],
-        "suppression_limit": 0.1,
-    }
-    with sqlanon.plan(connection, sqlanon.Policy.from_dict(policy)) as found_plan:
+    with sqlanon.plan(connection, skewed_policy(connection, ["a", "b", "c"], 11)) as found_plan:
         assert found_plan.ledger.suppressed >= 4
         yield found_plan
 

@@ -12,6 +12,7 @@ import duckdb
 import pytest
 from effort import Block, enough, seeds
 from random_worlds import document, load, random_world
+from solved_plans import skewed_policy
 from tables import text_table
 
 import sqlanon
@@ -75,20 +76,7 @@ def test_nodes_that_are_judged_together_have_the_verdicts_of_the_search(block: B
 @pytest.fixture
 def certified(connection: duckdb.DuckDBPyConnection, tmp_path: Path) -> tuple[Path, sqlanon.Policy]:
     """A certificate that rests on many nodes, and its policy."""
-    rng = random.Random(3)
-    columns = ["a", "b", "c", "d", "e"]
-    text_table(
-        connection, columns, [tuple(str(min(int(rng.expovariate(0.7)), 7)) for _ in columns) for _ in range(300)]
-    )
-    levels = {str(v): [str(v // 2), str(v // 4), "*"] for v in range(8)}
-    policy = sqlanon.Policy.from_dict(
-        {
-            "table": "t",
-            "columns": {c: {"role": "quasi_identifier", "hierarchy": {"levels": levels}} for c in columns},
-            "privacy": [{"type": "k_anonymity", "k": 4}],
-            "suppression_limit": 0.1,
-        }
-    )
+    policy = skewed_policy(connection, ["a", "b", "c", "d", "e"], 3)
     path = tmp_path / "certificate.json"
     with sqlanon.plan(connection, policy) as plan:
         assert plan.proof_document is not None

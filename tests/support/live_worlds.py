@@ -114,11 +114,13 @@ def random_world(random: Random) -> World:
     return world
 
 
-def worlds(seeds: Iterable[int], steps: int = 1) -> Iterator[World]:
-    """Worlds as they are made, and after every step of a stream."""
+def worlds(seeds: Iterable[int], steps: int = 1, *, of_distributions: bool = False) -> Iterator[World]:
+    """Worlds as they are made, and after every step of a stream; their models may look at whole histograms."""
     for seed in seeds:
         random = Random(seed)
         world = random_world(random)
+        if of_distributions:
+            ask_for_distributions(world, random)
         yield world
         for _ in range(steps - 1):
             world.change(random)

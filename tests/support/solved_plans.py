@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,22 @@ from random_worlds import load
 from tables import text_table
 
 import sqlanon
+
+
+def skewed_policy(connection: duckdb.DuckDBPyConnection, columns: list[str], seed: int) -> sqlanon.Policy:
+    """Make a table of 300 records, of which few have a rare value in any column, and return a policy of it."""
+    rng = random.Random(seed)
+    rows = [tuple(str(min(int(rng.expovariate(0.7)), 7)) for _ in columns) for _ in range(300)]
+    text_table(connection, columns, rows)
+    levels = {str(v): [str(v // 2), str(v // 4), "*"] for v in range(8)}
+    return sqlanon.Policy.from_dict(
+        {
+            "table": "t",
+            "columns": {c: {"role": "quasi_identifier", "hierarchy": {"levels": levels}} for c in columns},
+            "privacy": [{"type": "k_anonymity", "k": 4}],
+            "suppression_limit": 0.1,
+        }
+    )
 
 
 def plans_of(table: World | list[tuple], document: dict[str, Any]) -> Iterator[sqlanon.Plan]:

@@ -97,6 +97,9 @@ def of_files() -> Iterator[Case]:
     quoted = ['id,"name, first",note', *(f'{i},"Berg, Ina","said ""no""\nand left"' for i in range(4))]
     yield case("quoted.csv", quoted, options={}, columns=["id", "name, first", "note"],
                cells={"note": ['said "no"\nand left'] * 4})  # fmt: skip
+    towns = columns_of(("town", ["Köln", "Münster", "Düren", "Jülich", "Würselen"]), ("year", ["2021", "2022"]))
+    text = "\n".join(towns).encode() + b"\nJ\xfclich;2023\n"
+    yield "one_bad_byte.csv", text, {"refused": ["is UTF-8, but for 1 byte", f"line {len(towns) + 1}", "encoding"]}
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(zipfile.ZipInfo("list.csv"), "\n".join([head, *PEOPLE]))

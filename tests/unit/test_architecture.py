@@ -51,15 +51,15 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 46_867,
-    "assess": 15_103,
-    "interop": 7_678,
-    "commands": 6_940,
-    "report": 5_765,
+    "core": 47_206,
+    "assess": 15_309,
+    "interop": 7_917,
+    "commands": 6_946,
+    "report": 5_814,
     "recoding": 5_191,
-    "live": 3_116,
+    "live": 3_560,
     "ledger": 4_236,
-    "periods": 568,
+    "periods": 618,
     "tables": 2_300,
 }
 """The most lines of Python of each folder. A feature is paid for by what it takes away."""
@@ -76,7 +76,7 @@ MANY_ROOMS = {
     "commands.usage": 19,
     "core.plan.planned": 17,
     "ledger.recording": 16,
-    "ledger.cohorts.continuing": 14,
+    "ledger.cohorts.continuing": 13,
     "ledger.cohorts.recorded": 13,
     "ledger.releases": 13,
     "report.cards": 15,

@@ -241,8 +241,9 @@ OUTPUTS = [
     (Output.view("v", owner="o", readers=["a", "b"]), {"view": "v", "owner": "o", "readers": ["a", "b"]}),
     (Output.table("s.t", readers=["a"]), {"table": "s.t", "readers": "a"}),
     (Output.live_view("v"), {"live_view": "v"}),
-    (Output.delta("lake/t", partition_by=["age"]), {"delta": "lake/t", "partition_by": "age"}),
+    (Output.delta("lake/t", partition_by=["q"]), {"delta": "lake/t", "partition_by": "q"}),
     (Output.delta("s3://lake/t"), {"delta": "s3://lake/t"}),
+    (Output.iceberg("lake.clinic.t"), {"iceberg": "lake.clinic.t"}),
 ]
 
 

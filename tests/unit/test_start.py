@@ -82,7 +82,7 @@ def test_the_package_loads_nothing_before_it_is_asked() -> None:
 
 UNUSED = (
     "pandas", "lxml", "jinja2", "markupsafe", "rich", "sqlite3", "pyspark", "adbc_driver_manager", "highspy",
-    "pyarrow.parquet",
+    "pyarrow.parquet", "pyarrow.compute",
     "sqlanon.core.engines.sqlite.engine", "sqlanon.core.engines.postgres", "sqlanon.core.engines.spark",
     "sqlanon.interop.scripts", "sqlanon.interop.anon", "sqlanon.interop.formats.xml_document",
     "sqlanon.recoding.patterns.greedy", "sqlanon.recoding.local.insertion", "sqlanon.report.html", "sqlanon.testing",

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from sqlanon.assess.profiling.facts import Profile
-from sqlanon.assess.profiling.proposals import Proposal
+from sqlanon.assess.profiling.proposed import Proposal
 from sqlanon.assess.profiling.questions import Asked, DraftedColumn
 from sqlanon.assess.profiling.text import proposal_lines
 from sqlanon.core.policy.paths import is_connection_text, is_url

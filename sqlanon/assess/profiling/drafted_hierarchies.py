@@ -263,6 +263,8 @@ def _codes_or_values(found: ColumnProfile, records: int) -> DraftedHierarchy:
             "Do values belong together (regions, kinds)? Groups of your own (groups: {…}) lose less than frequent."
         )
         return DraftedHierarchy({"frequent": thresholds}, _kept(found), question if found.distinct > 8 else None)
+    if coded and lengths is not None and lengths.longest > 1 and lengths.usual_share > 0.95 and found.distinct > 8:
+        return DraftedHierarchy({"prefix": list(range(lengths.longest - 1, 0, -1))}, "first characters")
     return DraftedHierarchy(SUPPRESS, "published, or suppressed; values: " + _how_many(found))
 
 

@@ -19,10 +19,12 @@ import yaml
 from sqlanon.assess.profiling.draft_text import other_line, policy_text, scalar
 from sqlanon.assess.profiling.drafted_hierarchies import SUPPRESS, DraftedHierarchy, drafted_hierarchy, travels_with
 from sqlanon.assess.profiling.facts import ColumnProfile, Profile
+from sqlanon.assess.profiling.interest import by_interest
 from sqlanon.assess.profiling.looks import NEARLY_ALL
-from sqlanon.assess.profiling.proposals import Proposal, propose
+from sqlanon.assess.profiling.proposals import propose
+from sqlanon.assess.profiling.proposed import Proposal
 from sqlanon.assess.profiling.questions import MANY, PERSONS, PROTECTION, ROLES, Asked, Decision, DraftedColumn, ask
-from sqlanon.assess.profiling.roles import ASK_FEW_KEPT, K
+from sqlanon.assess.profiling.roles import ASK_BEYOND, ASK_FEW_KEPT, K
 from sqlanon.assess.profiling.topics import is_constant
 from sqlanon.core.audit.judged_columns import SEVERAL
 from sqlanon.core.facts import Facts
@@ -31,13 +33,16 @@ from sqlanon.core.source.columns import is_scalar
 from sqlanon.core.source.words import speaks_of_persons
 from sqlanon.errors import InputError, SqlanonError
 
-LIMIT = 0.05
+LIMIT, LIMIT_OF_PERSONS = 0.05, 0.15
+"""Of records, and of persons: one of many records loses some of them, not all."""
 NAMING = ("identifier", "uuid", "email", "phone")
 """Looks of columns whose values name one person each."""
 ASK_LEFT_OUT = (
     "May others learn it of a person? Then keep it. Is it what the table is about? Then publish it with its model, and "
     "drop others."
 )
+MOST_SEARCHED = 20
+"""Columns among which the search of a draft chooses."""
 LARGE = 200_000
 """Nodes of a lattice from which on the draft limits the search."""
 
@@ -197,20 +202,27 @@ def _as_proposed(columns: Sequence[DraftedColumn], proposal: Proposal) -> list[D
 
 
 def _with_kept_judged(profile: Profile) -> Profile:
-    """Return a profile whose kept columns are quasi-identifiers, so that no class is parted by what others may know."""
+    """Return a profile whose columns are quasi-identifiers where they would be kept, so that none parts a class, or
+    were left out because there were many: the search chooses among ``MOST_SEARCHED``, those of most interest."""
+
+    def judged(item: ColumnProfile) -> ColumnProfile:
+        if item.question == ASK_BEYOND:
+            return replace(item, role="quasi_identifier", question=None, otherwise=None)
+        if item.policy_role != "keep" or item.leader is not None or item.distinct + (item.nulls > 0) < 2:
+            return item
+        reason = f"{item.reason} Published as it is, it would distinguish the records of a class."
+        return replace(item, role="quasi_identifier", otherwise="keep", question=ASK_FEW_KEPT, reason=reason)
+
+    columns = [judged(item) for item in profile.columns]
+    order = by_interest([item for item in columns if item.role in ("quasi_identifier", "sensitive")])
+    beyond = {*order[MOST_SEARCHED:]}
     return replace(
         profile,
         columns=tuple(
-            replace(
-                item,
-                role="quasi_identifier",
-                otherwise="keep",
-                question=ASK_FEW_KEPT,
-                reason=f"{item.reason} Published as it is, it would distinguish the records of a class.",
-            )
-            if item.policy_role == "keep" and item.leader is None and item.distinct + (item.nulls > 0) > 1
+            replace(item, role="drop", question=ASK_BEYOND, otherwise="quasi_identifier")
+            if item.name in beyond and item.role == "quasi_identifier"
             else item
-            for item in profile.columns
+            for item in columns
         ),
     )
 
@@ -296,7 +308,8 @@ def _entity(profile: Profile) -> ColumnProfile | None:
 
     def likely(item: ColumnProfile) -> tuple[int, bool, int]:
         few_first = -item.distinct if item.names_persons > 0 else item.distinct
-        return item.names_persons, item.looks_like in NAMING, few_first
+        follow = min(item.names_persons, 1) if constant else item.names_persons  # more follows from a person's orders
+        return follow, item.looks_like in NAMING, few_first
 
     found = max(named, key=likely, default=None)
     if fit is not None and fit.one_record and found is not None:  # unless most of what is known follows, no person
@@ -352,7 +365,9 @@ def _settings(
     """Return the lines of the policy below its columns, but for questions."""
     lines = [
         f"privacy: [{{type: k_anonymity, k: {k}}}]",
-        f"suppression_limit: {LIMIT}   # the share of records that may be left out, so that a few do not coarsen all",
+        f"suppression_limit: {LIMIT}   # the share of records that may be left out, so that a few do not coarsen all"
+        if entity is None
+        else f"suppression_limit: {LIMIT_OF_PERSONS}   # the share of persons of whom a record may be left out",
         "uncovered: top   # a value that a hierarchy cannot read (a text among numbers) is published as *",
     ]
     if entity is not None:

@@ -1,30 +1,28 @@
 """Releases that a draft could make, searched and set beside each other.
 
-The source is encoded once; each proposal is the best of some searches of its lattice. The balanced one weighs all
-columns alike and meets wishes that most readers have, as limits on levels: sex as it is, ages in bands of ten years at
-most, years, then something of each column, as far as that costs little. Of a wish that is not met the price is said.
-Others put the columns of place, time or the person first, by weights. A column of which a proposal keeps nothing apart
-is left out of it: every record would hold the same there, so that nothing else changes.
+The source is encoded once. Columns are chosen in the order of interest (``interest``): each that fits beside those
+before it, at the coarsest level at which it still says something, which one node answers. Then a search finds the best
+levels; wishes that most readers have are limits of levels, met as far as that costs little, and further columns are
+published where they cost the first ones little. Of what is not met or published the price is said. Other proposals put
+the columns of place, time or the person first. Several rules leave something of more columns: where they do, they are
+the balanced release.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from types import MappingProxyType
-from typing import Any
 
 from sqlanon.assess.profiling.facts import ColumnProfile, percent
-from sqlanon.assess.profiling.roles import how_known
+from sqlanon.assess.profiling.interest import by_interest
+from sqlanon.assess.profiling.proposed import NOTHING, UNPROTECTED, Gain, Proposal, account, proposal_of
 from sqlanon.assess.profiling.wishes import UnmetWish, wishes_of
 from sqlanon.core import anonymizer
-from sqlanon.core.facts import Facts
-from sqlanon.core.hierarchies.wording import describe_levels
+from sqlanon.core.lattice.catalog import Attribute
 from sqlanon.core.plan.full_domain import Plan
-from sqlanon.core.plan.planned import Planned
-from sqlanon.core.policy import Column, LocalRecoding, Model, Policy, SearchOptions
+from sqlanon.core.policy import Column, LocalRecoding, Policy, SearchOptions
 from sqlanon.errors import NoSolutionError, SearchStoppedError, UnsupportedError
 
 THEMES: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
@@ -40,10 +38,9 @@ THEMES: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
 """The names of proposals -> looks and topics of the columns that they put first."""
 BALANCED, SEVERAL_RULES, ONE_RULE = "balanced", "several rules", "one rule for all records"
 PROPOSALS = 3
-WEIGHT, UNKNOWN = 4.0, 0.5
-"""Of the columns that a proposal puts first, and of those of which nothing says that others know them; the others weigh
-1."""
-SECONDS, SECONDS_BY_SQL, ALL_SECONDS, GAP = 3.0, 8.0, 60.0, 0.02
+WEIGHT = 4.0
+"""Of the columns that a proposal puts first; the others weigh 1."""
+SECONDS, SECONDS_BY_SQL, ALL_SECONDS, GAP = 3.0, 8.0, 30.0, 0.02
 """Of one search, in the process and by SQL, and of all; and the proven gap that is near enough."""
 SEVERAL_SAVE = 0.25
 """The share of the loss that several rules must save before they are proposed in place of one."""
@@ -53,111 +50,22 @@ WISHES_COST = 0.1
 """What is left of all columns may fall by so much, at most, for all wishes of readers together."""
 SOMETHING_COSTS = 0.04
 """What is left of all columns may fall by so much, at most, for something of one more column to be left."""
-FEW_SENSITIVE = 2
-"""Sensitive columns that are always published, with their models."""
-LEFT_WITH_SENSITIVE = 0.8
-"""The share of what would be left of the quasi-identifiers without sensitive columns that must be left with them."""
-UNPROTECTED = (Model("distinct_l_diversity", {"l": 1}),)
-"""The models of a sensitive column that is left out of the release: any class will do."""
+FEW_SENSITIVE = 3
+"""Sensitive columns among the first, at most."""
+ENOUGH = 8
+"""Columns that are chosen first, each with something of it; further ones, where they cost these little."""
+FLOOR = 0.45
+"""The share of the values that a value is told from, on average, where a column still says something."""
+BESIDE_FIRST = "No release with something of it was found beside the columns that the table is more about."
 NONE_FOUND = (NoSolutionError, SearchStoppedError)
 """No release meets the policy, or none was found in the time of a search."""
-NOTHING: Mapping[str, Any] = MappingProxyType({})
 MOST_RECORDS = 300_000
 """Records up to which several rules are tried."""
-RULES_SECONDS = 10.0
-"""For which several rules are looked for."""
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnLeft(Facts):
-    """What a proposal leaves of a quasi-identifier.
-
-    Attributes:
-        publishes: its level in words; several (``levels``) where rules differ in it.
-        values, values_left: distinct values in the source and the release, NULL among them; None with several levels.
-        left: 1 - its own loss, suppressed records counted: 1 is every value of every record; None with several rules.
-    """
-
-    name: str
-    publishes: str
-    levels: tuple[int, ...]
-    values: int
-    values_left: int | None
-    left: float | None
-    fully_suppressed: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Gain(Facts):
-    """What the other columns gain where one is dropped: the mean of what is left of them, before and after."""
-
-    column: str
-    before: float
-    after: float
-
-    @property
-    def sentence(self) -> str:
-        """The column and the gain."""
-        return (
-            f"Dropping {self.column!r} gains most: {percent(self.after)} would be left of the other columns, "
-            f"in place of {percent(self.before)}."
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Proposal(Facts):
-    """A release that the draft could make. For the operator: counts are exact.
-
-    Attributes:
-        rules: ``one``, or ``several`` (local recoding).
-        loss: the mean of the columns' own losses, those that are left out among them, each as 1; suppressed records
-            count in each.
-        records, published, suppressed: records; with an entity, persons instead (``unit``).
-        highest_risk, average_risk: of prosecutors: 1 / the smallest class, classes / published records.
-        blank: columns that travel with another, and would be blank in some records.
-        left_out: sensitive columns that are not published, because their models would cost too much of the others.
-        optimal: whether it is proven that no node does better by the weights and wishes of the proposal.
-        weights, max_levels: the keys of columns that make a run find the same.
-        displaced: columns that could be kept, and are left out of it and its ``columns``, with their price in words.
-    """
-
-    KEYS = (
-        "name rules loss unit records published suppressed smallest_class highest_risk average_risk? optimal columns "
-        "left_out unmet drop?"
-    )
-    name: str
-    rules: str
-    loss: float
-    unit: str
-    records: int
-    published: int
-    suppressed: int
-    smallest_class: int | None
-    average_risk: float | None
-    optimal: bool
-    columns: tuple[ColumnLeft, ...]
-    left_out: tuple[str, ...] = ()
-    blank: tuple[str, ...] = ()
-    unmet: tuple[UnmetWish, ...] = ()
-    drop: Gain | None = None
-    weights: Mapping[str, float] = field(default_factory=dict)
-    max_levels: Mapping[str, int] = field(default_factory=dict)
-    displaced: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def highest_risk(self) -> float:
-        """1 / the smallest class; 0 where nothing is published."""
-        return 1.0 / self.smallest_class if self.smallest_class else 0.0
-
-    @property
-    def gone(self) -> tuple[str, ...]:
-        """The columns of which it keeps nothing apart."""
-        return tuple(item.name for item in self.columns if item.fully_suppressed)
-
-    @property
-    def left(self) -> float:
-        """What is left of the columns, on average."""
-        return 1.0 - self.loss
+RULES_SECONDS, ALL_RULES_SECONDS, RULES_TRIED = 8.0, 16.0, 4
+"""For which several rules are looked for, once and before they are not tried again, and how often, each time with fewer
+columns."""
+LITTLE = 0.4
+"""What is left of a column by several rules, at least, for it to be published."""
 
 
 def propose(source: object, policy: Policy, found: Mapping[str, ColumnProfile]) -> tuple[Proposal, ...]:
@@ -174,15 +82,15 @@ def propose(source: object, policy: Policy, found: Mapping[str, ColumnProfile]) 
     by_sql = policy.entity is not None and any(item.role == "sensitive" for item in policy.columns)
     seconds = SECONDS_BY_SQL if by_sql else SECONDS
     wide = replace(policy, output=None, search=SearchOptions(time_limit=seconds, gap=GAP))
-    with anonymizer.plan(source, replace(wide, columns=_columns(wide))) as whole:
+    with anonymizer.plan(source, _encoding(wide)) as whole:
         search = _Searches(whole, wide, found)
         balanced = search.balanced()
         balanced = replace(balanced, drop=search.largest_gain(balanced))
         proposals = [balanced]
-        several = _by_several_rules(source, wide, balanced)
-        if several is not None and len(balanced.gone) > len(balanced.columns) / 2:
+        several = _by_several_rules(source, wide, balanced, search.first())
+        if several is not None and _says_more(several, balanced):
             proposals = [replace(several, name=BALANCED), replace(balanced, name=ONE_RULE)]
-        elif several is not None:
+        elif several is not None and several.loss <= (1 - SEVERAL_SAVE) * balanced.loss:
             proposals.append(several)
         for name, weights in search.emphases(balanced):
             if len(proposals) == PROPOSALS or search.late:
@@ -193,86 +101,62 @@ def propose(source: object, policy: Policy, found: Mapping[str, ColumnProfile]) 
     return tuple(proposals)
 
 
-def _shown(proposal: Proposal) -> list[str]:
-    return [item.publishes for item in proposal.columns]
+def _shown(proposal: Proposal) -> list[tuple[str, str]]:
+    return [(item.name, item.publishes) for item in proposal.columns]
 
 
-def _columns(
-    policy: Policy,
-    protected: Container[str] = (),
-    weights: Mapping[str, float] = NOTHING,
-    max_levels: Mapping[str, int] = NOTHING,
-    gone: Mapping[str, int] = NOTHING,
-) -> tuple[Column, ...]:
-    """Return the columns of a policy under other settings, in their order, so that one encoding serves them all.
+def _encoding(policy: Policy) -> Policy:
+    """Return a policy that encodes the source, and that the first node meets: its search ends at once."""
+    columns = tuple(replace(item, models=UNPROTECTED) if item.models else item for item in policy.columns)
+    return replace(policy, columns=columns, suppression_limit=Decimal(1), search=SearchOptions(gap=0.99))
 
-    Args:
-        protected: the sensitive columns whose models count; the others are left out of the release.
-        gone: columns that are fully suppressed, with their highest level, and weigh nothing.
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """The columns that a release publishes.
+
+    Attributes:
+        levels: the highest level of each quasi-identifier among them.
+        protected: the sensitive columns among them.
+        beyond: why others are not.
     """
-    return tuple(
-        replace(item, models=item.models if item.name in protected else UNPROTECTED)
-        if item.role == "sensitive"
-        else replace(item, weight=0.0, min_level=gone[item.name])
-        if item.name in gone
-        else replace(item, weight=weights.get(item.name, 1.0), max_level=max_levels.get(item.name))
-        if item.role == "quasi_identifier"
-        else item
-        for item in policy.columns
-    )
+
+    levels: Mapping[str, int] = field(default_factory=dict)
+    protected: tuple[str, ...] = ()
+    beyond: Mapping[str, str] = field(default_factory=dict)
+
+    def but(self, levels: Mapping[str, int]) -> _Chosen:
+        """Return them with other levels of some columns, or with further columns."""
+        return replace(self, levels={**self.levels, **levels})
+
+    def without(self, name: str, reason: str) -> _Chosen:
+        """Return them with the reason why a column is not among them."""
+        return replace(self, beyond={**self.beyond, name: reason})
 
 
 class _Searches:
-    """Searches of one encoded source.
+    """Searches of one encoded source, of releases that publish something of the columns that are chosen.
 
-    Attributes:
-        protected: the sensitive columns that are published.
+    Whether columns fit together is judged at one node, the one of their coarsest levels that still say something: more
+    columns, and more detail, never part fewer records.
     """
 
     def __init__(self, whole: Plan, policy: Policy, found: Mapping[str, ColumnProfile]) -> None:
         self._whole, self._policy, self._found = whole, policy, found
         self._deadline = time.monotonic() + ALL_SECONDS
-        heights = {attribute.name: attribute.height for attribute in whole.catalog.attributes}
-        self._own = {item.name: UNKNOWN for item in policy.quasi_identifiers if found[item.name].otherwise == "keep"}
-        displaceable = self._own if len(self._own) < len(heights) else ()
-        self._gone = {name: heights[name] - 1 for name in displaceable}
-        self._displaced: dict[str, str] = {}
-        wishes = [
-            (item.name, *wish)
-            for item in policy.quasi_identifiers
-            if item.name not in self._gone
-            for wish in wishes_of(found[item.name], item.hierarchy, heights[item.name])
-        ]
-        self._wishes = sorted(wishes, key=lambda wish: wish[3])
-        self.protected = self._affordable([item.name for item in policy.columns if item.role == "sensitive"])
-
-    def _affordable(self, sensitive: Sequence[str]) -> tuple[str, ...]:
-        """Return the sensitive columns that are published: all, or as many as leave enough of the quasi-identifiers.
-
-        Each model keeps classes together that others would part, and most so where nearly all records have one value:
-        with dozens of columns nothing would be left. Those come first whose most frequent value has fewest records.
-        """
-        without = self._loss_with(()) if self._gone and sensitive else self._cost(self._whole)
-        enough = 1 - LEFT_WITH_SENSITIVE * (1 - without)
-        ordered = sorted(sensitive, key=lambda name: self._found[name].most)
-        fitting, beyond = min(FEW_SENSITIVE, len(ordered)), len(ordered) + 1
-        tried = len(ordered)
-        while fitting < tried < beyond and not self.late:  # more models never lose less
-            if self._loss_with(ordered[:tried]) <= enough:
-                fitting = tried
-            else:
-                beyond = tried
-            tried = (fitting + beyond) // 2
-        return tuple(name for name in sensitive if name in ordered[:fitting])
-
-    def _loss_with(self, protected: Sequence[str]) -> float:
-        """Return the loss of the best release that publishes these sensitive columns; 1 where there is none."""
-        columns = _columns(self._policy, protected, gone=self._gone)
-        try:
-            plan = self._whole.with_policy(replace(self._policy, columns=columns))
-        except NONE_FOUND:
-            return 1.0
-        return self._cost(plan)
+        self._tops = {attribute.name: attribute.height - 1 for attribute in whole.catalog.attributes}
+        self._floors = {item.name: level for item in whole.catalog.attributes if (level := _floor(item)) is not None}
+        self._sensitive = [item.name for item in policy.columns if item.role == "sensitive"]
+        candidates = [found[name] for name in found if name in self._floors or name in self._sensitive]
+        self._order = by_interest(candidates)
+        self._wishes = sorted(
+            (
+                (item.name, *wish)
+                for item in policy.quasi_identifiers
+                for wish in wishes_of(found[item.name], item.hierarchy, self._tops[item.name] + 1)
+            ),
+            key=lambda wish: wish[3],
+        )
 
     @property
     def late(self) -> bool:
@@ -280,214 +164,226 @@ class _Searches:
         return time.monotonic() > self._deadline
 
     def balanced(self) -> Proposal:
-        """Return the best release by equal weights that meets the wishes it can, the most important first."""
-        plan, met, unmet = self._searched({}, {}) or self._whole, dict[str, int](), list[UnmetWish]()
-        most = self._cost(plan) + WISHES_COST
+        """Return the best release of the chosen columns that meets the wishes it can, the most important first."""
+        chosen = self._chosen(self._order)
+        plan, unmet = self._best(chosen), list[UnmetWish]()
+        most = self._cost(plan, chosen) + WISHES_COST
+        wished = set[str]()
         for column, level, wish, _ in self._wishes:
-            if column in met:
+            if column in wished or chosen.levels.get(column, -1) <= level:
                 continue
-            tried = self._searched({}, {**met, column: level})
+            finer = chosen.but({column: level})
+            tried = self._searched(finer)
             if tried is None:
-                unmet.append(self._price(column, wish, level, met))
-            elif self._cost(tried) > most:
-                unmet.append(UnmetWish(column, wish, before=1 - self._cost(plan), after=1 - self._cost(tried)))
+                unmet.append(self._price(column, wish, finer))
+            elif self._cost(tried, chosen) > most:
+                before, after = self._left(plan, chosen), self._left(tried, chosen)
+                unmet.append(UnmetWish(column, wish, before=before, after=after))
             else:
-                plan, met = tried, {**met, column: level}
-        plan, met = self._something_of_each(plan, met)
-        plan, met = self._with_kept(plan, met)
-        return _proposal(
-            BALANCED, plan, unmet=tuple(unmet), weights=self._own, max_levels=met, displaced=self._displaced
-        )
-
-    def _cost(self, plan: Plan) -> float:
-        """Return the mean loss of the columns that the table is about: of all, where each would be kept."""
-        losses = plan.attribute_losses
-        if losses is None:
-            return plan.certificate.loss
-        about = [loss for name, loss in losses.items() if name not in self._own] or [*losses.values()]
-        return sum(about) / len(about)
-
-    def _with_kept(self, plan: Plan, met: dict[str, int]) -> tuple[Plan, dict[str, int]]:
-        """Return a plan and its limits that publish, one by one, what would be kept, as long as it costs others little.
-
-        Wishes stay met. Columns of few values come first. Of what is not published the price is said.
-        """
-        most, until = self._cost(plan) + SOMETHING_COSTS, self._deadline - ALL_SECONDS / 2
-        widths = {attribute.name: attribute.widths for attribute in plan.catalog.attributes}
-        for name in sorted(self._gone, key=lambda name: (self._found[name].distinct, name)):
-            finer = [level for level, width in enumerate(widths[name]) if width > 1]
-            if not finer or time.monotonic() > until:
-                self._displaced[name] = "There was no time to search for a release with it."
-                continue
-            highest, limits = self._gone.pop(name), {**met, name: finer[-1]}
-            tried = self._searched({}, limits)
-            if tried is not None and self._cost(tried) <= most:
-                plan, met = tried, limits
-                continue
-            self._gone[name] = highest
-            price = "No release with something of it was found that meets the limits and the wishes that are met."
-            if tried is not None:
-                left, before = percent(1 - self._cost(tried)), percent(1 - self._cost(plan))
-                price = (
-                    f"Something of it would leave {left} of the columns that the table is about, in place of {before}."
-                )
-            self._displaced[name] = price
-        return plan, met
-
-    def _something_of_each(self, plan: Plan, met: dict[str, int]) -> tuple[Plan, dict[str, int]]:
-        """Return a plan and its limits with something left of further columns, what others know of a person first."""
-        known = sorted(plan.catalog.attributes, key=lambda a: (how_known(self._found[a.name]), a.widths[0]))
-        for attribute in known:
-            if attribute.name in self._gone or attribute.name not in plan.nothing_left or self.late:
-                continue
-            finer = [level for level, width in enumerate(attribute.widths) if width > 1]
-            limits = {**met, attribute.name: finer[-1]} if finer else met
-            tried = self._searched({}, limits) if finer else None
-            if tried is not None and self._cost(tried) <= self._cost(plan) + SOMETHING_COSTS:
-                plan, met = tried, limits
-        return plan, met
+                plan, chosen = tried, finer
+                wished.add(column)
+        plan, chosen = self._with_further(plan, chosen)
+        return self._proposal(BALANCED, plan, chosen, unmet=tuple(unmet))
 
     def emphasis(self, name: str, weights: Mapping[str, float]) -> Proposal:
-        """Return the best release by weights."""
-        plan = self._searched(weights, {}) or self._whole
-        return _proposal(name, plan, weights={**self._own, **weights}, displaced=self._displaced)
+        """Return the best release by weights, whose columns come first."""
+        chosen = self._chosen([*weights, *(item for item in self._order if item not in weights)])
+        return self._proposal(name, self._best(chosen, weights), chosen, weights=weights)
+
+    def _chosen(self, order: Iterable[str]) -> _Chosen:
+        """Return the first columns of an order of which something can be published together, ``ENOUGH`` at most."""
+        chosen = _Chosen()
+        for name in order:
+            if len(chosen.levels) + len(chosen.protected) == ENOUGH:
+                break
+            if name in self._sensitive and len(chosen.protected) == FEW_SENSITIVE:
+                continue
+            more = self._with(chosen, name)
+            fits = self._searched(more, exact=True) is not None
+            chosen = more if fits else chosen.without(name, BESIDE_FIRST)
+        return chosen
+
+    def _with(self, chosen: _Chosen, name: str) -> _Chosen:
+        if name in self._sensitive:
+            return replace(chosen, protected=(*chosen.protected, name))
+        return chosen.but({name: self._floors[name]})
+
+    def _with_further(self, plan: Plan, chosen: _Chosen) -> tuple[Plan, _Chosen]:
+        """Return a plan that publishes further columns, one by one, as long as they cost the chosen ones little.
+
+        Wishes stay met. Of what is not published the price is said.
+        """
+        first, most, until = chosen, self._cost(plan, chosen) + SOMETHING_COSTS, self._deadline - ALL_SECONDS / 2
+        for name in self._order:
+            if name in chosen.levels or name in chosen.protected or name in chosen.beyond:
+                continue
+            if time.monotonic() > until:
+                chosen = chosen.without(name, "There was no time to search for a release with it.")
+                continue
+            more = self._with(chosen, name)
+            tried = self._searched(more) if self._searched(more, exact=True) is not None else None
+            if tried is not None and self._cost(tried, first) <= most:
+                plan, chosen = tried, more
+                continue
+            price = BESIDE_FIRST
+            if tried is not None:
+                left, before = percent(self._left(tried, first)), percent(self._left(plan, first))
+                price = f"With it, {left} would be left of the columns that the table is about, in place of {before}."
+            chosen = chosen.without(name, price)
+        return plan, chosen
+
+    def _best(self, chosen: _Chosen, weights: Mapping[str, float] = NOTHING) -> Plan:
+        """Return the best plan that publishes the chosen columns; the one of all columns where none was found."""
+        return self._searched(chosen, weights) or self._searched(chosen, exact=True) or self._whole
 
     def _searched(
-        self,
-        weights: Mapping[str, float],
-        max_levels: Mapping[str, int],
-        gone: Mapping[str, int] = NOTHING,
-        **keys: object,
+        self, chosen: _Chosen, weights: Mapping[str, float] = NOTHING, *, exact: bool = False, **keys: object
     ) -> Plan | None:
-        """Return the best plan under settings of columns (``_columns``) and other keys; None where there is none."""
-        weights, gone = {**self._own, **weights}, {**self._gone, **gone}
-        columns = _columns(self._policy, self.protected, weights, max_levels, gone)
+        """Return the best plan that publishes the chosen columns, up to their levels or ``exact`` at them; None where
+        there is none."""
+        columns = tuple(self._column(item, chosen, weights, exact=exact) for item in self._policy.columns)
         try:
             return self._whole.with_policy(replace(self._policy, columns=columns, **keys))  # type: ignore[arg-type]
         except NONE_FOUND:
             return None
 
-    def _price(self, column: str, wish: str, level: int, met: Mapping[str, int]) -> UnmetWish:
+    def _column(self, item: Column, chosen: _Chosen, weights: Mapping[str, float], *, exact: bool) -> Column:
+        """Return a column as a search has it; one that is not chosen is fully suppressed, and weighs nothing."""
+        if item.role == "sensitive":
+            return replace(item, models=item.models if item.name in chosen.protected else UNPROTECTED)
+        if item.role != "quasi_identifier":
+            return item
+        level = chosen.levels.get(item.name)
+        if level is None:
+            return replace(item, weight=0.0 if chosen.levels else 1.0, min_level=self._tops[item.name])
+        return replace(
+            item, weight=weights.get(item.name, 1.0), max_level=level, min_level=level if exact else item.min_level
+        )
+
+    def _cost(self, plan: Plan, chosen: _Chosen) -> float:
+        """Return the mean loss of the chosen columns."""
+        losses = plan.attribute_losses
+        about = [loss for name, loss in (losses or {}).items() if name in chosen.levels]
+        return sum(about) / len(about) if about else plan.certificate.loss
+
+    def _left(self, plan: Plan, chosen: _Chosen) -> float:
+        return 1 - self._cost(plan, chosen)
+
+    def _price(self, column: str, wish: str, chosen: _Chosen) -> UnmetWish:
         """Return what the best release found that meets one more wish suppresses, whatever the limit."""
-        plan = self._searched({}, {**met, column: level}, suppression_limit=Decimal(1), suppression_count=None)
+        plan = self._searched(chosen, suppression_limit=Decimal(1), suppression_count=None)
         if plan is None:
             return UnmetWish(column, wish)
-        unit, all_of_them, _, suppressed, _ = _account(plan)
+        unit, all_of_them, _, suppressed, _ = account(plan)
         return UnmetWish(column, wish, unit, suppressed, suppressed / all_of_them if all_of_them else 0.0)
 
     def largest_gain(self, of: Proposal) -> Gain | None:
         """Return the column whose loss would help the others most; None where none helps much."""
         gains = []
-        published = [item for item in of.columns if not item.fully_suppressed]
-        for dropped in published if len(published) > 1 else ():
+        chosen = _Chosen({item.name: self._limit(item.name, of) for item in of.columns}, self._protected(of))
+        for dropped in of.columns if len(of.columns) > 1 else ():
             if self.late:
                 break
-            limits = {name: level for name, level in of.max_levels.items() if name != dropped.name}
-            [height] = [item.height for item in self._whole.catalog.attributes if item.name == dropped.name]
-            plan = self._searched({}, limits, {dropped.name: height - 1})
+            others = replace(chosen, levels={k: v for k, v in chosen.levels.items() if k != dropped.name})
+            plan = self._searched(others)
             if plan is None:
                 continue
-            losses = plan.attribute_losses or {}
-            left = [1.0 - loss for name, loss in losses.items() if name not in (dropped.name, *self._gone)]
             before = [item.left or 0.0 for item in of.columns if item.name != dropped.name]
-            gains.append(Gain(dropped.name, sum(before) / len(before), sum(left) / len(left)))
+            gains.append(Gain(dropped.name, sum(before) / len(before), self._left(plan, others)))
         gains = [gain for gain in gains if (gain.after - gain.before) * (len(of.columns) - 1) >= LARGEST_GAIN]
         return max(gains, key=lambda gain: gain.after - gain.before, default=None)
 
+    def first(self) -> list[str]:
+        """Return the quasi-identifiers that come first, whether they fit together or not."""
+        return [name for name in self._order if name in self._floors][:ENOUGH]
+
+    def _limit(self, name: str, of: Proposal) -> int:
+        return of.max_levels.get(name, self._floors.get(name, self._tops[name]))
+
+    def _protected(self, of: Proposal) -> tuple[str, ...]:
+        return tuple(name for name in self._sensitive if name not in of.left_out)
+
     def emphases(self, balanced: Proposal) -> Iterator[tuple[str, dict[str, float]]]:
         """Yield names and weights of further proposals: by theme, then by the column that lost most."""
-        names = [item.name for item in balanced.columns]
         for title, (looks, topics) in THEMES.items():
-            own = [n for n in names if self._found[n].looks_like in looks or self._found[n].topic in topics]
-            if own and len(own) < len(names):
+            own = [
+                name
+                for name in self._order
+                if name in self._floors and (self._found[name].looks_like in looks or self._found[name].topic in topics)
+            ]
+            if own and len(own) < len(self._floors):
                 yield title, dict.fromkeys(own, WEIGHT)
-        for item in sorted(balanced.columns, key=lambda item: item.left or 0.0):
-            yield f"most detail of {item.name}", {item.name: WEIGHT}
+        for item in sorted(balanced.columns, key=lambda item: item.left or 0.0)[:PROPOSALS]:
+            if item.name in self._floors:
+                yield f"most detail of {item.name}", {item.name: WEIGHT}
+
+    def _proposal(
+        self,
+        name: str,
+        plan: Plan,
+        chosen: _Chosen,
+        *,
+        unmet: tuple[UnmetWish, ...] = (),
+        weights: Mapping[str, float] = NOTHING,
+    ) -> Proposal:
+        """Return a proposal that a run makes again: its columns, with their limits, and no others."""
+        if plan is self._whole:
+            return proposal_of(name, plan, unmet=unmet)
+        beyond = {each: chosen.beyond.get(each, BESIDE_FIRST) for each in self._tops if each not in chosen.levels}
+        own = {each: weight for each, weight in weights.items() if each in chosen.levels}
+        return proposal_of(name, plan, unmet=unmet, weights=own, max_levels=chosen.levels, displaced=beyond)
 
 
-def _by_several_rules(source: object, policy: Policy, single: Proposal) -> Proposal | None:
-    """Return the balanced proposal by several rules, where they save much of the loss of the single node."""
-    of_sizes = policy.entity is None and not any(item.role == "sensitive" for item in policy.columns)
-    if not of_sizes or single.records > MOST_RECORDS or not single.loss:  # sensitive values leave one rule, mostly
+def _floor(attribute: Attribute) -> int | None:
+    """Return the coarsest level of a column that still says something: most values are told from most others."""
+    whole = attribute.costs[0]
+    saying = [level for level, width in enumerate(attribute.widths) if width > 1]
+    enough = [level for level in saying if attribute.costs[level] >= FLOOR * whole]
+    return enough[-1] if enough else saying[0] if saying else None
+
+
+def _by_several_rules(source: object, policy: Policy, single: Proposal, first: Sequence[str]) -> Proposal | None:
+    """Return what several rules publish of the first columns; None where they are of no use.
+
+    Where they leave little of a column, the least of the others are left out; the last time, the column itself.
+    """
+    if policy.entity is not None or single.records > MOST_RECORDS or not single.loss:
         return None
-    limits = replace(policy.search, time_limit=RULES_SECONDS)
-    columns = tuple(
-        Column.drop(item.name)
-        if item.name in single.displaced or (item.travels is not None and item.travels.column in single.displaced)
-        else replace(item, max_level=single.max_levels.get(item.name))
-        for item in policy.columns
-    )
-    try:
+    names, limits = [*first], replace(policy.search, time_limit=RULES_SECONDS)
+    proposal, until = None, time.monotonic() + ALL_RULES_SECONDS
+    for tried in range(1, RULES_TRIED + 1):
+        columns = tuple(_by_rules(item, names, single) for item in policy.columns)
         rules = replace(policy, columns=columns, search=limits, transformation=LocalRecoding())
-        with anonymizer.recode(source, rules) as plan:
-            several = _proposal(
-                SEVERAL_RULES, plan, unmet=single.unmet, max_levels=single.max_levels, displaced=single.displaced
-            )
-    except (*NONE_FOUND, UnsupportedError):
-        return None
-    return several if several.loss <= (1 - SEVERAL_SAVE) * single.loss else None
+        try:
+            with anonymizer.recode(source, rules) as plan:
+                if len(getattr(plan, "rules", ())) < 2:
+                    break
+                levels = {name: level for name, level in single.max_levels.items() if not level and name in names}
+                beyond = {each.name: BESIDE_FIRST for each in policy.quasi_identifiers if each.name not in names}
+                proposal = proposal_of(SEVERAL_RULES, plan, unmet=(), max_levels=levels, displaced=beyond)
+        except (*NONE_FOUND, UnsupportedError):
+            break
+        proposal = replace(proposal, left_out=single.left_out)
+        little = {item.name for item in proposal.columns if (item.left or 0.0) < LITTLE}
+        if not little or time.monotonic() > until:
+            break
+        names = [name for name in names if name not in little] if tried == RULES_TRIED - 1 else names[: -3 + tried]
+        if len(names) < 2:
+            break
+    return proposal
 
 
-def _account(plan: Planned) -> tuple[str, int, int, int, int | None]:
-    """Return what a plan counts, how many there are, are published and suppressed, and the smallest class."""
-    ledger = plan.ledger
-    if (persons := ledger.entities) is not None:
-        return "persons", persons.total, persons.published, persons.suppressed, persons.smallest_class
-    return "records", ledger.records, ledger.published, ledger.suppressed, ledger.smallest_class
+def _by_rules(item: Column, names: Container[str], single: Proposal) -> Column:
+    """Return a column as several rules publish it: what is as it is by a single one stays so, what is beyond goes."""
+    if item.role == "quasi_identifier":
+        as_it_is = single.max_levels.get(item.name) == 0 and item.name in names
+        return replace(item, max_level=0 if as_it_is else None) if item.name in names else Column.drop(item.name)
+    followed = item.travels is not None and item.travels.column not in names
+    return Column.drop(item.name) if item.name in single.left_out or followed else item
 
 
-def _mean_loss(plan: Planned, displaced: Container[str] = ()) -> float:
-    losses = plan.attribute_losses
-    if losses is None:
-        return plan.certificate.loss
-    counted = [loss for name, loss in losses.items() if name not in displaced]
-    return sum(counted) / len(counted)
-
-
-def _proposal(
-    name: str,
-    plan: Planned,
-    *,
-    unmet: tuple[UnmetWish, ...] = (),
-    weights: Mapping[str, float] | None = None,
-    max_levels: Mapping[str, int] | None = None,
-    displaced: Mapping[str, str] = NOTHING,
-) -> Proposal:
-    unit, records, published, suppressed, smallest = _account(plan)
-    losses = plan.attribute_losses
-    hierarchies: dict[str, Column] = {item.name: item for item in plan.policy.quasi_identifiers}
-    gone = set(plan.nothing_left)
-    columns = tuple(
-        ColumnLeft(
-            item.name,
-            describe_levels(hierarchies[item.name].hierarchy, levels, item.height),
-            levels,
-            item.widths[0],
-            item.widths[levels[0]] if len(levels) == 1 else None,
-            None if losses is None else 1.0 - losses[item.name],
-            item.name in gone,
-        )
-        for item, levels in zip(plan.catalog.attributes, plan.published_levels, strict=True)
-        if item.name not in displaced
-    )
-    ledger = plan.ledger
-    return Proposal(
-        name,
-        "one" if isinstance(plan, Plan) else "several",
-        _mean_loss(plan, displaced),
-        unit,
-        records,
-        published,
-        suppressed,
-        smallest,
-        ledger.classes / ledger.published if ledger.entities is None and ledger.published else None,
-        plan.certificate.optimal,
-        columns,
-        tuple(item.name for item in plan.policy.columns if item.models == UNPROTECTED),
-        tuple(n for n, item in plan.travelling.items() if max(plan.published_levels[item.position]) > item.level),
-        unmet,
-        None,
-        dict(weights or {}),
-        dict(max_levels or {}),
-        dict(displaced),
-    )
+def _says_more(several: Proposal, single: Proposal) -> bool:
+    """Return whether several rules leave something of more columns, or much more of as many."""
+    many = sum((item.left or 0.0) >= FLOOR for item in several.columns)
+    few = sum((item.left or 0.0) >= FLOOR for item in single.columns)
+    return many > few

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from sqlanon.assess.profiling.facts import ColumnProfile, Profile, percent
-from sqlanon.assess.profiling.proposals import ColumnLeft, Proposal
+from sqlanon.assess.profiling.proposed import ColumnLeft, Proposal
 from sqlanon.assess.profiling.questions import Decision, questions_of
 from sqlanon.assess.relations.nulls import printable
 
@@ -147,9 +147,12 @@ def _shown(name: str) -> str:
 
 def proposal_lines(proposals: Sequence[Proposal]) -> list[str]:
     """Return the proposals as a table: a row a column, a column a proposal."""
+    published = [{column.name: column for column in item.columns} for item in proposals]
     rows = [["", *(item.name for item in proposals)]]
-    for place, column in enumerate(proposals[0].columns):
-        rows.append([_shown(column.name), *(_cell(item.columns[place]) for item in proposals)])
+    rows += [
+        [_shown(name), *(_cell(columns.get(name)) for columns in published)]
+        for name in dict.fromkeys(name for columns in published for name in columns)
+    ]
     unit = proposals[0].unit
     if any(item.left_out for item in proposals):
         rows.append(["sensitive columns left out", *(f"{len(item.left_out)}" for item in proposals)])
@@ -169,8 +172,8 @@ def proposal_lines(proposals: Sequence[Proposal]) -> list[str]:
     return ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
-def _cell(column: ColumnLeft) -> str:
-    if column.fully_suppressed:
+def _cell(column: ColumnLeft | None) -> str:
+    if column is None or column.fully_suppressed:
         return "- (left out)"
     if column.values_left is None:
         return f"{len(column.levels)} levels"

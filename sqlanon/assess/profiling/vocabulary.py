@@ -32,8 +32,8 @@ TOPICS: Mapping[str, str] = {
     "*illness dgns discapacidad",
     "crime": "offence offens crime criminal conviction convict arrest arrested straftat vorstrafe delikt delit "
     "delito reato sentence verdict felon felony prison jail incarcer inmate =priors parole probation gefaengnis",
-    "politics": "party political politics partei parti partito partido wahl vote voted voter voting "
-    "parteizugehoerigkeit ideology elections voto votacion",
+    "politics": "party political politics partei parti partito partido wahl vote voted voter voting intenciondevoto "
+    "parteizugehoerigkeit ideology elections votacion",
     "sexuality": "orientation sexuality sexualitaet",
     "biometrics": "fingerprint iris biometric biometrie dna genome genotype genetic fingerabdruck allele =apoe "
     "=hla snp",
@@ -81,6 +81,21 @@ FLAGS: Mapping[str, str] = {
     "health": "drugs smoke alcohol disabled hosp hospital",
 }  # fmt: skip
 """Topic -> the names that a column of two or three codes has if it is called by a value of the topic."""
+SUBJECTS = (
+    "=type =typ =art kind =tipo tipologia soort rodzaj slag =tur categor* kategor* =class =classe klass* clase "
+    "classification status =state =estado stato =stan statut tillstand =result results resultat* risultat* ergebnis "
+    "resultado uitslag wynik outcome =esito score points punkte puntos punteggio grade =mark marks =note noten "
+    "=nota =voto voti cijfer ocena betyg karakter reason =grund motiv* powod cause ursache causa complaint "
+    "beschwerde symptom klacht activity aktivit* activit* actividad event evento duration dauer duree duracion "
+    "durata duur czas wait wartezeit days =tage jours =dias =giorni dagen minutes =min hours stunden amount betrag "
+    "montant importe importo bedrag kwota valor =total charge charges tarif* price preis =prix precio prezzo prijs "
+    "=cena =value =wert valeur valore waarde =cost =costs kosten cout costo koszt churn default =left =quit "
+    "returned response =arm treatment traitement behandlung contract vertrag contrat contrato contratto product "
+    "produkt produit producto prodotto service =dienst purpose zweck finalid* finalit* tenure stage stade stadi* "
+    "sever* disposition discharge entlass* readmi* rating satisf* zufrieden* schwere gravit* diagnos* topograph* "
+    "tumor therap* subject sujet thema fraud betrug =loss =debt =claim schaden sinistre siniestro"
+)
+"""Words of what a record is about: of which kind it is, what was found or decided, how long it took, what it cost."""
 STUDIED = (
     "status", "event", "y", "class", "target", "label", "response", "time", "duration", "days", "result",
     "group", "arm", "rx", "tx", "stage", "grade", "stat",

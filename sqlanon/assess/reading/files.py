@@ -31,6 +31,9 @@ LETTERS = frozenset("äöüÄÖÜßéèêëàâáåæçîïìíñôóòøœûù�
 SIGNS = frozenset("€–—„“”‚‘’…§°²³µ«»´·©®½¼¾¿¡ºª\u00a0")
 """Letters of western Europe beyond ASCII, and signs that stand beside words and numbers."""
 ASCII_LETTERS = np.frombuffer(ascii_letters.encode(), np.uint8)
+REPLACED, FEW_DAMAGED = "\ufffd", 4
+"""The sign of a byte that is no UTF-8, and how many characters beyond ASCII are right for each one, at least, where a
+file is UTF-8 but for these."""
 SINGLE_BYTE = ("cp1252", "cp850", "mac_roman")
 SURE = 0.98
 """Share of the bytes beyond ASCII that must be such letters."""
@@ -115,9 +118,10 @@ def _find_encoding(path: Path, form: CsvForm) -> tuple[str | None, ReadingFindin
     """Return the encoding of a file that is no UTF-8, or has a mark; None if it is plain UTF-8.
 
     Raises:
-        SourceError: its letters are none of western Europe.
+        SourceError: its letters are none of western Europe, or it is UTF-8 but for a few bytes.
     """
     decoder, is_utf8, first = codecs.getincrementaldecoder("utf-8")("strict"), True, b""
+    lenient, damage = codecs.getincrementaldecoder("utf-8")("replace"), _Damage()
     inside, outside = np.zeros(256, np.int64), np.zeros(256, np.int64)
     try:
         with closing(stream_of(path, form)) as stream:
@@ -127,6 +131,7 @@ def _find_encoding(path: Path, form: CsvForm) -> tuple[str | None, ReadingFindin
                     is_utf8 = is_utf8 and decoder.decode(chunk) is not None
                 except UnicodeDecodeError:
                     is_utf8 = False
+                damage.count(lenient.decode(chunk), written=chunk.count(REPLACED.encode()))
                 data = np.frombuffer(chunk, np.uint8)
                 is_letter = ((data >= ord("a")) & (data <= ord("z"))) | (data >= 128)
                 amid = np.zeros(len(data), np.bool_)
@@ -145,7 +150,36 @@ def _find_encoding(path: Path, form: CsvForm) -> tuple[str | None, ReadingFindin
     if is_utf8:
         marked = first.startswith(codecs.BOM_UTF8)
         return (None, ReadingFinding(None, "encoding", "UTF-8 with a byte order mark")) if marked else None
+    if damage.wrong * FEW_DAMAGED <= damage.right:
+        raise SourceError(
+            f"The file {path.name!r} is UTF-8, but for {damage.wrong:,} byte{'s' * (damage.wrong != 1)}, the first in "
+            f"line {damage.line:,}: read in another encoding, all other accents would be wrong.",
+            hint="correct these bytes where the file is made; or say how all of it is read: csv: {encoding: cp1252}.",
+        )
     return _single_byte(path, inside, outside)
+
+
+@dataclass(slots=True)
+class _Damage:
+    """How many characters beyond ASCII of a text are UTF-8 (``right``), how many are none, and the first line of these.
+
+    Attributes:
+        lines: the ends of lines so far.
+    """
+
+    right: int = 0
+    wrong: int = 0
+    line: int = 0
+    lines: int = 0
+
+    def count(self, text: str, *, written: int) -> None:
+        """Count the next part of a file, read with signs of replacement; ``written``: those that stand in the file."""
+        beyond = 0 if text.isascii() else len(text) - len(text.encode("ascii", "ignore"))
+        wrong = text.count(REPLACED) - written
+        if wrong > 0 and not self.wrong:
+            self.line = self.lines + text.count("\n", 0, text.index(REPLACED)) + 1
+        self.right, self.wrong = self.right + beyond - wrong, self.wrong + wrong
+        self.lines += text.count("\n")
 
 
 def _single_byte(path: Path, inside: Any, outside: Any) -> tuple[str, ReadingFinding]:

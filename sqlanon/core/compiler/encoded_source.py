@@ -150,7 +150,7 @@ class EncodedSource:
         query = exp.select(*projections).from_(aliased(self.relation, SOURCE))
         for position, item in enumerate(self.items):
             value = same(canonical(item.name, item.type, SOURCE), column("value", names.lookup(position)))
-            joined_lookup(query, position, value, join_type="left")
+            joined_lookup(query, position, value, side="LEFT")
         return query
 
     def encoded(self, projections: Sequence[exp.Expr]) -> exp.Select:

@@ -105,7 +105,7 @@ class Session:
             )
         if any(item.role == "shift" and item not in self.policy.columns for item in policy.columns):
             check_shifted(self.engine, self.encoding.source.relation, policy, self.encoding.types)
-        if judged_for(policy) == judged_for(self.policy):
+        if judged_for(policy, self.policy):
             beside = rewarned(self.beside, policy, self.encoding.catalog)
         else:
             beside = judge_source(self.engine, self.encoding, policy)

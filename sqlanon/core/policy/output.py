@@ -49,14 +49,22 @@ TARGET_KEYS = (
         text(),
         about="A Delta table, by its folder or its URL in an object store: the release is added in one transaction.",
         example="lake/patients",
-        page="lakehouse.md#releases-to-a-delta-table",
+        page="lakehouse.md#releases-to-delta-and-iceberg-tables",
+    ),
+    option(
+        "iceberg",
+        text(),
+        about="An Iceberg table, by a catalog of PyIceberg's configuration, its namespace and its name: the release is "
+        "added in one transaction.",
+        example="lake.clinic.patients",
+        page="lakehouse.md#releases-to-delta-and-iceberg-tables",
     ),
 )
 """Kinds of output."""
 TARGETS = names_of(TARGET_KEYS)
 IN_DATABASE = ("view", "live_view", "table")
 """Kinds of relations of the source's database."""
-LAKES = {"delta": "Delta table"}
+LAKES = {"delta": "Delta table", "iceberg": "Iceberg table"}
 """Kinds of tables of a lakehouse, which keep their history, with their names."""
 PATHS = ("file", "delta")
 """Kinds whose target is a path; of a Delta table it may be a URL."""
@@ -184,6 +192,11 @@ class Output(PolicyPart):
     def delta(cls, place: str | Path, *, partition_by: Sequence[str] = ()) -> Output:
         """Return a Delta table, by its folder or its URL in an object store."""
         return cls("delta", place, partition_by=partition_by)  # type: ignore[arg-type]
+
+    @classmethod
+    def iceberg(cls, name: str) -> Output:
+        """Return an Iceberg table: ``catalog.namespace.table``, of a catalog of PyIceberg's configuration."""
+        return cls("iceberg", name)
 
     @classmethod
     def table(cls, name: str, *, owner: str | None = None, readers: Sequence[str] = ()) -> Output:
@@ -345,6 +358,9 @@ def check_lake_fits(faults: Faults, policy: Any) -> None:
     if output is None or output.kind not in LAKES:
         return
     kind = LAKES[output.kind]
+    if output.kind == "iceberg" and not all([output.target.count(".") >= 2, *str(output.target).split(".")]):
+        hint = "write catalog.namespace.table; the catalog is one of PyIceberg's configuration (.pyiceberg.yaml)."
+        faults.add("output.iceberg", "This names no catalog, namespace and table.", hint)
     if policy.if_exists == "replace":
         message = f"A {kind} keeps its history: whoever reads it would have the release that is replaced, too."
         hint = "choose a new table for each release, and drop the old one; or release by periods, each of them once."

@@ -155,7 +155,7 @@ def _check_target(faults: Faults, policy: Any, periods: Periods) -> None:
     output = policy.output
     if output.kind not in ("file", "table", *LAKES):
         message = f"A {output.kind.replace('_', ' ')} is not released by periods."
-        faults.add("output", message, "publish {table: …}, {file: …, partition_by: …} or {delta: …}.")
+        faults.add("output", message, "publish {table: …}, {file: …, partition_by: …}, {delta: …} or {iceberg: …}.")
     elif output.kind == "file" and output.partition_by[:1] != (periods.column,):
         message = "A file is not written again; each period has a folder of its own."
         faults.add("output.partition_by", message, f"write {{file: released, partition_by: [{periods.column}]}}.")

@@ -25,7 +25,7 @@ PLACES: Mapping[str, Any] = {
     "join": SOURCE,
     "columns": COLUMNS,
     "privacy": {"subset": FILE_OR_TABLE, "population": FILE_OR_TABLE},
-    "output": {**FILE_OR_TABLE, "view": True, "live_view": True, "folder": True, "delta": True},
+    "output": {**FILE_OR_TABLE, "view": True, "live_view": True, "folder": True, "delta": True, "iceberg": True},
     "report": True,
     "certificate": True,
     "key": {"file": True},

@@ -188,6 +188,11 @@ class Ledger(Facts):
             **pick(self, "classes smallest_class largest_class"),
         }
 
+    @property
+    def moved(self) -> Mapping[str, int]:
+        """Records that came, went and wait since an earlier release, for the operator alone; empty without one."""
+        return {}
+
     def hides(self, k: int) -> bool:
         """Return whether ``coarsened(k)`` hides a count."""
         if self.entities is not None:

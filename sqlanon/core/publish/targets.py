@@ -288,11 +288,7 @@ def _check_place(engine: Engine, target: Target, path: Path) -> list[Path]:
 def _check_file(engine: Engine, target: Target) -> None:
     path = Path(target.output.target)
     read = _check_place(engine, target, path)
-    for paper in (path.with_name(path.name + ending) for ending in PAPERS):
-        if paper.is_dir():
-            raise TargetError(
-                f"{paper.name!r} is a folder, where an accompanying file of the release goes.", hint="remove it."
-            )
+    refuse_folders_of_papers(path)
     if engine.capabilities.writes_folders or target.output.partition_by:
         if any(path.resolve() in file.resolve().parents for file in read):
             raise TargetError(f"The target folder {path.name!r} holds the source.", hint="choose another place.")
@@ -304,6 +300,15 @@ def _check_file(engine: Engine, target: Target) -> None:
     target.file_format()
     if os.path.lexists(path) and (target.if_exists != "replace" or path.is_dir()):
         raise _exists("file", path.name)
+
+
+def refuse_folders_of_papers(path: Path) -> None:
+    """Raise TargetError if a folder is where the manifest or the certificate of a release goes."""
+    for paper in (path.with_name(path.name + ending) for ending in PAPERS):
+        if paper.is_dir():
+            raise TargetError(
+                f"{paper.name!r} is a folder, where an accompanying file of the release goes.", hint="remove it."
+            )
 
 
 def check_folder(path: Path, if_exists: str) -> None:

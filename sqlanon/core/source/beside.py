@@ -6,7 +6,7 @@ follows from the figures.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlglot import exp
@@ -52,10 +52,21 @@ class BesideSource:
         return {"columns": [item.to_dict() for item in self.columns if item.role != "drop" or item.entity_like]}
 
 
-def judged_for(policy: Policy) -> tuple[object, ...]:
-    """Return what the judgement of a source depends on; policies that agree in it can share one."""
-    columns = tuple((c.name, c.role, c.max_level != 0, c.travels) for c in policy.columns)
+def judged_for(policy: Policy, other: Policy) -> bool:
+    """Return whether the judgement of a source for another policy holds for a policy too, but for its warnings.
+
+    It does where what the policy generalizes is generalized by the other too: less is given away, and nothing else.
+    """
+    return _judged_by(policy) == _judged_by(other) and _generalized(policy) <= _generalized(other)
+
+
+def _judged_by(policy: Policy) -> tuple[object, ...]:
+    columns = tuple((c.name, c.role, c.travels) for c in policy.columns)
     return (columns, policy.accept, policy.entity, policy.undeclared, least_count(policy.models))
+
+
+def _generalized(policy: Policy) -> set[str]:
+    return {item.name for item in policy.columns if item.max_level != 0}
 
 
 def judge_source(engine: Engine, encoding: Encoding, policy: Policy) -> BesideSource:
@@ -89,8 +100,13 @@ def judge_source(engine: Engine, encoding: Encoding, policy: Policy) -> BesideSo
 
 
 def rewarned(beside: BesideSource, policy: Policy, catalog: Catalog) -> BesideSource:
-    """Return the same findings with the warnings of a policy that is ``judged_for`` the same."""
-    return BesideSource(beside.columns, tuple(_warnings(policy, catalog, beside.columns)))
+    """Return the findings for a policy that they were ``judged_for`` too, with its warnings."""
+    generalized = _generalized(policy)
+    columns = tuple(
+        replace(item, determines={name: share for name, share in item.determines.items() if name in generalized})
+        for item in beside.columns
+    )
+    return BesideSource(columns, tuple(_warnings(policy, catalog, columns)))
 
 
 def _refuse(identifying: list[JudgedColumn]) -> None:

@@ -33,6 +33,7 @@ KINDS: Mapping[str, str] = {
     "behandler attending prescriber kasse krankenkasse =ik hopital ospedale ziekenhuis szpital sykehus sjukhus sygehus "
     "hastane teacher lehrer physn huisarts hausarzt pharmacy apotheke employerid firmid",
     "place": "=city town =place ort wohnort stadt gemeinde municipality ville commune ciudad citta comune county "
+    "distrito distretto dzielnica stadtteil "
     "=cnty kreis landkreis district bezirk region =state province provinz bundesland kanton canton birthplace "
     "geburtsort =location fips =msa =smsa =cbsa nuts =ags =tract =puma lsoa village villnum =vill suburb "
     "neighborhood quartier barrio cidade municipio concelho freguesia miasto gmina powiat wojewodztwo plaats "

@@ -46,14 +46,15 @@ def lookup_rows(position: int, alias: str | None = None) -> exp.Subquery:
     return rows.subquery(exp.to_identifier(alias or names.lookup(position), quoted=True))
 
 
-def joined_lookup(query: exp.Select, position: int, on: exp.Expr, *, join_type: str = "") -> exp.Select:
+def joined_lookup(query: exp.Select, position: int, on: exp.Expr, *, side: str | None = None) -> exp.Select:
     """Join ``query`` with the lookup of the encoded column at a position, under its name, in place.
 
     The condition that a row is of this column is part of that of the join, so that an index serves both.
     """
     name = names.lookup(position)
     condition = exp.and_(of_attribute(position, name), on, copy=False)
-    return query.join(table(names.LOOKUP, name), on=condition, join_type=join_type, copy=False)
+    query.append("joins", exp.Join(this=table(names.LOOKUP, name), on=condition, side=side))  # join() parses the side
+    return query
 
 
 def by_position(

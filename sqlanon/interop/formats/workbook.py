@@ -30,6 +30,10 @@ ERROR = re.compile(rb'<(?:\w+:)?c\b[^<>]*\bt="e"')
 NEVER_CALCULATED = re.compile(
     rb"<(?:\w+:)?f\b[^<>]*(?:/>|>[^<]*</(?:\w+:)?f>)(?:<(?:\w+:)?v(?:/>|></(?:\w+:)?v>))?</(?:\w+:)?c>"
 )
+STYLED = re.compile(rb'<(?:\w+:)?c\b(?=[^<>]*\bs="(\d+)")(?![^<>]*\bt="(?!n"))[^<>]*[^/]>')
+"""A cell with a number and the number of its style."""
+ZEROS = re.compile("0{2,}")
+"""The format of numbers that are shown with zeros before them."""
 RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 Cells = list[list[Any]]
 
@@ -88,13 +92,15 @@ def _sheet(book: Any, path: Path, name: str | None) -> tuple[Any, str]:
 
 
 def _lost_cells(path: Path, name: str) -> Iterator[str]:
-    """Yield how many cells of an .xlsx file hold an error or a formula without a value: they are read as blank."""
-    errors, formulas, rest = 0, 0, b""
+    """Yield how many cells of an .xlsx file hold an error or a formula without a value, which are read as blank, or are
+    numbers that are shown with zeros before them, which are read without."""
+    errors, formulas, padded, rest = 0, 0, 0, b""
     with suppress(zipfile.BadZipFile, KeyError, etree.XMLSyntaxError), zipfile.ZipFile(path) as archive:
         parsed = [
             etree.fromstring(archive.read(f"xl/{part}"), etree.XMLParser(**NOTHING_RESOLVED))
             for part in ("workbook.xml", "_rels/workbook.xml.rels")
         ]
+        zeros = _with_zeros(archive)
         part = next(item.get(RELATION) for item in parsed[0].iter("{*}sheet") if item.get("name") == name)
         target = next(item.get("Target") for item in parsed[1].iter("{*}Relationship") if item.get("Id") == part)
         with archive.open(target[1:] if target.startswith("/") else f"xl/{target}") as data:
@@ -103,12 +109,26 @@ def _lost_cells(path: Path, name: str) -> Iterator[str]:
                 cut = begun.rfind(b"row>") + 4
                 errors += len(ERROR.findall(begun, 0, cut))
                 formulas += len(NEVER_CALCULATED.findall(begun, 0, cut))
+                padded += sum(style in zeros for style in STYLED.findall(begun, 0, cut)) if zeros else 0
                 rest = begun[cut:][-LONGEST:]
     if errors:
         yield f"In the sheet {name!r} {errors:,} cells hold an error (#N/A, say), and are NULL."
     if formulas:
         never = "formulas have never been calculated, and are NULL: a spreadsheet program does so when saving."
         yield f"In the sheet {name!r} {formulas:,} {never}"
+    if padded:
+        shown = "cells show a number with zeros before it, and are read without them: make texts of them"
+        yield f"In the sheet {name!r} {padded:,} {shown} if they are codes."
+
+
+def _with_zeros(archive: zipfile.ZipFile) -> set[bytes]:
+    """Return the numbers of the styles of an .xlsx file that show zeros before a number, as 00000 does."""
+    with suppress(KeyError):
+        styles = etree.fromstring(archive.read("xl/styles.xml"), etree.XMLParser(**NOTHING_RESOLVED))
+        codes = {item.get("numFmtId"): item.get("formatCode") or "" for item in styles.iter("{*}numFmt")}
+        used = (item.get("numFmtId") for cells in styles.iter("{*}cellXfs") for item in cells.iter("{*}xf"))
+        return {str(place).encode() for place, each in enumerate(used) if ZEROS.fullmatch(codes.get(each, ""))}
+    return set()
 
 
 def _table(sheet: Any, path: Path, options: Mapping[str, Any], notes: list[str]) -> Found:
@@ -158,6 +178,12 @@ def _table(sheet: Any, path: Path, options: Mapping[str, Any], notes: list[str])
     }
     left["cells have the text of an error (#N/A, say), and are NULL"] = errors
     notes += [f"In the sheet {sheet.name!r} {count:,} {what}." for what, count in left.items() if count]
+    merged = sum(last[0] >= begin and first_of != last for first_of, last in sheet.merged_cell_ranges or ())
+    if merged:
+        shown = (
+            f"range{'s' * (merged != 1)} of merged cells: each has its value in the first cell, and NULL in the others"
+        )
+        notes.append(f"The sheet {sheet.name!r} has {merged:,} {shown}.")
     moments = {place for place in kept if {date, datetime} <= kinds[place]}
 
     def batches() -> Iterator[list[list[str | None]]]:

@@ -1,1 +1,1 @@
-"""Tables of a lakehouse that releases are published to: Delta."""
+"""Tables of a lakehouse that releases are published to: Delta and Iceberg."""

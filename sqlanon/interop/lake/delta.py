@@ -25,6 +25,7 @@ from sqlanon.core.publish.lakes import MANIFEST_KEY, WrittenFile, changed_meanwh
 from sqlanon.core.source.lake import StoredPlace, stored_place
 from sqlanon.core.source.lake_folders import DELTA_LOG
 from sqlanon.errors import InputError, SourceError, SqlanonError, TargetError
+from sqlanon.interop.lake.kept import refuse_types
 
 APPLICATION = "sqlanon"
 """The name under which a commit counts the releases to a table."""
@@ -89,11 +90,7 @@ class DeltaTarget:
         return pa.RecordBatchReader.from_stream(self.frame.scan(columns=[name]))
 
     def refuse(self, schema: pa.Schema) -> None:
-        if strange := [field.name for field in schema if not _is_kept(field.type)]:
-            raise TargetError(
-                f"A Delta table does not hold the types of {', '.join(map(repr, strange))} as they are.",
-                hint="cast these columns in a view of the source: to text, a signed number or a timestamp.",
-            )
+        refuse_types(schema, "A Delta table", narrow=True)
         if self.frame is not None and self.frame.schema() != _schema(schema):
             raise TargetError(
                 f"The table {self._place.name!r} has other columns than the release.",
@@ -196,16 +193,6 @@ def _schema(schema: pa.Schema) -> Any:
     from deltalake import Schema
 
     return Schema.from_arrow(schema)
-
-
-def _is_kept(kind: pa.DataType) -> bool:
-    """Return whether a Delta table holds the values of a type as a Parquet file of DuckDB has them."""
-    types = pa.types
-    if types.is_timestamp(kind):
-        return bool(kind.unit == "us" and kind.tz in (None, "UTC"))
-    signed = types.is_signed_integer(kind) or types.is_float32(kind) or types.is_float64(kind)
-    texts = types.is_boolean(kind) or types.is_string(kind) or types.is_binary(kind)
-    return bool(signed or texts or types.is_date32(kind) or types.is_decimal128(kind))
 
 
 def _unwritable(name: str, failure: str) -> TargetError:

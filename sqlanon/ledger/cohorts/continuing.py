@@ -107,12 +107,12 @@ def continued_plan(session: Session, ledger: ReleaseLedger) -> CohortPlan:
     with engine.journal.phase("auditing"):
         audit_state(engine, following, list(cohorts.quasi), cohorts.models)
         audit_changes(engine, table(names.FATES), following, cohorts.models)
-    account = _account(engine, problem, list(cohorts.quasi))
     found = engine.run("count cohorts", cohorts.counts(following))[0]
     joined, gone, withdrawn, held = (int(count or 0) for count in found)
     refuse_loss(session, ledger, gone + withdrawn, left=joined + last.entry.persons - gone - withdrawn)
     erased, along = (_among_shown(engine, name) for name in (names.ERASED, names.ALONG))
     counts = CohortCounts(joined, gone, withdrawn, held, _waiting(engine), erased, along)
+    account = _account(engine, problem, list(cohorts.quasi), counts)
     places = exp.select(column(names.NODE_PLACE), count_rows()).from_(following.copy())
     at: dict[int, int] = dict(engine.run("places", places.group_by(column(names.NODE_PLACE))))
     _use_digests(engine)
@@ -126,6 +126,7 @@ def continued_plan(session: Session, ledger: ReleaseLedger) -> CohortPlan:
         state=state,
         base=last.number,
         counts=counts,
+        hold=spec.cohorts.hold,
         _account=account,
         _session=session,
     )
@@ -140,7 +141,7 @@ def _use_digests(engine: Engine) -> None:
     )
 
 
-def _account(engine: Engine, problem: Problem, quasi: Sequence[str]) -> Ledger:
+def _account(engine: Engine, problem: Problem, quasi: Sequence[str], counts: CohortCounts) -> Ledger:
     """Return the account of the records of the source, and of those that are shown though it has them no longer."""
     catalog = problem.catalog
     sizes = exp.select(
@@ -172,6 +173,7 @@ def _account(engine: Engine, problem: Problem, quasi: Sequence[str]) -> Ledger:
         classes=int(classes),
         smallest_class=None if smallest is None else int(smallest),
         largest_class=None if largest is None else int(largest),
+        counts=counts,
     )
 
 

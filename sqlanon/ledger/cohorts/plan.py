@@ -58,7 +58,18 @@ class CohortCounts(Facts):
 @dataclass(frozen=True, slots=True)
 class CohortLedger(Ledger):
     """The account of a release in cohorts. What travels says nothing of the records that are not shown: from release to
-    release, exact counts would say how many came and left."""
+    release, exact counts would say how many came and left.
+
+    Attributes:
+        counts: what the release did.
+    """
+
+    KEYS = f"{Ledger.KEYS} cohorts=moved"
+    counts: CohortCounts | None = None
+
+    @property
+    def moved(self) -> Mapping[str, int]:
+        return {} if self.counts is None else self.counts.to_dict()
 
     def coarsened(self, k: int) -> dict[str, Any]:
         found = Ledger.coarsened(self, k)
@@ -79,6 +90,7 @@ class CohortPlan(PublishablePlan):
         state: its number, from 1.
         base: the number of the release in the ledger that it continues.
         counts: what it did.
+        hold: in how many releases a row is shown at most that is true no longer.
     """
 
     chain: tuple[Node, ...]
@@ -86,6 +98,7 @@ class CohortPlan(PublishablePlan):
     state: int
     base: int
     counts: CohortCounts
+    hold: int | None
     _account: Ledger
 
     @property
@@ -151,7 +164,8 @@ class CohortPlan(PublishablePlan):
 
     def _recoding(self) -> dict[str, Any]:
         """Return what a recipient is told of the cohorts."""
-        return {"cohorts": {"levels": [self.catalog.levels(node) for node in self.chain], "rows": ROWS}}
+        levels = [self.catalog.levels(node) for node in self.chain]
+        return {"cohorts": {"levels": levels, "hold": self.hold, "rows": ROWS}}
 
 
 ROWS = (

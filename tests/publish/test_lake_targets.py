@@ -1,4 +1,4 @@
-"""Releases to a Delta table: one commit each, of audited files; nothing is replaced, and nothing is added twice."""
+"""Releases to Delta and Iceberg tables: one commit each, of audited files; nothing is replaced or added twice."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from pyarrow import parquet
 import sqlanon
 from sqlanon.core.publish import appending
 from sqlanon.errors import AuditError, InputError, PolicyError, SourceChangedError, TargetError
+from sqlanon.interop.lake import delta, iceberg
 from sqlanon.periods import opening
 
 deltalake = pytest.importorskip("deltalake", reason="needs the extra delta")
@@ -34,8 +35,89 @@ STRANGE = ("a/b", "c=d", "50 %", "é+ü", " x ", "…")
 
 
 def rows_of(path: Path) -> Counter[Any]:
-    table = pa.table(deltalake.DeltaTable(path).scan())
+    return counted(pa.table(deltalake.DeltaTable(path).scan()))
+
+
+def counted(table: pa.Table) -> Counter[Any]:
     return Counter(tuple(sorted(row.items(), key=str)) for row in table.to_pylist())
+
+
+class DeltaLake:
+    """A Delta table in a folder."""
+
+    kind = "DeltaTarget"
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder, self.output, self.environment = folder, {"delta": "released"}, {}
+
+    def rows(self) -> Counter[Any]:
+        return rows_of(self.folder / "released")
+
+    def commits(self) -> int:
+        return int(deltalake.DeltaTable(self.folder / "released").version()) + 1
+
+    def live(self) -> set[str]:
+        return {uri.rpartition("/")[2] for uri in deltalake.DeltaTable(self.folder / "released").file_uris()}
+
+    def written(self) -> set[str]:
+        return {file.name for file in self.folder.rglob("sqlanon-*.parquet")}
+
+    def forget(self) -> None:
+        (self.folder / "released").rename(self.folder / "away")
+
+    def append(self, rows: pa.Table) -> None:
+        deltalake.write_deltalake(self.folder / "released", rows, mode="append")
+
+
+class IcebergLake(DeltaLake):
+    """An Iceberg table of a catalog in SQLite."""
+
+    kind = "IcebergTarget"
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        pytest.importorskip("sqlalchemy", reason="the catalog of the test is in SQLite")
+        self.catalogs = pytest.importorskip("pyiceberg.catalog", reason="needs the extra iceberg")
+        self.folder, self.output = folder, {"iceberg": "lake.clinic.released"}
+        self.environment = {
+            "PYICEBERG_CATALOG__LAKE__TYPE": "sql",
+            "PYICEBERG_CATALOG__LAKE__URI": f"sqlite:///{folder / 'catalog.db'}",
+            "PYICEBERG_CATALOG__LAKE__WAREHOUSE": (folder / "warehouse").as_uri(),
+        }
+        for name, value in self.environment.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setattr(self.catalogs, "_ENV_CONFIG", type(self.catalogs._ENV_CONFIG)())
+        self.catalogs.load_catalog("lake").create_namespace("clinic")
+
+    @property
+    def table(self) -> Any:
+        return self.catalogs.load_catalog("lake").load_table("clinic.released")
+
+    def rows(self) -> Counter[Any]:
+        return counted(self.table.scan().to_arrow())
+
+    def commits(self) -> int:
+        return len(self.table.snapshots())
+
+    def live(self) -> set[str]:
+        return {task.file.file_path.rpartition("/")[2] for task in self.table.scan().plan_files()}
+
+    def forget(self) -> None:
+        self.catalogs.load_catalog("lake").drop_table("clinic.released")
+        for file in self.folder.rglob("sqlanon-*.parquet"):
+            file.unlink()
+
+    def append(self, rows: pa.Table) -> None:
+        self.table.append(rows)
+
+
+@pytest.fixture(params=[DeltaLake, IcebergLake])
+def lake(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    return request.param(tmp_path, monkeypatch)
+
+
+def target_of(lake: Any) -> Any:
+    """The class of the package that writes such tables."""
+    return getattr(iceberg if lake.kind == "IcebergTarget" else delta, lake.kind)
 
 
 def write_source(folder: Path) -> pa.Table:
@@ -116,6 +198,10 @@ def test_nothing_is_replaced_in_a_table_that_keeps_its_history(tmp_path: Path) -
     ("changes", "key"),
     [
         ({"output": {"delta": "x", "owner": "me"}}, "output"),
+        ({"output": {"iceberg": "lake.people"}}, "output.iceberg"),
+        ({"output": {"iceberg": "lake..people"}}, "output.iceberg"),
+        ({"output": {"iceberg": "lake.clinic.people", "partition_by": "place"}}, "output.partition_by"),
+        ({"output": {"iceberg": "lake.clinic.people"}, "if_exists": "replace"}, "if_exists"),
         ({"output": {"delta": "x", "mode": "0640"}}, "output.mode"),
         ({"output": {"delta": "x", "partition_by": "cost"}}, "output.partition_by"),
         ({"output": {"delta": "x", "file": "y.parquet"}}, "output"),
@@ -145,20 +231,21 @@ def test_what_else_stands_at_the_target_stays(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["UBIGINT", "TIME", "UUID", "TIMESTAMP_NS", "INTEGER[]"])
-def test_a_type_that_delta_would_change_is_refused(kind: str, tmp_path: Path) -> None:
+def test_a_type_that_a_table_would_change_is_refused(kind: str, lake: Any, tmp_path: Path) -> None:
     value = {"TIME": "'12:00:00'", "UUID": "uuid()", "INTEGER[]": "[1]"}.get(kind, "1")
     value = "'2024-01-01 00:00:00'" if "STAMP" in kind else value
     with duckdb.connect(str(tmp_path / "s.duckdb")) as database:
         database.execute(f"CREATE TABLE s AS SELECT 'x' AS place, CAST({value} AS {kind}) AS cost FROM range(9)")
     asked = {"place": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}, "cost": {"role": "keep"}}
     plain = {"columns": asked, "source": "s.duckdb", "table": "s", "accept": ["cost"], "undeclared": "drop"}
+    plain["output"] = lake.output
     with pytest.raises(TargetError, match=r"does not hold the types of 'cost'"):
         sqlanon.anonymize(None, policy(tmp_path, **plain))
-    assert not (tmp_path / "released").exists()
+    assert not lake.written()
 
 
 @pytest.mark.parametrize("step", ["audit", "source", "commit"])
-def test_a_failure_leaves_no_file(step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_leaves_no_file(step: str, lake: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_source(tmp_path)
     if step == "audit":
         written = appending.write_flat
@@ -175,11 +262,11 @@ def test_a_failure_leaves_no_file(step: str, tmp_path: Path, monkeypatch: pytest
         monkeypatch.setattr("sqlanon.core.publish.draft.Draft.last_look", _changed)
         wanted = SourceChangedError
     else:
-        monkeypatch.setattr("deltalake.transaction.create_table_with_add_actions", _refused)
+        monkeypatch.setattr(target_of(lake), "_commit", _refused)
         wanted = TargetError
     with pytest.raises(wanted):
-        sqlanon.anonymize(None, policy(tmp_path))
-    assert not [*tmp_path.rglob("sqlanon-*")] and not [*tmp_path.rglob("*.json")]
+        sqlanon.anonymize(None, policy(tmp_path, output=lake.output))
+    assert not lake.written() and not [*tmp_path.rglob("_delta_log/*")]
 
 
 def _changed(draft: Any, digest: Any = None) -> None:
@@ -210,7 +297,7 @@ def test_records_of_sqlite_are_released_to_a_delta_table(tmp_path: Path) -> None
 
 
 @pytest.fixture
-def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Callable[[], sqlanon.Policy], World]:
+def begun(lake: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Callable[[], sqlanon.Policy], World]:
     """A policy of periods of which some were released, and further ones have closed since; and its world."""
     moments = [FIRST + 3 * DAY]
     monkeypatch.setattr(opening, "read_clock", lambda engine: moments[-1])
@@ -225,7 +312,7 @@ def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Callable[[],
         parquet.write_table(pa.table(columns, names=names), tmp_path / "s.parquet")
 
     def read() -> sqlanon.Policy:
-        document = policy_document(world, source="s.parquet", output={"delta": "released"})
+        document = policy_document(world, source="s.parquet", output=lake.output)
         return sqlanon.Policy.from_dict(document, base_directory=tmp_path)
 
     write()
@@ -237,56 +324,56 @@ def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Callable[[],
     return read, world
 
 
-def test_of_two_runs_one_adds_the_periods(begun: Any, tmp_path: Path) -> None:
+def test_of_two_runs_one_adds_the_periods(begun: Any, lake: Any) -> None:
     read, _ = begun
 
     def other(_: Any) -> None:
         sqlanon.anonymize(None, read()).close()
 
-    before = rows_of(tmp_path / "released")
+    before = lake.rows()
     with pytest.raises(TargetError, match="another run published to it"):
         sqlanon.anonymize(None, read(), prepare=other)
-    table = deltalake.DeltaTable(tmp_path / "released")
-    assert table.version() == 1 and before < rows_of(tmp_path / "released")
-    assert {uri.rpartition("/")[2] for uri in table.file_uris()} == {
-        file.name for file in (tmp_path / "released").glob("*.parquet")
-    }
+    assert lake.commits() == 2 and before < lake.rows()
+    assert lake.live() == lake.written()
 
 
+@pytest.mark.parametrize("first", [False, True])
 def test_of_two_runs_that_commit_at_once_one_adds_the_periods(
-    begun: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    first: bool, begun: Any, lake: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from sqlanon.interop.lake.delta import DeltaTarget
-
     read, _ = begun
-    commit, running = DeltaTarget._commit, [0]
+    if first:
+        lake.forget()
+    commit, running = target_of(lake)._commit, [0]
 
-    def late(table: DeltaTarget, *arguments: Any) -> None:
+    def late(table: Any, *arguments: Any) -> None:
         running[0] += 1
         if running[0] == 1:
             sqlanon.anonymize(None, read()).close()
         commit(table, *arguments)
 
-    monkeypatch.setattr(DeltaTarget, "_commit", late)
+    monkeypatch.setattr(target_of(lake), "_commit", late)
     with pytest.raises(TargetError, match="another run published to it"):
         sqlanon.anonymize(None, read())
-    assert running == [2] and deltalake.DeltaTable(tmp_path / "released").version() == 1
+    assert running == [2] and lake.commits() == (1 if first else 2)
+    rows = lake.rows()
+    with pytest.raises(sqlanon.NothingNewError):
+        sqlanon.anonymize(None, read())
+    assert lake.rows() == rows
 
 
-def test_an_answer_that_was_lost_is_no_failure(begun: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_that_was_lost_is_no_failure(begun: Any, lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A store may say that a commit failed which it has done."""
-    from sqlanon.interop.lake.delta import DeltaTarget
-
     read, _ = begun
-    commit = DeltaTarget._commit
+    commit = target_of(lake)._commit
 
-    def unheard(table: DeltaTarget, *arguments: Any) -> None:
+    def unheard(table: Any, *arguments: Any) -> None:
         commit(table, *arguments)
         raise OSError("timeout")
 
-    monkeypatch.setattr(DeltaTarget, "_commit", unheard)
+    monkeypatch.setattr(target_of(lake), "_commit", unheard)
     sqlanon.anonymize(None, read()).close()
-    assert deltalake.DeltaTable(tmp_path / "released").version() == 1
+    assert lake.commits() == 2 and lake.live() == lake.written()
     with pytest.raises(sqlanon.NothingNewError):
         sqlanon.anonymize(None, read())
 
@@ -295,19 +382,20 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 import sqlanon
-from sqlanon.interop.lake.delta import DeltaTarget
+from sqlanon.interop.lake import delta, iceberg
 from sqlanon.periods import opening
 from period_worlds import FIRST, timedelta
 
-name, place, hours, file = sys.argv[1:]
-done = getattr(DeltaTarget, name)
+kind, place, hours, file = sys.argv[1:]
+target = getattr(delta, kind, None) or iceberg.IcebergTarget
+done = target._commit
 
 def die(*arguments):
     if place == "after":
         done(*arguments)
     os.kill(os.getpid(), signal.SIGKILL)
 
-setattr(DeltaTarget, name, die)
+target._commit = die
 opening.read_clock = lambda engine: FIRST + int(hours) * timedelta(hours=1)
 sqlanon.anonymize(None, file)
 """
@@ -315,43 +403,70 @@ sqlanon.anonymize(None, file)
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
 @pytest.mark.parametrize("first", [False, True])
-@pytest.mark.parametrize(
-    ("name", "place"), [("_brought", "before"), ("_brought", "after"), ("_commit", "before"), ("_commit", "after")]
-)
+@pytest.mark.parametrize("place", ["before", "after"])
 def test_a_killed_run_leaves_whole_periods_or_nothing(
-    name: str, place: str, first: bool, begun: Any, tmp_path: Path
+    place: str, first: bool, begun: Any, lake: Any, tmp_path: Path
 ) -> None:
     read, _ = begun
-    path = tmp_path / "released"
     if first:
-        path.rename(tmp_path / "away")
-    before = Counter() if first else rows_of(path)
+        lake.forget()
+    before = Counter() if first else lake.rows()
     (tmp_path / "p.json").write_text(json.dumps(read().to_dict()))
     paths = os.pathsep.join([str(Path(sqlanon.__file__).parents[1]), str(Path(__file__).parents[1] / "support")])
     done = subprocess.run(
-        [sys.executable, "-c", KILLED, name, place, "122", str(tmp_path / "p.json")],
+        [sys.executable, "-c", KILLED, lake.kind, place, "122", str(tmp_path / "p.json")],
         env={**os.environ, "PYTHONPATH": paths},
         check=False,
     )
     assert done.returncode == -signal.SIGKILL
-    if (name, place) == ("_commit", "after"):
+    if place == "after":
         with pytest.raises(sqlanon.NothingNewError):
             sqlanon.anonymize(None, read())
     else:
-        assert first or rows_of(path) == before
+        assert first or lake.rows() == before
+        assert lake.written()  # which no reader of the table sees
         sqlanon.anonymize(None, read()).close()
-    assert deltalake.DeltaTable(path).version() == (0 if first else 1) and before < rows_of(path)
+    assert lake.commits() == (1 if first else 2) and before < lake.rows()
 
 
-@pytest.mark.parametrize("change", ["append", "delete", "restore", "column"])
-def test_a_table_that_was_changed_is_not_added_to(change: str, begun: Any, tmp_path: Path) -> None:
+def test_rows_that_another_added_are_seen(begun: Any, lake: Any) -> None:
+    read, _ = begun
+    row = dict(next(iter(lake.rows())))
+    lake.append(pa.table({name: [row[name]] for name in ("moment", "place", "sex", "illness")}))
+    kept = lake.rows()
+    with pytest.raises(TargetError, match="is not what its manifest says"):
+        sqlanon.anonymize(None, read())
+    assert lake.rows() == kept
+
+
+def test_a_release_to_an_iceberg_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake = IcebergLake(tmp_path, monkeypatch)
+    write_source(tmp_path)
+    with sqlanon.anonymize(None, policy(tmp_path, output=lake.output)) as release:
+        assert counted(release.to_arrow()) == lake.rows() and release.to_arrow().num_rows == release.ledger.published
+        assert json.loads(lake.table.properties[KEY]) == release.manifest
+        assert release.manifest["output"] == lake.output
+    with sqlanon.anonymize(None, policy(tmp_path)):
+        assert lake.rows() == rows_of(tmp_path / "released")
+    with pytest.raises(TargetError, match="exists already, and keeps all"):
+        sqlanon.anonymize(None, policy(tmp_path, output=lake.output))
+    with pytest.raises(TargetError, match="NoSuchNamespaceError"):
+        sqlanon.anonymize(None, policy(tmp_path, output={"iceberg": "lake.nowhere.released"}))
+    with pytest.raises(TargetError, match="could not be read"):
+        sqlanon.anonymize(None, policy(tmp_path, output={"iceberg": "nowhere.clinic.released"}))
+
+
+of_delta = pytest.mark.parametrize("lake", [DeltaLake], indirect=True)
+
+
+@of_delta
+@pytest.mark.parametrize("change", ["delete", "restore", "column"])
+def test_a_table_that_was_changed_is_not_added_to(change: str, begun: Any, lake: Any, tmp_path: Path) -> None:
     read, _ = begun
     path = tmp_path / "released"
     table = deltalake.DeltaTable(path)
     rows = pa.table(table.scan())
-    if change == "append":
-        deltalake.write_deltalake(path, rows.slice(0, 1), mode="append")
-    elif change == "delete":
+    if change == "delete":
         table.delete("sex = 'f'" if "f" in rows["sex"].to_pylist() else "place <> ''")
     elif change == "restore":
         sqlanon.anonymize(None, read()).close()
@@ -366,7 +481,8 @@ def test_a_table_that_was_changed_is_not_added_to(change: str, begun: Any, tmp_p
     assert rows_of(path) == kept
 
 
-def test_a_table_of_another_is_not_added_to(begun: Any, tmp_path: Path) -> None:
+@of_delta
+def test_a_table_of_another_is_not_added_to(begun: Any, lake: Any, tmp_path: Path) -> None:
     read, _ = begun
     path = tmp_path / "released"
     rows = pa.table(deltalake.DeltaTable(path).scan())
@@ -376,7 +492,8 @@ def test_a_table_of_another_is_not_added_to(begun: Any, tmp_path: Path) -> None:
         sqlanon.anonymize(None, read())
 
 
-def test_a_table_that_was_compacted_and_vacuumed_goes_on(begun: Any, tmp_path: Path) -> None:
+@of_delta
+def test_a_table_that_was_compacted_and_vacuumed_goes_on(begun: Any, lake: Any, tmp_path: Path) -> None:
     read, _ = begun
     path = tmp_path / "released"
     for _ in range(60):  # more commits than are looked at first

@@ -1,0 +1,82 @@
+"""The order in which columns are given room in a release: what the table is about, before what is beside it.
+
+Two thirds of what readers ask for are the same in all tables: who (sex, age), when and where. The rest is the table's
+subject: what was found, decided, paid, or of which kind a record is. Names, values and places say so: a kind, a result
+or an amount rather than a flag; the last column, where outcomes often stand. Subject and frame take turns, so that
+neither uses up the room of the other. A second date, place or age says little beside the first: it comes late, and
+other flags last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
+
+from sqlanon.assess.profiling.facts import ColumnProfile
+from sqlanon.assess.profiling.vocabulary import KNOWN, SENSITIVE, SUBJECTS
+from sqlanon.core.source.words import kinds_of, parts_of, speaks_of
+
+AGES = ("age", "birth_date")
+TIMES = ("date", "year", "moment")
+PLACES = ("place", "postcode", "zip", "country", "coordinates", "latitude", "longitude")
+"""Looks of who, when and where, the one that says most to readers first."""
+MANY_PLACES = 1_000
+"""Places are houses or streets rather than towns from so many on."""
+KINDS = range(3, 31)
+"""Values of a column of kinds."""
+RARE = 0.9
+"""The share of one value from which on the others are those of few."""
+SPARSE = 0.5
+"""The share of the records without a value from which on a column is about few of them."""
+
+
+def by_interest(columns: Sequence[ColumnProfile]) -> list[str]:
+    """Return the names of the columns, those first that a table is about.
+
+    Args:
+        columns: those that could be published, in the order of the table.
+    """
+    left = list(columns)
+    sex = _taken(left, [item for item in left if item.topic == "sex"])
+    age = _taken(left, _by_look(left, AGES) or [item for item in left if "birth_date" in kinds_of(item.name)])
+    when = _taken(left, _by_look(left, TIMES))
+    where = _taken(left, sorted(_by_look(left, PLACES), key=lambda item: item.distinct > MANY_PLACES))
+    again = [item for item in left if item.looks_like in (*AGES, *TIMES, *PLACES) or item.topic == "sex"]
+    others = [item for item in left if item not in again]
+    scores = {item.name: subject_score(item, is_last=item is columns[-1]) for item in others}
+    subjects = sorted((item for item in others if scores[item.name] > 0), key=lambda item: -scores[item.name])
+    beside = sorted((item for item in others if scores[item.name] <= 0), key=lambda item: -scores[item.name])
+    frame = [item for item in (sex, age, when, where) if item is not None]
+    turns: Iterable[ColumnProfile | None] = (item for pair in zip_longest(subjects, frame) for item in pair)
+    flags = [item for item in beside if _is_flag(item)]
+    kinds = [item for item in beside if item not in flags]
+    return [item.name for item in (*turns, *kinds, *again, *flags) if item is not None]
+
+
+def _is_flag(found: ColumnProfile) -> bool:
+    return found.distinct + (found.nulls > 0) <= 2
+
+
+def subject_score(found: ColumnProfile, *, is_last: bool) -> float:
+    """Return how much speaks for a column being what the table is about; nothing does at 0 and below."""
+    named = sum(speaks_of((part,), SUBJECTS) for part in parts_of(found.name))
+    named = max(named, speaks_of(parts_of(found.name), SUBJECTS))
+    score = 2.0 * min(named, 1) + 0.5 * (named > 1)
+    score += 1.5 * (found.topic in SENSITIVE or found.looks_like in ("icd10", "atc"))
+    score += 1.0 * is_last + 0.5 * (found.distinct in KINDS)
+    score -= 1.0 * (found.topic in KNOWN) + 2.5 * (found.nulls + found.empty > SPARSE * found.records)
+    score -= 1.0 * (found.most > RARE * found.filled)
+    return score - 0.75 * _is_flag(found) - 0.25
+
+
+def _by_look(columns: Sequence[ColumnProfile], looks: Sequence[str]) -> list[ColumnProfile]:
+    """Return the columns with one of some looks, in the order of these."""
+    return sorted((item for item in columns if item.looks_like in looks), key=lambda c: looks.index(c.looks_like))
+
+
+def _taken(left: list[ColumnProfile], fitting: Sequence[ColumnProfile]) -> ColumnProfile | None:
+    """Take the first of the fitting columns out of those that are left."""
+    if not fitting:
+        return None
+    left.remove(fitting[0])
+    return fitting[0]

@@ -1,0 +1,51 @@
+"""The order in which a draft gives columns room: what a table is about before what is beside it."""
+
+from __future__ import annotations
+
+import random
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+
+from sqlanon.assess.profiling.drafting import draft
+from sqlanon.assess.profiling.interest import by_interest
+from sqlanon.assess.profiling.profile import profile
+
+
+def _orders(records: int = 3_000, persons: int = 600) -> pa.Table:
+    draw = random.Random(4)
+    born = [draw.randrange(1940, 2005) for _ in range(persons)]
+    sex = draw.choices("mf", k=persons)
+    number, who, rows = 0, 0, []
+    for _ in range(records):
+        if draw.random() < 0.6:
+            number, who = number + 1, draw.randrange(persons)
+        rows.append((7_000 + 3 * number, 40_000 + 7 * who, sex[who], born[who]))
+    data = dict(zip(("order_id", "customer_id", "sex", "birth_year"), zip(*rows, strict=True), strict=True))
+    return pa.table(
+        {
+            **{name: pa.array(values) for name, values in data.items()},
+            "gift": draw.choices("yn", k=records),
+            "wrapped": draw.choices("yn", [1, 40], k=records),
+            "town": draw.choices(["Aachen", "Bern", "Graz", "Linz"], k=records),
+            "delivery_date": [f"2023-{1 + place % 12:02}-{1 + place % 28:02}" for place in range(records)],
+            "paid_date": [f"2023-{1 + place % 12:02}-{1 + place % 27:02}" for place in range(records)],
+            "category": draw.choices(["shoes", "coats", "hats", "bags"], k=records),
+        }
+    )
+
+
+def test_the_subject_takes_turns_with_who_when_and_where() -> None:
+    found = profile(_orders())
+    names = by_interest([item for item in found.columns if item.role not in ("identifier", "drop")])
+    assert names.index("category") == 0
+    assert names.index("sex") < names.index("birth_year") < names.index("delivery_date") < names.index("town")
+    assert names.index("paid_date") > names.index("town"), "a second date says little beside the first"
+    assert {*names[-2:]} == {"gift", "wrapped"}
+
+
+def test_persons_are_counted_by_who_orders_and_not_by_orders(tmp_path: Path) -> None:
+    made = draft(profile(_orders()), folder=tmp_path)
+    assert made.policy.entity == "customer_id"
+    assert made.policy.suppression_limit == Decimal("0.15")
