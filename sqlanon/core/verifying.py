@@ -210,7 +210,8 @@ class Verifier:
         shown: dict[tuple[int, ...], list[tuple[Claim, float]]] = {}
         for columns, boxes in partition:
             part, lattice = measure.of_group(columns), group_lattice(problem.lattice, top, columns)
-            claims = shown[columns] = []
+            claims: list[tuple[Claim, float]] = []
+            shown[columns] = claims
             for claim in (box.claim for box in boxes):
                 if claim.witness is None or not rests_soundly(claim) or claim.top not in lattice:
                     blame("A box of a group does not lie below the node that it rests on.")
