@@ -40,7 +40,7 @@ def _document(found: Refresh) -> dict[str, Any]:
 def _epoch(epoch: EpochFacts) -> dict[str, Any]:
     """Return the part of the document about the epoch of a live view."""
     step = {} if epoch.step is None else pick(epoch.step, "joined gone withdrawn held")
-    return {**pick(epoch, "length number over advanced"), **step}
+    return {**pick(epoch, "length number over advanced waiting"), **step}
 
 
 def _print_refresh(found: Refresh) -> None:
@@ -59,9 +59,10 @@ def _print_refresh(found: Refresh) -> None:
     if found.reason is not None and (step is None or not found.refreshed):
         say(f"{'It was planned anew' if found.refreshed else 'A refresh is due'}: {REASONS[found.reason]}.")
     if found.epoch is not None and (step is not None or not found.refreshed):
+        later = "" if found.epoch.waiting is None else f" ({found.epoch.waiting} of them may come later)"
         say(
             f"  {found.published} records published; of the {found.records} records of the source {found.suppressed} "
-            f"are not shown, {found.excluded} excluded; {found.allowed} may be suppressed"
+            f"are not shown{later}, {found.excluded} excluded; {found.allowed} may be suppressed"
         )
     else:
         say(

@@ -166,9 +166,11 @@ def problem_of_sizes(session: Session) -> Problem:
     """
     policy = session.encoded_policy
     size = Model("k_anonymity", {"k": least_size(policy.models)})
-    columns = [replace(item, role="keep", models=()) if item.role == "sensitive" else item for item in policy.columns]
-    plain = replace(policy, privacy=(size,), columns=tuple(columns))
-    return build_problem(session.engine, session.encoding, plain)[0]
+    columns = tuple(
+        replace(item, role="keep", models=(), hierarchy=None) if item.role == "sensitive" else item
+        for item in policy.columns
+    )
+    return build_problem(session.engine, session.encoding, replace(policy, privacy=(size,), columns=columns))[0]
 
 
 def choose_chain(session: Session, problem: Problem, node: Node) -> tuple[Node, ...]:

@@ -84,6 +84,12 @@ def epoch_view(
     return EpochView(view, output.record, shown, left, places, start)
 
 
+def is_complete(facts: Sequence[Fact]) -> bool:
+    """Return whether the facts about an epoch, if there are any, are those that this version writes."""
+    known = {name for kind, name, _ in facts if kind == EPOCH}
+    return not known or known >= {NUMBER, STATE, STATES, START, NODES}
+
+
 def places_of(facts: Sequence[Fact], where: Place) -> tuple[Places, int]:
     """Return the lookups of each node at which a live view shows groups, and the first at which newcomers come."""
     found = {name: value for kind, name, value in facts if kind == EPOCH}

@@ -23,7 +23,7 @@ from sqlanon.core.source.opening import Source
 from sqlanon.core.sqltrees.trees import count_rows
 from sqlanon.errors import EngineError, InputError
 from sqlanon.live.compiler.live import LiveView, losing, persons, takes_part
-from sqlanon.live.epochs import EPOCH, EpochStep, advance, epoch_view, number_now, number_shown, places_of
+from sqlanon.live.epochs import EPOCH, EpochStep, advance, epoch_view, is_complete, number_now, number_shown, places_of
 from sqlanon.live.facts import Fact, facts_of, frozen_facts, levels_of
 from sqlanon.live.renewing import refuse_others
 from sqlanon.live.renewing import renew as renew_view
@@ -72,6 +72,7 @@ class EpochFacts:
         number: of the epoch that the view shows, counted from 1970-01-01 00:00 UTC.
         over: it had ended, by the clock of the database, when the view was looked at.
         back: it has not begun, by that clock.
+        waiting: records of the source that may come later; None where another view is asked for.
         step: what its end did; None if the view was left as it was, or planned anew.
     """
 
@@ -79,6 +80,7 @@ class EpochFacts:
     number: int
     over: bool
     back: bool
+    waiting: int | None = None
     step: EpochStep | None = None
 
     @property
@@ -207,7 +209,7 @@ def _renewed(
     with plan(source, replace(policy, if_exists="replace", report=None), watch=watch, writable=True) as planned:
         step = renew_view(planned, output)
         after = _look(planned.source, policy, where)
-        facts = _epoch(planned.engine, where, output)
+        facts = _epoch(planned.engine, where, output, None if after.epoch is None else after.epoch.waiting)
     return replace(
         after,
         refreshed=True,
@@ -235,15 +237,15 @@ def _look(opened: Source, policy: Policy, where: Place) -> Refresh:
     published = _published(opened, where) if facts is not None else None
     whole = included if policy.entity is None else int(engine.run("count entities", persons(counted))[0][0])
     allowed = policy.allowed_suppressions(whole)
-    reason, lost = None, included - (published or 0)
+    reason, lost, waiting = None, included - (published or 0), None
     if facts is None:
         reason = "missing"
-    elif published is None:
+    elif published is None or not is_complete(facts):
         reason = "unreadable"
     elif changed := _changed(engine, policy, facts):
         reason = changed
     else:
-        lost, losing = _count_lost(opened, policy, where, facts, included - published)
+        lost, losing, waiting = _count_lost(opened, policy, where, facts, included - published)
         reason = "limit" if losing > allowed else None
     before = LiveCounts(published, lost) if published is not None else None
     output = live_output(policy)
@@ -260,15 +262,15 @@ def _look(opened: Source, policy: Policy, where: Place) -> Refresh:
         before=before,
         output={KIND: output.target},
         seconds=0.0,
-        epoch=_epoch(engine, where, output) if has_epoch else None,
+        epoch=_epoch(engine, where, output, waiting) if has_epoch else None,
     )
 
 
-def _epoch(engine: Engine, where: Place, output: Output) -> EpochFacts:
+def _epoch(engine: Engine, where: Place, output: Output, waiting: int | None = None) -> EpochFacts:
     """Return the epoch that a live view shows."""
     assert output.epoch is not None
     shown, now = number_shown(engine, where), number_now(engine, output)
-    return EpochFacts(output.epoch, shown, over=now > shown, back=now < shown)
+    return EpochFacts(output.epoch, shown, over=now > shown, back=now < shown, waiting=waiting)
 
 
 def _next_state(opened: Source, policy: Policy, where: Place, found: Refresh) -> Refresh:
@@ -281,7 +283,10 @@ def _next_state(opened: Source, policy: Policy, where: Place, found: Refresh) ->
     if step is None:  # another session was faster
         return found
     after = _look(opened, policy, where)
-    return replace(after, before=found.before, epoch=replace(found.epoch, number=step.number, step=step))
+    waiting = None if after.epoch is None else after.epoch.waiting
+    return replace(
+        after, before=found.before, epoch=replace(found.epoch, number=step.number, waiting=waiting, step=step)
+    )
 
 
 def _levels(facts: list[Fact]) -> dict[str, int]:
@@ -289,17 +294,20 @@ def _levels(facts: list[Fact]) -> dict[str, int]:
     return {name: int(level) for name, level in levels_of(facts).items()}
 
 
-def _count_lost(opened: Source, policy: Policy, where: Place, facts: list[Fact], suppressed: int) -> tuple[int, int]:
-    """Return how many records the live view suppresses, and how many of those, or of entities, the policy counts."""
+def _count_lost(
+    opened: Source, policy: Policy, where: Place, facts: list[Fact], suppressed: int
+) -> tuple[int, int, int | None]:
+    """Return how many records the live view suppresses, how many of those, or of entities, the policy counts, and, with
+    an epoch, how many may come later."""
     engine, view = opened.engine, _frozen(opened, policy, where, facts)
     output = live_output(policy)
     epoch = None if output.epoch is None else epoch_view(view, where, output, *places_of(facts, where))
     if epoch is not None:
-        records, counted = map(int, engine.run("count suppressed", epoch.not_shown())[0])
-        return records, counted
+        records, counted, waiting = map(int, engine.run("count suppressed", epoch.not_shown())[0])
+        return records, counted, waiting
     if policy.entity is None:
-        return suppressed, suppressed
-    return suppressed, int(engine.run("count entities", losing(view))[0][1])
+        return suppressed, suppressed, None
+    return suppressed, int(engine.run("count entities", losing(view))[0][1]), None
 
 
 def _frozen(opened: Source, policy: Policy, where: Place, facts: list[Fact]) -> LiveView:

@@ -145,6 +145,11 @@ def folder_of(created: Any) -> Path:
 
 
 class TestDelta:
+    def test_a_path_that_its_package_decodes_is_refused(self, delta: Path) -> None:
+        shutil.copytree(delta, other := delta.with_name("p%65ople"))  # which is people to the package
+        with pytest.raises(SourceError, match="would read another folder"):
+            read(other)
+
     def test_the_version_that_was_opened_is_released(self, delta: Path, tmp_path: Path) -> None:
         deltalake = pytest.importorskip("deltalake")
         target = tmp_path / "released.parquet"

@@ -219,10 +219,23 @@ class Iceberg(Folder):
         return {file.name: (file.stat().st_ino, digest_of(file)) for file in files}
 
 
+class DeltaOfServer(Delta):
+    """A Delta table, released of a table of a server."""
+
+    def __init__(self, folder: Path, server: Server) -> None:
+        super().__init__(folder)
+        self.source = PostgresTable(folder, server)
+        self.keys = {"source": server.uri(), "table": "s", "output": {"delta": "released"}}
+
+    def write(self, records: list[Any]) -> None:
+        self.source.write(records)
+
+
 OF_FILES = {
     "folder": Folder, "table": Table, "delta": Delta, "delta in partitions": DeltaPartitions, "iceberg": Iceberg
 }  # fmt: skip
 POSTGRES = pytest.param("postgres", marks=pytest.mark.postgres)
+DELTA_OF_SERVER = pytest.param("delta of a server", marks=pytest.mark.postgres)
 
 
 @pytest.fixture(params=["folder", "table", "delta", POSTGRES])
@@ -234,6 +247,8 @@ def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
         for name, value in {"TYPE": "sql", **where}.items():
             monkeypatch.setenv(f"PYICEBERG_CATALOG__LAKE__{name}", value)
         monkeypatch.setattr(found, "_ENV_CONFIG", type(found._ENV_CONFIG)())
+    if request.param == "delta of a server":
+        return DeltaOfServer(tmp_path, request.getfixturevalue("postgres"))
     if request.param == "postgres":
         return PostgresTable(tmp_path, request.getfixturevalue("postgres"))
     return OF_FILES[request.param](tmp_path)
@@ -258,7 +273,7 @@ def released(place: Any, world: World, **changes: Any) -> tuple[tuple[str, ...],
         return periods.released, release.levels
 
 
-@pytest.mark.parametrize("place", [*OF_FILES, POSTGRES], indirect=True)
+@pytest.mark.parametrize("place", [*OF_FILES, POSTGRES, DELTA_OF_SERVER], indirect=True)
 @pytest.mark.parametrize(("every", "hours"), [("day", 36), ("day", 1), ("week", 48), ("month", 30)])
 def test_each_night_adds_the_periods_that_have_closed_and_no_others(
     place: Any, clock: list[datetime], every: str, hours: int

@@ -87,8 +87,9 @@ def propose(source: object, policy: Policy, found: Mapping[str, ColumnProfile]) 
         balanced = search.balanced()
         balanced = replace(balanced, drop=search.largest_gain(balanced))
         proposals = [balanced]
-        several = _by_several_rules(source, wide, balanced, search.first())
-        if several is not None and _says_more(several, balanced):
+        first = search.first()
+        several = _by_several_rules(source, wide, balanced, first)
+        if several is not None and _says_more(several, balanced, first):
             proposals = [replace(several, name=BALANCED), replace(balanced, name=ONE_RULE)]
         elif several is not None and several.loss <= (1 - SEVERAL_SAVE) * balanced.loss:
             proposals.append(several)
@@ -382,8 +383,10 @@ def _by_rules(item: Column, names: Container[str], single: Proposal) -> Column:
     return Column.drop(item.name) if item.name in single.left_out or followed else item
 
 
-def _says_more(several: Proposal, single: Proposal) -> bool:
-    """Return whether several rules leave something of more columns, or much more of as many."""
-    many = sum((item.left or 0.0) >= FLOOR for item in several.columns)
-    few = sum((item.left or 0.0) >= FLOOR for item in single.columns)
+def _says_more(several: Proposal, single: Proposal, first: Container[str]) -> bool:
+    """Return whether several rules leave something of more of the first columns than a single one."""
+    many, few = (
+        sum((item.left or 0.0) >= FLOOR for item in proposal.columns if item.name in first)
+        for proposal in (several, single)
+    )
     return many > few

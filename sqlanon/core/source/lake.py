@@ -21,6 +21,7 @@ from sqlglot import exp
 
 from sqlanon.core.engines.duckdb.engine import DuckDBEngine
 from sqlanon.core.engines.duckdb.files import GLOB
+from sqlanon.core.policy.paths import is_url
 from sqlanon.core.source.files import PARQUET_ENDINGS
 from sqlanon.core.source.frames import lacking_features, load_frame
 from sqlanon.core.source.lake_folders import DELETED, DELTA_LOG, HUDI, METADATA, METADATA_ENDING, WHOLE, holds_metadata
@@ -161,6 +162,12 @@ def load_lake(engine: DuckDBEngine, source: Path | str, into: str) -> tuple[dict
         _refuse_part_of_table(place)
         return _load_files(engine, place, into), None
     where = metadata if metadata is not None else place.written
+    if kind == DELTA and "%" in place.written and not is_url(place.written):
+        raise SourceError(
+            f"The path of the Delta table {place.name!r} has a percent sign, which its package decodes: it would read "
+            "another folder.",
+            hint="rename the folder, or make a link of another name.",
+        )
     try:
         opened = _open_delta(where) if kind == DELTA else _open_iceberg(where)
     except ImportError:

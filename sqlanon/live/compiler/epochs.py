@@ -46,7 +46,9 @@ from sqlanon.core.sqltrees.trees import (
     named,
     not_null,
     number,
+    or_zero,
     union_all,
+    when,
 )
 from sqlanon.live.compiler.cohorts import Cohorts, nothing
 from sqlanon.live.compiler.live import LiveView, live_view
@@ -122,14 +124,19 @@ class EpochView:
         return exp.select(*map(column, cells), own).from_(rows.subquery("present")).where(wanted)
 
     def not_shown(self) -> exp.Select:
-        """Return one row about the records of the source that take part and are not shown: they, and their persons."""
+        """Return one row about the records of the source that take part and are not shown: how many they are, and their
+        persons, and how many may come later."""
         view = self.view
         key = in_source(self.record)
         persons = count_rows() if view.entity is None else count_distinct(in_source(view.entity))
-        known = equal(column(names.RECORD, "shown"), key)
         wanted = [is_null(column(names.RECORD, "shown")), *taking_part(view)]
-        rows = exp.select(named(count_rows(), "records"), named(persons, "persons")).from_(aliased(view.source, SOURCE))
-        return rows.join(aliased(self.shown, "shown"), on=known, join_type="left").where(both(wanted))
+        waiting = or_zero(exp.Sum(this=when(is_null(column(names.RECORD, "left")), number(1), number(0))))
+        counts = (named(count_rows(), "records"), named(persons, "persons"), named(waiting, "waiting"))
+        rows = exp.select(*counts).from_(aliased(view.source, SOURCE))
+        for relation, alias in ((self.shown, "shown"), (self.left, "left")):
+            known = equal(column(names.RECORD, alias), key.copy())
+            rows = rows.join(aliased(relation, alias), on=known, join_type="left")
+        return rows.where(both(wanted))
 
     def _rows(self, lookups: Lookups, models: Sequence[PrivacyModel]) -> exp.Select:
         """Return the rows of the view at a node under some models, with records and persons (without an entity:
