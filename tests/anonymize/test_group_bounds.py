@@ -25,7 +25,7 @@ ADDITIVE = ("loss", "precision", "non_uniform_entropy", "weighted_information_lo
 MAKERS = (random_world, mapped_world, random_release_world)
 
 
-NEXT = groups.Groups.next
+NEXT = groups.ColumnGroups.next
 
 
 def groups_first(monkeypatch: pytest.MonkeyPatch, *largest: int) -> None:
@@ -33,7 +33,7 @@ def groups_first(monkeypatch: pytest.MonkeyPatch, *largest: int) -> None:
     monkeypatch.setattr(groups, "WIDE", 1)
     monkeypatch.setattr(groups, "LARGEST", largest)
     monkeypatch.setattr(groups, "TRIAL", 10**6)
-    monkeypatch.setattr(groups.Groups, "next", lambda self, cut, least: NEXT(self, 10**6, least))
+    monkeypatch.setattr(groups.ColumnGroups, "next", lambda self, cut, least: NEXT(self, 10**6, least))
 
 
 def part(world, node, answer, quality: tuple[str, str], columns, weights: list[float]) -> float:
@@ -93,7 +93,7 @@ def test_every_bound_holds_for_every_candidate(block: Block, tmp_path: Path, mon
         world.weights = weights
         groups_first(monkeypatch, *rng.choice([(1,), (1,), (2,), (1, 2)]))
         if rng.random() < 0.2:
-            monkeypatch.setattr(groups.Groups, "next", NEXT)
+            monkeypatch.setattr(groups.ColumnGroups, "next", NEXT)
         policy = sqlanon.Policy.from_dict(asked)
         with duckdb.connect() as connection:
             load(connection, world)

@@ -31,7 +31,7 @@ from sqlanon.core.lattice.nodes import Lattice, Node
 from sqlanon.core.measures.base import BottomFacts, BoxBounds
 from sqlanon.core.search.base import TIE, Claim, Problem, Progress, Request, Strategy, Verdict
 from sqlanon.core.search.branching import Branching, Cut
-from sqlanon.core.search.groups import Groups, groups_of
+from sqlanon.core.search.groups import ColumnGroups, groups_of
 from sqlanon.core.search.incumbents import LocalSearch
 from sqlanon.core.search.infeasible import InfeasibleBelow
 
@@ -110,7 +110,7 @@ class _Search:
         self.local: LocalSearch | None = None
         self.local_requests = 0
         self.local_from = 0
-        self.groups: Groups | None = None
+        self.groups: ColumnGroups | None = None
         self.claims: list[Claim] = []
         self.frozen = False
         self.deep: list[Box] = []
@@ -208,7 +208,7 @@ class _Search:
             return []
         return groups.next(self.progress.evaluated - self.local_requests - groups.evaluated, self.least)
 
-    def bound_again(self, groups: Groups) -> None:
+    def bound_again(self, groups: ColumnGroups) -> None:
         """Bound the queued boxes by a partition whose searches have ended."""
         self.progress.groups = groups.claims
         boxes, self.queue = self.queue, []

@@ -31,7 +31,7 @@ Partition = tuple[tuple[int, ...], ...]
 """Groups of attributes, by their positions."""
 
 
-class _Group:
+class _GroupSearch:
     """The search of one group. ``wanted`` are the requests that it waits for; empty when it has ended."""
 
     def __init__(self, problem: Problem, top: Node, columns: tuple[int, ...], search: Search) -> None:
@@ -70,7 +70,7 @@ class _Group:
         return bound if best is None else min(bound, best.loss * (1.0 - TIE))
 
 
-class Groups:
+class ColumnGroups:
     """The groups of a wide problem, in one or more partitions of its attributes: their searches, then their bounds.
 
     Attributes:
@@ -79,7 +79,7 @@ class Groups:
     """
 
     def __init__(self, problem: Problem, top: Node, partitions: Sequence[Partition], search: Search) -> None:
-        self._searches = [[_Group(problem, top, group, search) for group in groups] for groups in partitions]
+        self._searches = [[_GroupSearch(problem, top, group, search) for group in groups] for groups in partitions]
         self.evaluated = 0
         self.claims: list[dict[tuple[int, ...], list[Claim]]] = []
         self._bounds: list[GroupBounds] = []
@@ -127,14 +127,14 @@ class Groups:
         return max((bounds.of(bottom, top) for bounds in self._bounds), default=-math.inf)
 
 
-def groups_of(problem: Problem, top: Node, search: Search) -> Groups | None:
+def groups_of(problem: Problem, top: Node, search: Search) -> ColumnGroups | None:
     """Return the groups of a problem under ``top``; None where it is not wide, or its loss does not add up."""
     wide = math.isqrt(Lattice(problem.lattice.bottom, top).size) >= WIDE
     if not wide or not isinstance(problem.measure, AttributeMeasure) or not problem.measure.adds_up:
         return None
     partitions = list(dict.fromkeys(_parted(problem, top, largest) for largest in LARGEST))
     partitions = [groups for groups in partitions if len(groups) > 1]
-    return Groups(problem, top, partitions, search) if partitions else None
+    return ColumnGroups(problem, top, partitions, search) if partitions else None
 
 
 def _parted(problem: Problem, top: Node, largest: int) -> Partition:
