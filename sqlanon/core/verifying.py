@@ -16,13 +16,13 @@ from sqlanon.core.evaluate.problem import measured
 from sqlanon.core.evaluate.verified_settling import settle_verified
 from sqlanon.core.lattice.catalog import Attribute
 from sqlanon.core.lattice.nodes import Lattice, Node
-from sqlanon.core.measures.base import Counts, LowerBounds
+from sqlanon.core.measures.base import AttributeMeasure, Counts, LowerBounds
 from sqlanon.core.models import least_size
 from sqlanon.core.models.base import PrivacyModel, judges_persons
 from sqlanon.core.policy import Policy
 from sqlanon.core.publish.proof_file import AT_LEAST, OPEN, CertificateBox, Statement, digest, stated
-from sqlanon.core.search.base import Problem, Verdict
-from sqlanon.core.search.proof import first_gap, rests_soundly
+from sqlanon.core.search.base import Claim, Problem, Verdict
+from sqlanon.core.search.proof import GroupBounds, first_gap, group_lattice, rests_soundly
 from sqlanon.core.search.verdicts import required_counts, verdict_of
 from sqlanon.core.source.encoding import Encoding
 from sqlanon.core.sqltrees import names
@@ -94,6 +94,7 @@ class Verifier:
         self._models = models
         self._size = least_size(models)
         self._cost_query = ""  # the same for any nodes
+        self._groups: list[GroupBounds] = []
         self.result = result
         catalog = problem.catalog
         rows = engine.create("originals", names.ORIGINALS, readable.originals(encoding.source))
@@ -144,9 +145,11 @@ class Verifier:
         self._check_setting(statement)
         if len(result.faults) > before:  # it is about something else
             return result
-        named = [node for box in statement.boxes for node in (box.claim.witness, box.claim.below) if node is not None]
+        parts = [box for partition in statement.groups for _, boxes in partition for box in boxes]
+        every = [*statement.boxes, *parts]
+        named = [node for box in every for node in (box.claim.witness, box.claim.below) if node is not None]
         nodes = list(dict.fromkeys([statement.chosen, *named]))
-        bounding = [box.claim.witness for box in statement.boxes if box.claim.witness and box.claim.bound is not None]
+        bounding = [box.claim.witness for box in every if box.claim.witness and box.claim.bound is not None]
         self._number(nodes, {statement.chosen, *bounding})
         [chosen] = self._judge({0: statement.chosen})
         self._engine.journal.report("judging", done=1, total=len(nodes), unit="nodes judged")
@@ -159,7 +162,9 @@ class Verifier:
             some = dict(enumerate(nodes[first : first + self._at_once], start=first))
             judged |= {verdict.node: verdict for verdict in self._judge(some)}
             self._engine.journal.report("judging", done=len(judged), total=len(nodes), unit="nodes judged")
-        result.boxes, result.nodes = len(statement.boxes), len(judged)
+        result.boxes, result.nodes = len(every), len(judged)
+        checked = [self._check_partition(groups, statement.top, judged) for groups in statement.groups]
+        self._groups = [bounds for bounds in checked if bounds is not None]
         bounds = [bound for box in statement.boxes if (bound := self._check_box(box, statement, judged)) is not None]
         result.lower_bound = min([chosen.loss, *bounds])
         if result.proof != "none":
@@ -190,6 +195,38 @@ class Verifier:
         if statement.loss is not None and abs(chosen.loss - statement.loss) > self._noise(chosen.loss):
             self.result.blame("The chosen node has another loss than the certificate says.")
 
+    def _check_partition(
+        self,
+        partition: Sequence[tuple[tuple[int, ...], Sequence[CertificateBox]]],
+        top: Node,
+        judged: dict[Node, Verdict],
+    ) -> GroupBounds | None:
+        """Check the proofs of groups; return the bounds that their boxes show, None where they prove nothing."""
+        problem, measure, blame = self._problem, self._problem.measure, self.result.blame
+        listed = [column for columns, _ in partition for column in columns]
+        if not isinstance(measure, AttributeMeasure) or not measure.adds_up or sorted(listed) != [*range(len(top))]:
+            blame("Groups do not part the columns, or the measure is not the sum of what they lose.")
+            return None
+        shown: dict[tuple[int, ...], list[tuple[Claim, float]]] = {}
+        for columns, boxes in partition:
+            part, lattice = measure.of_group(columns), group_lattice(problem.lattice, top, columns)
+            claims: list[tuple[Claim, float]] = []
+            shown[columns] = claims
+            for claim in (box.claim for box in boxes):
+                if claim.witness is None or not rests_soundly(claim) or claim.top not in lattice:
+                    blame("A box of a group does not lie below the node that it rests on.")
+                    return None
+                witness = judged[claim.witness]
+                infeasible = problem.infeasible_below(witness)
+                if claim.bound is None and not infeasible:
+                    blame("A box of a group is said to hold no candidate, but its node does not show it.")
+                bound = math.inf if infeasible else part.bound(claim.bottom, None, witness.lower_bounds)
+                claims.append((claim, bound))
+            if not claims or first_gap([claim for claim, _ in claims], lattice.bottom, lattice.top) is not None:
+                blame("The boxes of a group do not cover its lattice.")
+                return None
+        return GroupBounds(shown)
+
     def _check_box(self, box: CertificateBox, statement: Statement, judged: dict[Node, Verdict]) -> float | None:
         """Check the claim about a box; return the bound that holds, None when it has no candidates."""
         claim, blame = box.claim, self.result.blame
@@ -198,12 +235,20 @@ class Verifier:
             return -float("inf")
         witness = judged[claim.witness] if claim.witness is not None else None
         alone = witness is not None and claim.bottom == claim.top == witness.node
+        if claim.by_groups and not self._groups:
+            blame("A box rests on groups, but there are none.")
+            return -float("inf")
+        by_groups = max(bounds.of(claim.bottom, claim.top) for bounds in self._groups) if claim.by_groups else 0.0
         if claim.bound is None:
+            if by_groups == math.inf:
+                return None
             if witness is None or not (self._problem.infeasible_below(witness) or (alone and not witness.feasible)):
                 blame("A box is said to hold no candidate, but its node does not show it.")
                 return -float("inf")
             return None
-        if alone and witness is not None:
+        if claim.by_groups:
+            holds = by_groups
+        elif alone and witness is not None:
             holds = witness.loss if witness.feasible else float("inf")
         else:
             facts = judged[claim.below].bottom_facts if claim.below is not None else None

@@ -533,3 +533,26 @@ def test_terminal_json_and_report_tell_the_same(tmp_path: Path) -> None:
     assert any("unique or rare" in warning for warning in found["warnings"])
     explained = run_cli("explain", path, "--dialect", "duckdb")
     assert f"'diagnosis': {of_diagnosis['records']}" in explained.stderr and "unique or rare" not in explained.stdout
+
+
+@pytest.mark.slow
+def test_a_policy_that_generalizes_less_is_judged_as_by_itself() -> None:
+    """The judgement of a source is shared by policies of which one generalizes less; entities count persons."""
+    with duckdb.connect() as connection:
+        for data, published, more in (
+            (persons(), ("about", "stay", "diagnosis", "salary"), {}),
+            (visits(), ("blood", "quarter"), {"entity": "person"}),
+        ):
+            load(connection, data)
+            full = document(data, published, **more, privacy=[{"type": "k_anonymity", "k": 1}])
+            names = [name for name in QUASI if name in data.column_names]
+            with sqlanon.plan(connection, sqlanon.Policy.from_dict(full)) as plan:
+                for number in range(2 ** len(names)):
+                    kept = [name for place, name in enumerate(names) if number >> place & 1]
+                    columns = {
+                        name: {**column, "max_level": 0} if name in kept else column
+                        for name, column in full["columns"].items()
+                    }
+                    less = sqlanon.Policy.from_dict({**full, "columns": columns})
+                    with sqlanon.plan(connection, less) as own:
+                        assert plan.with_policy(less).beside == own.beside, kept

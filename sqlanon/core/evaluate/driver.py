@@ -135,7 +135,7 @@ def _proof(problem: Problem, evaluator: NodeJudge, progress: Progress, *, interr
     """
     incumbent = progress.incumbent
     if progress.claims is not None:
-        kept = Proof(useful_top(problem), (*progress.claims, *progress.frontier()))
+        kept = Proof(useful_top(problem), (*progress.claims, *progress.frontier()), progress.groups)
         if not interrupted or first_gap(kept.claims, problem.lattice.bottom, kept.top) is None:
             return kept
         progress.lower_bound = problem.least()  # the interrupt came while the strategy was cutting boxes

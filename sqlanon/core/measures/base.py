@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, Protocol, Self
@@ -274,6 +275,23 @@ class AttributeMeasure(ABC):
 
     def gauge(self, node: Node) -> tuple[float, ...]:
         return tuple(f * weight for f, weight in zip(self.floor(node), self._weights, strict=True))
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether the loss is the sum of the losses of groups of attributes (``of_group``), and its bounds are too.
+
+        So it is for a sum and an arithmetic mean, unless a measure from outside has a loss or bounds of its own.
+        """
+        own = type(self)
+        names = ("loss", "losses", "bound", "bounds_along_axes")
+        return self._unit is not None and all(getattr(own, n) is getattr(AttributeMeasure, n) for n in names)
+
+    def of_group(self, columns: Collection[int]) -> Self:
+        """Return what some attributes contribute to this measure: the others weigh nothing."""
+        group = copy(self)
+        group._total = self._total
+        group._weights = tuple(weight if i in columns else 0.0 for i, weight in enumerate(self._weights))
+        return group
 
     @cached_property
     def _floors(self) -> tuple[tuple[float, ...], ...]:

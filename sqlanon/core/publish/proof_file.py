@@ -6,6 +6,8 @@ Its boxes cover the lattice; each names the judged node that it rests on and wha
 reveals a number of records: two of them could be subtracted, and the difference is the number of records whose classes
 fail at one node and pass at the other. A bound that such a number enters reads ``loss`` (at least that of the chosen
 node, which is all the proof needs), or is replaced by what generalization alone costs, which is less and needs no node.
+Where boxes rest on groups of attributes, the proofs of these stand there too, without any bound: a verification finds
+what their nodes show.
 """
 
 from __future__ import annotations
@@ -34,6 +36,8 @@ AT_LEAST = "loss"
 """A bound that is withheld: the candidates of the box lose at least what the chosen node loses."""
 OPEN = "open"
 """A bound of which nothing is said, because every number is withheld."""
+GROUPS = "groups"
+"""In the place of a node: the box rests on the proofs of the groups."""
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
@@ -47,7 +51,11 @@ class CertificateBox:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A certificate as read. ``loss``, ``lower_bound`` and ``gap`` are None when they were withheld."""
+    """A certificate as read. ``loss``, ``lower_bound`` and ``gap`` are None when they were withheld.
+
+    ``groups`` has, of each partition of the attributes, per group, as positions, the boxes of its proof
+    (``search.proof.GroupBounds``).
+    """
 
     fingerprint: str
     measure: str
@@ -63,6 +71,7 @@ class Statement:
     lattice_size: int
     overlapping: bool
     boxes: tuple[CertificateBox, ...]
+    groups: tuple[tuple[tuple[tuple[int, ...], tuple[CertificateBox, ...]], ...], ...] = ()
 
 
 def proof_document(
@@ -91,13 +100,27 @@ def proof_document(
     if not withheld:
         lower = min([certificate.loss, *(bound for _, bound in shown if isinstance(bound, float))])
         proven = replace(certificate, lower_bound=lower, gap=_gap(certificate.loss, lower)).to_dict()
-    named = [node for claim, _ in shown for node in (claim.witness, claim.below) if node is not None]
+    groups = proof.groups if any(claim.by_groups for claim, _ in shown) else ()
+    every = [claim for claim, _ in shown]
+    every += [claim for partition in groups for claims in partition.values() for claim in claims]
+    named = [node for claim in every for node in (claim.witness, claim.below) if node is not None]
     nodes = {node: number for number, node in enumerate(dict.fromkeys(named))}
-    rows: list[list[Any]] = []
-    for claim, bound in shown:
-        row: list[Any] = [_text(claim.bottom, catalog), _text(claim.top, catalog)]
-        row += [None if claim.witness is None else nodes[claim.witness], bound]
-        rows.append(row if claim.below is None else [*row, nodes[claim.below]])
+
+    def rows(claims: Sequence[tuple[Claim, float | str | None]]) -> list[list[Any]]:
+        listed: list[list[Any]] = []
+        for claim, bound in claims:
+            rests_on = GROUPS if claim.by_groups else None if claim.witness is None else nodes[claim.witness]
+            row = [_text(claim.bottom, catalog), _text(claim.top, catalog), rests_on, bound]
+            listed.append(row if claim.below is None else [*row, nodes[claim.below]])
+        return listed
+
+    parts = [
+        [
+            [list(columns), rows([(claim, None if claim.bound is None else OPEN) for claim in claims])]
+            for columns, claims in partition.items()
+        ]
+        for partition in groups
+    ]
     volume = sum(Lattice(claim.bottom, claim.top).size for claim in proof.claims)
     document = {
         "certificate_version": VERSION,
@@ -110,7 +133,8 @@ def proof_document(
         "chosen": _text(chosen, catalog),
         "overlapping": volume != Lattice(lattice.bottom, proof.top).size,
         "nodes": [_text(node, catalog) for node in nodes],
-        "boxes": rows,
+        "boxes": rows(shown),
+        **({GROUPS: parts} if groups else {}),
         "versions": dict(versions),
     }
     return {**document, "sha256": digest(document)}
@@ -125,16 +149,16 @@ def _shown(
     enough = loss - TIE * abs(loss)
     closed = claim.bound >= enough
     if withheld:
-        return (claim, AT_LEAST) if closed else (replace(claim, witness=None, below=None), OPEN)
+        return (claim, AT_LEAST) if closed else (replace(claim, witness=None, below=None, by_groups=False), OPEN)
     uncovered = problem.catalog.uncovered
     verdict = judged.get(claim.witness) if claim.witness is not None else None
     suppresses = claim.witness is not None and (verdict is None or verdict.suppressed != uncovered)
-    if claim.below is None and not suppresses:
+    if claim.below is None and not suppresses and not claim.by_groups:
         return claim, claim.bound
     alone = problem.measure.bound(claim.bottom, None, LowerBounds(uncovered))
     if closed and alone < enough:
         return claim, AT_LEAST
-    return replace(claim, witness=None, below=None, bound=alone), alone
+    return replace(claim, witness=None, below=None, bound=alone, by_groups=False), alone
 
 
 def _gap(loss: float, lower: float) -> float:
@@ -218,6 +242,13 @@ def stated(document: Mapping[str, Any], catalog: Catalog) -> Statement:
             lattice_size=_index(document["lattice_size"]),
             overlapping=document["overlapping"] is True,
             boxes=tuple(_box(row, nodes, catalog) for row in document["boxes"]),
+            groups=tuple(
+                tuple(
+                    (tuple(map(_index, columns)), tuple(_box(row, nodes, catalog) for row in rows))
+                    for columns, rows in partition
+                )
+                for partition in document.get(GROUPS, ())
+            ),
         )
     except (KeyError, TypeError, ValueError, IndexError, OverflowError):
         pass
@@ -233,9 +264,10 @@ def _box(row: Sequence[Any], nodes: Sequence[Node], catalog: Catalog) -> Certifi
     claim = Claim(
         bottom=_node(bottom, catalog),
         top=_node(top, catalog),
-        witness=None if witness is None else nodes[_index(witness)],
+        witness=None if witness is None or witness == GROUPS else nodes[_index(witness)],
         below=nodes[_index(below[0])] if below else None,
         bound=_number(bound) if kind == "number" else -math.inf,
+        by_groups=witness == GROUPS,
     )
     return CertificateBox(claim, kind)
 

@@ -85,6 +85,7 @@ class Claim:
         witness: a judged node at or above ``top``; None when the bound needs none.
         below: for measures of classes, a judged node at or below ``bottom``.
         bound: the loss of every candidate is at least this; None: the box holds no candidate.
+        by_groups: the bound rests on the proofs of groups of attributes (``search.groups``), on no node.
     """
 
     bottom: Node
@@ -92,6 +93,7 @@ class Claim:
     witness: Node | None
     below: Node | None
     bound: float | None
+    by_groups: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +146,7 @@ class Progress:
         finished: the strategy has ended by itself.
         stopped: the limit that ended the search, ``time_limit``, ``max_evaluations`` or ``interrupt``; empty: none.
         claims: the steps of a proof, of a strategy that keeps one; with ``frontier``, the claims about what is open.
+        groups: of partitions of the attributes (``search.groups``), per group the claims that others rest on.
         statistics: what a strategy counts of its own work, by name.
     """
 
@@ -158,6 +161,7 @@ class Progress:
     statistics: dict[str, float] = field(default_factory=dict)
     claims: list[Claim] | None = None
     frontier: Callable[[], list[Claim]] = list
+    groups: list[dict[tuple[int, ...], list[Claim]]] = field(default_factory=list)
     _seen: set[Node] = field(default_factory=set)
 
     def see(self, verdict: Verdict) -> None:

@@ -14,6 +14,8 @@ At first every batch holds a box of a dive: from a box to one of its halves, the
 down to a single node. A search that lasts goes on with a local search instead (``incumbents``); in a lattice that is
 too large to be proven soon it begins with it.
 
+In a wide lattice groups of attributes are searched by themselves first, and their bounds added up (``groups``).
+
 Measures of classes draw their bound from a judged node at the bottom of the box too, so for them both halves of a
 split box are judged: the top of the lower, the bottom of the upper one.
 """
@@ -23,11 +25,13 @@ from __future__ import annotations
 import heapq
 import math
 from dataclasses import dataclass, field
+from functools import partial
 
 from sqlanon.core.lattice.nodes import Lattice, Node
 from sqlanon.core.measures.base import BottomFacts, BoxBounds
 from sqlanon.core.search.base import TIE, Claim, Problem, Progress, Request, Strategy, Verdict
 from sqlanon.core.search.branching import Branching, Cut
+from sqlanon.core.search.groups import ColumnGroups, groups_of
 from sqlanon.core.search.incumbents import LocalSearch
 from sqlanon.core.search.infeasible import InfeasibleBelow
 
@@ -44,7 +48,7 @@ LOCAL_FROM = 1000
 
 A proof takes about the square root of the number of nodes (CREDITCARD, 10 to 15 columns: 0.8 to 1.2 times)."""
 LARGE = 4000
-"""Where a proof takes more than that, it begins at once, and has ``LARGE * DIVE_SHARE`` evaluations more."""
+"""Where a proof takes more than that, it begins at once, and has ``LOCAL_FROM`` evaluations more."""
 MOST_LEVELS = 2_000_000
 """Levels of the boxes that are queued, 80,000 of 24 columns, say; beyond, boxes are cut depth first."""
 MOST_CLAIMS = 1_000_000
@@ -64,7 +68,7 @@ class Box:
     """All nodes between ``bottom`` and the node of ``top``, which has been judged.
 
     ``witness`` is a judged node at or above the top, ``below``, for measures of classes, one at or below the bottom:
-    the bound rests on them.
+    the bound rests on them, or, ``by_groups``, on the proofs of the groups.
     """
 
     bound: float
@@ -73,6 +77,7 @@ class Box:
     top: Top = field(compare=False)
     witness: Top = field(compare=False)
     below: Verdict | None = field(compare=False)
+    by_groups: bool = field(default=False, compare=False)
 
     @property
     def facts(self) -> BottomFacts | None:
@@ -81,6 +86,8 @@ class Box:
 
     def claim(self, bound: float | None) -> Claim:
         """Return the claim that the box has this bound."""
+        if self.by_groups:
+            return Claim(self.bottom, self.top.verdict.node, None, None, bound, by_groups=True)
         below = self.below.node if self.below is not None else None
         return Claim(self.bottom, self.top.verdict.node, self.witness.verdict.node, below, bound)
 
@@ -88,10 +95,11 @@ class Box:
 class _Search:
     """The state of one search: the queue of boxes, the dive, the known infeasible nodes, and the proof so far."""
 
-    def __init__(self, problem: Problem, progress: Progress, gap: float) -> None:
+    def __init__(self, problem: Problem, progress: Progress, gap: float, of_group: bool) -> None:
         self.problem = problem
         self.progress = progress
         self.gap = gap
+        self.of_group = of_group
         self.of_classes = problem.measure.needs == "classes"
         self.branching = Branching(problem)
         self.queue: list[Box] = []
@@ -102,6 +110,7 @@ class _Search:
         self.local: LocalSearch | None = None
         self.local_requests = 0
         self.local_from = 0
+        self.groups: ColumnGroups | None = None
         self.claims: list[Claim] = []
         self.frozen = False
         self.deep: list[Box] = []
@@ -127,13 +136,23 @@ class _Search:
                 bound = above.bounds.of(bottom, facts)
                 if bound > best.bound:
                     best.bound, best.witness, best.below = bound, above, lower
-        return self.settle(best)
+        return self.bounded(best)
+
+    def bounded(self, box: Box) -> Box | None:
+        """Return a box with the bound of the groups, where that is higher, if it is open."""
+        if self.groups is not None and self.groups.claims:
+            bound = self.groups.bound(box.bottom, box.top.verdict.node)
+            if bound > box.bound:
+                box.bound, box.by_groups = bound, True
+        return self.settle(box)
 
     def settle(self, box: Box) -> Box | None:
         """Return the box if it is still open; otherwise put it into the proof."""
         top = box.top.verdict
         if box.bottom == top.node:
             self.prove(Claim(box.bottom, box.bottom, box.bottom, None, top.loss if top.feasible else None))
+        elif box.bound == math.inf:
+            self.prove(box.claim(None))
         elif self.reached(box.bound):
             self.prove(box.claim(box.bound))
         else:
@@ -176,9 +195,31 @@ class _Search:
         """The least bound of what is not settled; infinite when nothing is left."""
         return min(self.left_bound, *(box.bound for box in (*self.queue[:1], *self.deep)), math.inf)
 
+    def proven(self, taken: list[Box]) -> float:
+        """Return the lower bound on what is not settled: that of the boxes, or of the groups if it is higher."""
+        bound = min([self.least, *(box.bound for box in taken)])
+        least = -math.inf if self.groups is None else self.groups.least
+        return max(bound, least) if least < math.inf else bound
+
+    def group_requests(self) -> list[Request]:
+        """Return what the groups want judged before a box is cut."""
+        groups = self.groups
+        if groups is None:
+            return []
+        return groups.next(self.progress.evaluated - self.local_requests - groups.evaluated, self.least)
+
+    def bound_again(self, groups: ColumnGroups) -> None:
+        """Bound the queued boxes by a partition whose searches have ended."""
+        self.progress.groups = groups.claims
+        boxes, self.queue = self.queue, []
+        self.queue += [box for box in boxes if self.bounded(box) is not None]
+        heapq.heapify(self.queue)
+
     @property
     def open_boxes(self) -> bool:
         """Whether a box is left that must be cut."""
+        if self.gap and self.groups is not None and self.reached(self.groups.least, self.gap):
+            return False
         return bool(self.deep) or bool(self.queue and not self.reached(self.queue[0].bound, self.gap))
 
     def cut(self, box: Box) -> Cut:
@@ -208,11 +249,14 @@ class _Search:
         """Return True when the gap is narrow: dives have little to find."""
         return not (self.queue or self.deep) or self.reached(self.least, max(self.gap, DIVE_GAP))
 
-    def begin_local(self, top: Verdict) -> None:
-        """Prepare the local search under the top of the lattice."""
+    def begin(self, top: Verdict) -> None:
+        """Prepare the local search under the top of the lattice, and those of groups; a group's has neither."""
+        if self.of_group:
+            return
+        self.groups = groups_of(self.problem, top.node, partial(search, of_group=True))
         self.local = LocalSearch(self.problem, top)
         usual = math.isqrt(Lattice(self.problem.lattice.bottom, top.node).size)
-        self.local_from = -LARGE if usual >= LARGE else max(LOCAL_FROM, 2 * usual)
+        self.local_from = -int(LOCAL_FROM / DIVE_SHARE) if usual >= LARGE else max(LOCAL_FROM, 2 * usual)
 
     def local_nodes(self) -> list[Node]:
         """Return the nodes that the local search wants judged now."""
@@ -237,13 +281,14 @@ class _Search:
         return [] if self.frozen else [box.claim(box.bound) for box in (*self.queue, *self.deep, *taken)]
 
 
-def search(problem: Problem, progress: Progress, *, gap: float = 0.0) -> Strategy:
+def search(problem: Problem, progress: Progress, *, gap: float = 0.0, of_group: bool = False) -> Strategy:
     """Yield batches of nodes to judge until the incumbent is proven within ``gap`` (relative) of the optimum.
 
-    ``progress.lower_bound`` is valid whenever the generator is suspended, so a search may stop at any time.
+    ``progress.lower_bound`` is valid whenever the generator is suspended, so a search may stop at any time. That of a
+    group of attributes (``of_group``) looks for no incumbents beside the boxes of least bound.
     """
     lattice = problem.lattice
-    state = _Search(problem, progress, gap)
+    state = _Search(problem, progress, gap, of_group)
     taken: list[Box] = []
     first = [useful_top(problem)]
     everything = Claim(lattice.bottom, first[0], None, None, problem.least())
@@ -261,16 +306,19 @@ def search(problem: Problem, progress: Progress, *, gap: float = 0.0) -> Strateg
     else:
         top = Top(highest, problem.bounds_under(highest))
         state.push(state.open(lattice.bottom, top, top, below, None))
-        state.begin_local(highest)
+        state.begin(highest)
     progress.frontier = lambda: state.open_claims(taken)
 
     while state.diving is not None or state.open_boxes:
+        if wanted := state.group_requests():
+            yield from _judge_for_groups(state, wanted)
+            continue
         taken = [box for box in state.wanted() if state.settle(box) is not None]
         if state.diving is not None and (not taken or taken[0] is not state.diving):
             state.dive_on(None, None)
         if not taken:
             continue
-        progress.lower_bound = min(state.least, *(box.bound for box in taken))
+        progress.lower_bound = state.proven(taken)
         state.freeze(taken)
         cuts = [state.cut(box) for box in taken]
         known = [state.infeasible.above(cut.low_top) for cut in cuts]
@@ -298,8 +346,22 @@ def search(problem: Problem, progress: Progress, *, gap: float = 0.0) -> Strateg
                 state.push(low)
                 state.push(high)
     if state.least < math.inf or not state.frozen:
-        progress.lower_bound = state.least if state.least < math.inf else None
+        progress.lower_bound = state.proven([]) if state.least < math.inf else None
     progress.finished = True
+
+
+def _judge_for_groups(state: _Search, wanted: list[Request]) -> Strategy:
+    """Let the groups go on with verdicts of what they want judged, and the local search with its own."""
+    progress, groups, local = state.progress, state.groups, state.local_nodes()
+    assert groups is not None
+    progress.lower_bound = state.proven([])
+    verdicts = yield wanted + [Request(node, state.problem.lattice.bottom) for node in local]
+    for verdict in verdicts:
+        progress.see(verdict)
+    if groups.see(verdicts[: len(wanted)]):
+        state.bound_again(groups)
+    if state.local is not None and local:
+        state.local.see(verdicts[len(wanted) :])
 
 
 def _requests(state: _Search, taken: list[Box], cuts: list[Cut], known: list[Node | None]) -> list[Request]:

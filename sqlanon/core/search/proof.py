@@ -7,13 +7,14 @@ Whatever its origin, ``first_gap`` finds what it does not cover.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
-from sqlanon.core.lattice.nodes import Node, leq
+from sqlanon.core.lattice.nodes import Lattice, Node, leq
 from sqlanon.core.measures.base import LowerBounds
 from sqlanon.core.search.antichain import RankedTree
 from sqlanon.core.search.base import TIE, Claim, Problem, Verdict
@@ -29,10 +30,58 @@ class Proof:
         top: the lattice's top, or a lower node with the same classes: what lies above it loses at least as much as its
             projection into the boxes.
         claims: their boxes cover everything between the lattice's bottom and ``top``.
+        groups: of one or more partitions of the attributes, per group the claims about its own loss; their boxes cover
+            ``group_lattice``. Claims rest on the partition that proves the most.
     """
 
     top: Node
     claims: tuple[Claim, ...]
+    groups: Sequence[Mapping[tuple[int, ...], Sequence[Claim]]] = ()
+
+
+def group_lattice(lattice: Lattice, top: Node, columns: Collection[int]) -> Lattice:
+    """Return the nodes under ``top`` at which all attributes but those of a group stand at their top."""
+    bottom = tuple(low if i in columns else high for i, (low, high) in enumerate(zip(lattice.bottom, top, strict=True)))
+    return Lattice(bottom, top)
+
+
+class GroupBounds:
+    """Lower bounds for boxes by what each group of attributes loses at least in them by itself; they are added up.
+
+    A claim about a group in the box [a, b] of its lattice, resting on a node w at or above b, holds for every node x
+    whose levels of the group lie between a and b, whatever the others are: x is at or below w too, so what is
+    certainly suppressed at w is suppressed at x, and the group's part of the loss of x is at least its bound.
+    So for every candidate of a box the least bound of a group's claims that meet the box bounds its part, and the sum
+    over disjoint groups bounds the loss.
+    """
+
+    def __init__(self, groups: Mapping[tuple[int, ...], Sequence[tuple[Claim, float]]]) -> None:
+        """Take the claims of each group with their bounds; infinite: the box holds no candidate."""
+        self._tables = []
+        for columns, claims in groups.items():
+            axes, shape = list(columns), (len(claims), -1)
+            lows = np.array([claim.bottom for claim, _ in claims], dtype=np.int64).reshape(shape)[:, axes]
+            highs = np.array([claim.top for claim, _ in claims], dtype=np.int64).reshape(shape)[:, axes]
+            self._tables.append((axes, lows, highs, np.array([bound for _, bound in claims], dtype=np.float64)))
+
+    @classmethod
+    def by(cls, groups: Mapping[tuple[int, ...], Sequence[Claim]]) -> Self:
+        """Return the bounds that the claims state."""
+        return cls(
+            {
+                columns: [(claim, math.inf if claim.bound is None else claim.bound) for claim in claims]
+                for columns, claims in groups.items()
+            }
+        )
+
+    def of(self, bottom: Node, top: Node) -> float:
+        """Return the bound of a box; infinite when it holds no candidate."""
+        low, high = np.array(bottom), np.array(top)
+        parts = []
+        for axes, lows, highs, bounds in self._tables:
+            meets = ((lows <= high[axes]) & (highs >= low[axes])).all(axis=1)
+            parts.append(float(bounds[meets].min(initial=math.inf)))
+        return math.fsum(parts)
 
 
 def proof_of(problem: Problem, verdicts: Iterable[Verdict], loss: float) -> Proof | None:
