@@ -27,7 +27,7 @@ from sqlanon.core.policy.key import Key
 from sqlanon.core.source.release_key import ReleaseKey
 from sqlanon.core.sqltrees.trees import column, count_distinct, named, number, union_all
 from sqlanon.errors import InputError, SqlanonError
-from sqlanon.ledger.database import FORMAT, OF_COHORTS, LedgerDatabase
+from sqlanon.ledger.database import FORMAT, OF_COHORTS, TABLES, LedgerDatabase
 
 CONTEXT = "sqlanon ledger of releases"
 """The keys of a ledger are derived with it, so that they are the same for every release, and those of no pseudonym."""
@@ -46,6 +46,8 @@ SEALED: tuple[tuple[str, str, list[str]], ...] = (
     ("erased", "e", ["source", "known"]),
 )
 """The tables whose rows are sealed by the number of their release: with a letter, and what is sealed of a person."""
+LIKE_A_ROW, ESCAPED = "(^|,)(!*([a-z][0-9a-f]{8}-|-$))", r"\1!\2"
+"""What in a text might be taken for the beginning of another row, or for NULL, and what is sealed in its place."""
 ACCEPT = "`sqlanon ledger check POLICY --accept state` takes it as it is"
 
 
@@ -138,10 +140,14 @@ class Seals:
         return "" if writes[write - 1][0] == head.get("seal") else "is a copy of an earlier day that was continued"
 
     def _other_persons(self, numbers: Iterable[int] | None) -> str:
-        """Return that a release has other persons than were written, as a sentence; empty if none has."""
+        """Return that a release has other persons than were written, as a sentence; empty if none has.
+
+        Numbers under which nothing was written are looked at in any case.
+        """
+        stated = dict(self._rows("contents"))
         if numbers is not None:
-            numbers = {*numbers}
-        held, stated = self._contents(numbers), dict(self._rows("contents"))
+            numbers = {*numbers} | (self._numbers() - stated.keys())
+        held = self._contents(numbers)
         looked_at = held.keys() | (stated.keys() if numbers is None else stated.keys() & numbers)
         wrong = sorted(key for key in looked_at if held.get(key) != stated.get(key))
         return f"holds other persons of release {wrong[0]} than were written" if wrong else ""
@@ -197,9 +203,11 @@ class Seals:
                 for name, value in self.facts().items():
                     database.set_fact(name, value)
             yield
-            for key, digest in self._contents(None if older else numbers).items():
+            held = self._contents(None if older else numbers)
+            for key in {*numbers, *held}:  # a number that became empty has no digest
                 database.delete(key, ("contents",))
-                database.insert("contents", (key, digest))
+            for row in held.items():
+                database.insert("contents", row)
             database.insert("seals", self._next(what, self._state()))
         self.keep_head()
 
@@ -280,12 +288,10 @@ class Seals:
         The rows are hashed in groups, so that no text is longer than a part of them.
         """
         lines = [
-            exp.select(column("number"), named(_line(kind, columns), "line")).from_(self._database.table(name))
-            for name, kind, columns in SEALED
-            if name not in OF_COHORTS or self._database.has(name)
+            self._sealed(name, named(_line(name, kind, columns), "line")) for name, kind, columns in self._tables()
         ]
         if numbers is not None:
-            lines = [part.where(column("number").isin(*numbers)) for part in lines] if (numbers := [*numbers]) else []
+            lines = [part.where(_number().isin(*numbers)) for part in lines] if (numbers := [*numbers]) else []
         if not lines:
             return {}
         start = exp.Substring(this=column("line"), start=number(2), length=number(4))
@@ -296,6 +302,18 @@ class Seals:
         query = exp.select(column("number"), named(_hash_of("hash"), "hash")).from_(grouped.subquery("groups"))
         rows = self._database.engine.run("digests of members", query.group_by(column("number")))
         return {int(key): str(digest) for key, digest in rows}
+
+    def _numbers(self) -> set[int]:
+        """Return the numbers under which any row of a person stands."""
+        every = exp.union(*(self._sealed(name) for name, *_ in self._tables()))
+        return {int(row[0]) for row in self._database.engine.run("numbers of releases", every)}
+
+    def _tables(self) -> list[tuple[str, str, list[str]]]:
+        """Return those of ``SEALED`` that the ledger has."""
+        return [item for item in SEALED if item[0] not in OF_COHORTS or self._database.has(item[0])]
+
+    def _sealed(self, name: str, *columns: exp.Expr) -> exp.Select:
+        return exp.select(named(_number(), "number"), *columns).from_(self._database.table(name))
 
 
 def open_sealed(path: Path, key: Key) -> tuple[LedgerDatabase, Seals, ReleaseKey]:
@@ -322,11 +340,23 @@ def open_sealed(path: Path, key: Key) -> tuple[LedgerDatabase, Seals, ReleaseKey
         raise
 
 
-def _line(kind: str, columns: Sequence[str]) -> exp.Expr:
-    """Return a row of a person as a text, the digits of the person second to none but the kind."""
+def _number() -> exp.Expr:
+    """Return the number under which a row stands; -1, which no release has, if that is NULL."""
+    return exp.Coalesce(this=column("number"), expressions=[number(-1)])
+
+
+def _line(table: str, kind: str, columns: Sequence[str]) -> exp.Expr:
+    """Return a row of a person as a text, the digits of the person second to none but the kind.
+
+    The texts of two sets of rows, joined by commas, are equal only if the sets are.
+    """
     line: exp.Expr = exp.Literal.string(kind)
     for name in ("person", *columns):
-        shown = exp.Coalesce(this=exp.cast(column(name), "VARCHAR"), expressions=[exp.Literal.string("-")])
+        text: exp.Expr = exp.cast(column(name), "VARCHAR")
+        if TABLES[table][name] == "VARCHAR":
+            like, escaped, everywhere = map(exp.Literal.string, (LIKE_A_ROW, ESCAPED, "g"))
+            text = exp.RegexpReplace(this=text, expression=like, replacement=escaped, modifiers=everywhere)
+        shown = exp.Coalesce(this=text, expressions=[exp.Literal.string("-")])
         gap = line if name == "person" else exp.DPipe(this=line, expression=exp.Literal.string(" "))
         line = exp.DPipe(this=gap, expression=shown)
     return line

@@ -17,7 +17,7 @@ from sqlanon.core.source.opening import Source
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import column, table
 from sqlanon.errors import InputError
-from sqlanon.ledger.cohorts.state import persons_of, shown_digests
+from sqlanon.ledger.cohorts.state import erased_of, persons_of, shown_digests
 from sqlanon.ledger.identity import TEXT_KEYS, kind_of_key
 from sqlanon.ledger.releases import ReleaseLedger
 from sqlanon.ledger.run import policy_ledger
@@ -78,7 +78,7 @@ def _known(ledger: ReleaseLedger, opened: Source, digests: Sequence[str]) -> set
     """Return those of digests that the source has, or a release has or had."""
     persons = ledger.load_persons(opened.engine, opened.relation, opened.types[ledger.person_column])
     found = exp.select(column("person")).from_(persons).where(column("person").isin(*digests))
-    held = {person for name in ("members", "erased") for person in persons_of(ledger.database, name)}
+    held = persons_of(ledger.database, "members") | persons_of(ledger.database, "erased", erased_of(ledger.source))
     return {str(row[0]) for row in opened.engine.run("records to be erased", found)} | held
 
 

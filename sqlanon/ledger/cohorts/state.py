@@ -99,9 +99,7 @@ def write_state(database: LedgerDatabase, number: int, state: CohortState, of: S
 def _to_be_forgotten(database: LedgerDatabase, source: str) -> list[str]:
     """Return the digests of erased records by which the releases of a source still know them."""
     known = exp.select(column("person")).distinct().from_(database.table("erased"))
-    known = known.where(
-        equal(column("source"), exp.Literal.string(normal_text(source))), equal(column("known"), exp.true())
-    )
+    known = known.where(erased_of(source), equal(column("known"), exp.true()))
     return [str(row[0]) for row in database.engine.run("read ledger", known)]
 
 
@@ -112,15 +110,15 @@ def _forget_erased(database: LedgerDatabase, numbers: Sequence[int], source: str
     the random ones too (``known`` is NULL) while a state that may be taken back shows them.
     """
     erased, person = database.table("erased"), column("person")
-    shown = exp.select(person).from_(database.table("shown"))
-    outdated = exp.and_(is_null(column("known")), exp.Not(this=person.isin(query=shown)))
+    shown = exp.select(person).from_(database.table("shown")).where(column("number").isin(*numbers))
+    outdated = exp.and_(erased_of(source), is_null(column("known")), exp.Not(this=person.isin(query=shown)))
     database.engine.run("write ledger", exp.Delete(this=erased, where=exp.Where(this=outdated)))
     for digest in _to_be_forgotten(database, source):
         old, new = (exp.cast(exp.Literal.string(text), "UUID") for text in (digest, str(uuid4())))
         for name in ("members", "sensitive", "shown", "departed", "histories", "erased"):
-            within = numbers if name != "erased" else [ERASED]
+            within = column("number").isin(*numbers) if name != "erased" else erased_of(source)
             change = equal(person, new) if name != "erased" else equal(column("known"), exp.false())
-            met = exp.and_(equal(person, old), column("number").isin(*within))
+            met = exp.and_(equal(person, old), within)
             changed = exp.Update(this=database.table(name), expressions=[change], where=exp.Where(this=met))
             database.engine.run("write ledger", changed)
         database.insert("erased", (ERASED, normal_text(source), new.this.this, None))
@@ -157,13 +155,19 @@ def load_state(
     engine.drop(names.SHOWN)
     engine.load("rows of the last release", names.SHOWN, data, replayed=False)
     erased = exp.select(named(_digits("person"), names.RECORD)).from_(database.table("erased"))
-    erased = erased.where(equal(column("source"), exp.Literal.string(normal_text(last.entry.source))))
+    erased = erased.where(erased_of(last.entry.source))
     engine.drop(names.ERASED)
     engine.load("erased records", names.ERASED, database.engine.arrow("read ledger", erased), replayed=False)
     departed = exp.select(named(_digits("person"), names.RECORD)).from_(database.table("departed"))
     left = exp.union(departed.where(column("number").isin(*of)), erased)
     engine.drop(names.LEFT)
     engine.load("records that left", names.LEFT, database.engine.arrow("read ledger", left), replayed=False)
+
+
+def erased_of(source: str) -> exp.Expr:
+    """Return the condition on rows of ``erased`` that they are of a source, and stand where they are sealed."""
+    of_source = equal(column("source"), exp.Literal.string(normal_text(source)))
+    return exp.and_(equal(column("number"), exp.convert(ERASED)), of_source)
 
 
 def shown_digests(database: LedgerDatabase, number: int) -> set[str]:
