@@ -377,8 +377,8 @@ def miscounted(database: LedgerDatabase, stated: Mapping[int, int], numbers: Ite
     Args:
         numbers: those that are looked at; by default all.
     """
-    counts = exp.select(column("number"), named(count_distinct(column("person")), "persons"))
-    counts = counts.from_(database.table("members")).group_by(column("number"))
+    counts = exp.select(_number(), named(count_distinct(column("person")), "persons"))
+    counts = counts.from_(database.table("members")).group_by(_number())
     if numbers is not None:
         stated = {key: stated[key] for key in {*numbers} & stated.keys()}
         counts = counts.where(column("number").isin(*stated))
