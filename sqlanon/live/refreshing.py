@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from sqlanon.core.anonymizer import anonymize, plan
+from sqlanon.core.anonymizer import anonymize, encoded_session, plan_of
 from sqlanon.core.engines.base import Engine, Place
 from sqlanon.core.engines.journal import Watcher
 from sqlanon.core.policy import Output, Policy, PolicyLike, as_policy
@@ -23,6 +23,7 @@ from sqlanon.core.source.opening import Source
 from sqlanon.core.sqltrees.trees import count_rows
 from sqlanon.errors import EngineError, InputError
 from sqlanon.live.compiler.live import LiveView, losing, persons, takes_part
+from sqlanon.live.deciding import by_sizes
 from sqlanon.live.epochs import EPOCH, EpochStep, advance, epoch_view, is_complete, number_now, number_shown, places_of
 from sqlanon.live.facts import Fact, facts_of, frozen_facts, levels_of
 from sqlanon.live.renewing import refuse_others
@@ -204,9 +205,14 @@ def _refuse_renewal(opened: Source, policy: Policy, where: Place, found: Refresh
 def _renewed(
     source: object, policy: Policy, where: Place, found: Refresh, start: float, watch: Watcher | None
 ) -> Refresh:
-    """Renew a live view, and look at it again."""
+    """Renew a live view, and look at it again.
+
+    Groups are judged as they come, so the search counts sizes alone: the new node says nothing of values of those who
+    are shown.
+    """
     output = live_output(policy)
-    with plan(source, replace(policy, if_exists="replace", report=None), watch=watch, writable=True) as planned:
+    asked = replace(policy, if_exists="replace", report=None)
+    with encoded_session(source, asked, watch, writable=True) as (session, _), plan_of(by_sizes(session)) as planned:
         step = renew_view(planned, output)
         after = _look(planned.source, policy, where)
         facts = _epoch(planned.engine, where, output, None if after.epoch is None else after.epoch.waiting)

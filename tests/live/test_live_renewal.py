@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from itertools import combinations
 from random import Random
 from typing import Any
 
@@ -245,6 +246,39 @@ def test_who_is_shown_stays_at_the_old_levels_and_newcomers_come_at_the_new_ones
         assert again.refreshed and again.reason == "forced"
         stream.note()
         check(stream)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("coarser_after", [None, 2])
+def test_a_renewal_is_the_same_however_the_values_of_a_group_are_assigned(coarser_after: int | None) -> None:
+    options = {} if coarser_after is None else {"coarser_after": coarser_after}
+    states = set()
+    for flu in combinations(range(6), 3):
+        if 0 not in flu:  # the same with the two values changed over
+            continue
+        with duckdb.connect() as connection:
+            stream = Stream(Random(1), connection, options, values=True, persons=False)
+            stream.others = {"suppression_limit": 0}
+            values = ["flu" if i in flu else "gout" for i in range(6)]
+            stream.rows = [
+                {"id": i, "age": 20, "city": "aa" if i < 3 else "ab", "s": value, "person": i}
+                for i, value in enumerate(values)
+            ]
+            stream.write()
+            stream.finest = 0, 1
+            sqlanon.anonymize(connection, stream.policy()).close()
+            stream.note()
+            new = [*zip(("ba", "ba", "ba", "ba", "cc"), ("flu", "gout", "flu", "gout", "flu"), strict=True)]
+            stream.rows += [
+                {"id": 10 + i, "age": 20, "city": city, "s": s, "person": i} for i, (city, s) in enumerate(new)
+            ]
+            stream.others, stream.finest = {"suppression_limit": 0.1}, (0, 0)
+            stream.next_state(renew=True)
+            shown = [Counter((row["age"], row["city"], row["s"]) for row in state.values()) for state in stream.states]
+            states.add(tuple(frozenset(counted.items()) for counted in shown))
+    assert len(states) == 1
+    [(before, after)] = states
+    assert {city for (_, city, _), _ in before} == {"a*"} and {city for (_, city, _), _ in after} == {"a*", "ba"}
 
 
 @pytest.mark.slow
