@@ -302,6 +302,29 @@ def test_newcomers_of_rare_classes_come_together_and_rows_are_held_no_longer_tha
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("values", [False, True])
+def test_a_renewal_may_have_the_columns_and_models_in_another_order(values: bool) -> None:
+    with duckdb.connect() as connection:
+        stream = Stream(Random(1), connection, {}, values, persons=False)
+        stream.arrive(40)
+        stream.write()
+        given = dict(stream.policy().to_dict()["columns"])
+        if values:
+            given["person"] = {**given["s"], "models": [{"type": "distinct_l_diversity", "l": 3}]}
+        stream.others = {"columns": given, "accept": ["person"] if values else []}
+        sqlanon.anonymize(connection, stream.policy()).close()
+        texts = "SELECT sqlanon_record, CAST(age AS VARCHAR), city, s FROM anon.v_shown"
+        before = set(connection.execute(texts).fetchall())
+        stream.others["columns"] = dict(reversed(given.items()))
+        stream.arrive(20)
+        stream.write()
+        assert sqlanon.refresh(connection, stream.policy(), renew=True).refreshed
+        assert [name for name, *_ in connection.execute("DESCRIBE anon.v").fetchall()] == [*reversed(given)]
+        after = set(connection.execute(texts).fetchall())
+        assert before < after and before
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("other", "said"),
     [
@@ -318,7 +341,7 @@ def test_a_renewal_that_could_not_keep_the_promise_is_refused(other: dict[str, A
         stream = small(connection)
         connection.execute("CREATE TABLE u AS SELECT * FROM t")
         output = {"live_view": "anon.v", "epoch": "1 hour", "record": other.pop("record", "id")}
-        with pytest.raises(InputError, match=f"another {said} than") as caught:
+        with pytest.raises(InputError, match=f"other {said} than") as caught:
             sqlanon.refresh(connection, stream.policy(output=output, **other), renew=True)
         assert "--force" in (caught.value.hint or "")
         stream.note()
