@@ -58,7 +58,7 @@ def plan(
             hint="use sqlanon.recode, or leave out the transformation.",
         )
     with watching(watch) as seen, encoded_session(source, policy, seen, writable=writable) as (session, _):
-        return _planned(session)
+        return plan_of(session)
 
 
 def recode(
@@ -214,10 +214,10 @@ def _published_plan(session: Session) -> PublishablePlan:
         continued: PublishablePlan | None = session.releases.next_plan(session)
         if continued is not None:
             return continued
-    return _planned(session) if session.policy.transformation is None else _recoded(session)
+    return plan_of(session) if session.policy.transformation is None else _recoded(session)
 
 
-def _planned(session: Session) -> Plan:
+def plan_of(session: Session) -> Plan:
     """Return the plan of one node: searched, or that of an earlier release, or of earlier periods."""
     if session.source.periods is not None:
         found: Plan = session.source.periods.plan(session)

@@ -159,10 +159,10 @@ def _last_group(engine: Engine, rows: exp.Expr) -> int:
     return int(engine.run("last group", exp.select(last).from_(rows.copy()))[0][0])
 
 
-def problem_of_sizes(session: Session) -> Problem:
-    """Return the problem of a policy as if it asked for the least size of a class and for nothing else.
+def by_sizes(session: Session) -> Session:
+    """Return a session that searches as if the policy asked for the least size of a class and for nothing else.
 
-    So whether there is a next release, and at which nodes, does not depend on sensitive values.
+    So whether there is a next state, and at which nodes, does not depend on sensitive values.
     """
     policy = session.encoded_policy
     size = Model("k_anonymity", {"k": least_size(policy.models)})
@@ -170,7 +170,12 @@ def problem_of_sizes(session: Session) -> Problem:
         replace(item, role="keep", models=(), hierarchy=None) if item.role == "sensitive" else item
         for item in policy.columns
     )
-    return build_problem(session.engine, session.encoding, replace(policy, privacy=(size,), columns=columns))[0]
+    return replace(session, encoded_policy=replace(policy, privacy=(size,), columns=columns))
+
+
+def problem_of_sizes(session: Session) -> Problem:
+    """Return the problem that is searched ``by_sizes``."""
+    return build_problem(session.engine, session.encoding, by_sizes(session).encoded_policy)[0]
 
 
 def choose_chain(session: Session, problem: Problem, node: Node) -> tuple[Node, ...]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from sqlanon.core.anonymizer import anonymize, plan
+from sqlanon.core.anonymizer import anonymize, encoded_session, plan_of
 from sqlanon.core.engines.base import Engine, Place
 from sqlanon.core.engines.journal import Watcher
 from sqlanon.core.policy import Output, Policy, PolicyLike, as_policy
@@ -23,15 +23,18 @@ from sqlanon.core.source.opening import Source
 from sqlanon.core.sqltrees.trees import count_rows
 from sqlanon.errors import EngineError, InputError
 from sqlanon.live.compiler.live import LiveView, losing, persons, takes_part
+from sqlanon.live.deciding import by_sizes
+from sqlanon.live.earlier import bring_up, is_earlier
 from sqlanon.live.epochs import EPOCH, EpochStep, advance, epoch_view, is_complete, number_now, number_shown, places_of
-from sqlanon.live.facts import Fact, facts_of, frozen_facts, levels_of
+from sqlanon.live.facts import Fact, facts_of, frozen_facts, levels_of, question_of
 from sqlanon.live.renewing import refuse_others
 from sqlanon.live.renewing import renew as renew_view
-from sqlanon.live.view import KIND, check_live, counted_view, frozen_view, live_output, refuse_policy
+from sqlanon.live.view import KIND, check_live, counted_view, frozen_view, live_output, refuse_policy, source_place
 
 REASONS: Mapping[str, str] = {
     "missing": "there is no live view",
     "unreadable": "the live view cannot be read any more",
+    "earlier": "an earlier build made the live view, which a refresh by its own policy brings up to date",
     "policy": "the policy is not the one that the live view was created with",
     "files": "a hierarchy's file or a model is not the one that the live view was created with",
     "limit": "the live view loses more records than the policy allows",
@@ -40,11 +43,19 @@ REASONS: Mapping[str, str] = {
 """Why a live view is planned anew; the first that holds is reported."""
 
 
-ANOTHER = ("missing", "unreadable", "policy", "files")
+ANOTHER = ("missing", "unreadable", "earlier", "policy", "files")
 """The reasons for which a view with an epoch is not brought to its next state either."""
 REVEALING = (
     "A live view with an epoch is not planned anew by itself. --renew does it and keeps what was promised; --force "
     "forgets it, so that the states before and after are not judged together (docs/live-views.md)."
+)
+UNREADABLE = (
+    "A live view with an epoch that cannot be read is not planned anew by itself. --force does it and forgets what was "
+    "promised, so that the states before and after are not judged together (docs/live-views.md)."
+)
+EARLIER = (
+    "An earlier build of sqlanon made the live view, and did not note what it promised. Refresh it once by the policy "
+    "and the hierarchies that it was made with; from then on --renew takes others."
 )
 STILL = (
     "The renewed view still loses more records than the policy allows: who left does not come back, and newcomers wait "
@@ -163,6 +174,8 @@ def refresh(
     with open_policy_source(source, policy, writable=output.epoch is not None and not dry_run) as opened:
         check_columns(policy, opened)
         where = check_live(opened, policy, output)
+        if output.epoch is not None and not (force or dry_run):
+            _bring_up(opened, policy, where)
         found = _look(opened, policy, where)
         if renew:
             _refuse_renewal(opened, policy, where, found)
@@ -191,6 +204,15 @@ def refresh(
         )
 
 
+def _bring_up(opened: Source, policy: Policy, where: Place) -> None:
+    """Add to a live view of an earlier build what this one reads, if the policy is the one that it was made with."""
+    facts = frozen_facts(opened.engine, where)
+    if facts is None or not is_earlier(facts) or _changed(opened.engine, policy, facts):
+        return
+    if _published(opened, where) is not None:
+        bring_up(opened.engine, where, facts, question_of(policy, source_place(opened)))
+
+
 def _refuse_renewal(opened: Source, policy: Policy, where: Place, found: Refresh) -> None:
     """Raise InputError if there is no view with an epoch to renew, or it cannot be renewed by this policy."""
     if found.epoch is None or found.reason == "unreadable":
@@ -198,15 +220,22 @@ def _refuse_renewal(opened: Source, policy: Policy, where: Place, found: Refresh
             "There is no live view with an epoch that could be renewed.",
             hint="publish it by `sqlanon run`; or plan anew by --force.",
         )
+    if found.reason == "earlier":
+        raise InputError("The live view cannot be renewed by this policy yet.", hint=EARLIER)
     refuse_others(opened, policy, frozen_facts(opened.engine, where) or [])
 
 
 def _renewed(
     source: object, policy: Policy, where: Place, found: Refresh, start: float, watch: Watcher | None
 ) -> Refresh:
-    """Renew a live view, and look at it again."""
+    """Renew a live view, and look at it again.
+
+    Groups are judged as they come, so the search counts sizes alone: the new node says nothing of values of those who
+    are shown.
+    """
     output = live_output(policy)
-    with plan(source, replace(policy, if_exists="replace", report=None), watch=watch, writable=True) as planned:
+    asked = replace(policy, if_exists="replace", report=None)
+    with encoded_session(source, asked, watch, writable=True) as (session, _), plan_of(by_sizes(session)) as planned:
         step = renew_view(planned, output)
         after = _look(planned.source, policy, where)
         facts = _epoch(planned.engine, where, output, None if after.epoch is None else after.epoch.waiting)
@@ -225,7 +254,8 @@ def _warnings(found: Refresh) -> tuple[str, ...]:
     """Return what the operator of a view with an epoch must know that is left as it is, or brought up to date."""
     if found.epoch is None:
         return ()
-    return (*([BACK] if found.epoch.back else []), *([REVEALING] if found.reason is not None else []))
+    said = {"unreadable": UNREADABLE, "earlier": EARLIER}.get(found.reason or "", REVEALING)
+    return (*([BACK] if found.epoch.back else []), *([said] if found.reason is not None else []))
 
 
 def _look(opened: Source, policy: Policy, where: Place) -> Refresh:
@@ -240,6 +270,8 @@ def _look(opened: Source, policy: Policy, where: Place) -> Refresh:
     reason, lost, waiting = None, included - (published or 0), None
     if facts is None:
         reason = "missing"
+    elif published is not None and is_earlier(facts):
+        reason = "earlier"
     elif published is None or not is_complete(facts):
         reason = "unreadable"
     elif changed := _changed(engine, policy, facts):

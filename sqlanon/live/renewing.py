@@ -8,6 +8,7 @@ hierarchies. A place keeps its lookups as long as a group is shown there.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -41,19 +42,29 @@ from sqlanon.live.facts import QUESTION, Fact, facts_of, frozen_facts, question_
 from sqlanon.live.output import chain_of, frozen_at, released_at
 from sqlanon.live.view import check_live, drop_old, frozen_view, source_place, write_facts, write_lookups
 
+UNORDERED = ("columns", "quasi-identifiers", "models")
+"""The parts of a question that are lists of which the order says nothing."""
+
 
 def refuse_others(opened: Source, policy: Policy, facts: Sequence[Fact]) -> None:
     """Raise InputError if a policy asks for what would end the promises of a view: for other records, persons, columns
-    or models than it was created with. Other levels and hierarchies are no reason."""
+    or models than it was created with. Other levels and hierarchies, and another order of columns, are no reason."""
     now = dict(fact[1:] for fact in question_of(policy, source_place(opened)))
     was = {name: value for kind, name, value in facts if kind == QUESTION}
-    others = [name for name, value in now.items() if was.get(name) != value]
+    others = [name for name, value in now.items() if name not in was or _parts(name, was[name]) != _parts(name, value)]
     if others:
+        other = "other" if others[0] in UNORDERED else "another"
         raise InputError(
-            f"The policy has another {others[0]} than the live view was created with, which a renewal has to keep.",
+            f"The policy has {other} {others[0]} than the live view was created with, which a renewal has to keep.",
             hint="restore it, or publish this policy as another view. If nobody has kept a state, plan anew by "
             "--force, which forgets who was shown.",
         )
+
+
+def _parts(name: str, value: str) -> object:
+    """Return a part of a question as it is compared: columns and models in any order."""
+    parts = json.loads(value)
+    return parts if name not in UNORDERED else sorted(json.dumps(part, sort_keys=True) for part in parts)
 
 
 def renew(plan: Plan, output: Output) -> EpochStep:

@@ -216,7 +216,7 @@ def test_a_manifest_lets_nobody_test_guesses_of_values(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_other_persons_and_other_nulls_are_refused_and_other_columns_named(tmp_path: Path) -> None:
+def test_other_persons_other_nulls_and_new_columns_are_refused_and_columns_that_are_gone_named(tmp_path: Path) -> None:
     write(tmp_path, invent(random.Random(7), 200))
     with duckdb.connect(str(tmp_path / "source.duckdb")) as opened:
         opened.execute("ALTER TABLE t ADD COLUMN person INTEGER; ALTER TABLE t ADD COLUMN visit INTEGER")
@@ -232,12 +232,14 @@ def test_other_persons_and_other_nulls_are_refused_and_other_columns_named(tmp_p
         run(asked | {"entity": "visit"})
     with pytest.raises(InputError, match="nulls: extended, and this policy with nulls: basic"):
         run(asked | {"nulls": "basic"})
-    more = asked | {"suppressed": "redact", "accept": ["visit"]}
-    more["columns"] = asked["columns"] | {"ill": {"role": "drop"}, "visit": {"role": "keep"}}
-    [said] = [text for text in run(more).warnings if "differs" in text]
-    assert said.endswith("another 'suppressed', new columns 'visit', columns that are gone 'ill'.")
+    kept = asked["columns"] | {"visit": {"role": "keep"}}
+    with pytest.raises(InputError, match="publishes what the earlier release did not: 'visit'"):
+        run(asked | {"accept": ["visit"], "columns": kept})
     [said] = [text for text in run({**asked, "key": None}).warnings if "not compared" in text]
     assert "'zip' and the persons mean" in said
+    fewer = asked | {"suppressed": "redact", "columns": asked["columns"] | {"ill": {"role": "drop"}}}
+    [said] = [text for text in run(fewer).warnings if "differs" in text]
+    assert said.endswith("another 'suppressed', columns that are gone 'ill'.")
 
 
 @pytest.mark.parametrize(

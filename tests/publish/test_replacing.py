@@ -228,6 +228,8 @@ def test_a_release_that_repeats_another_is_refused_and_nothing_is_replaced(tmp_p
     assert not warned(source, asked), "equal records go through"
     stricter = asked | {"privacy": [{"type": "k_anonymity", "k": 6}]}
     assert "of another policy: it must not have been handed on" in warned(write(tmp_path, SAME), stricter)
+    weaker = asked | {"privacy": [{"type": "k_anonymity", "k": 2}]}
+    assert "3 classes differ by fewer than 6 records" in warned(write(tmp_path, CHANGED), weaker)
 
 
 @pytest.mark.parametrize(

@@ -51,16 +51,16 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 47_206,
-    "assess": 15_309,
-    "interop": 7_917,
-    "commands": 6_946,
+    "core": 47_591,
+    "assess": 15_232,
+    "interop": 8_070,
+    "commands": 6_949,
     "report": 5_814,
     "recoding": 5_191,
-    "live": 3_560,
-    "ledger": 4_236,
+    "live": 3_594,
+    "ledger": 4_181,
     "periods": 618,
-    "tables": 2_300,
+    "tables": 2_285,
 }
 """The most lines of Python of each folder. A feature is paid for by what it takes away."""
 MODULES_OF_A_FILE, ROOMS_OF_A_FILE, NAMES_OF_A_CLASS = 20, 12, 25

@@ -20,6 +20,7 @@ from sqlanon.assess.profiling.facts import FEWEST_FOR_SPREAD, TAIL, THRESHOLDS, 
 from sqlanon.assess.profiling.looks import year_is_last
 from sqlanon.assess.profiling.odd_records import odd_record_notes
 from sqlanon.assess.profiling.shapes import READ_BY, SHAPES
+from sqlanon.core.audit.check import refuse_reserved
 from sqlanon.core.audit.trees import TERMS
 from sqlanon.core.compiler.encoded_source import TakingPart
 from sqlanon.core.compiler.hierarchies import CountedColumn, distinct_values
@@ -81,6 +82,7 @@ class Measures:
     """The counts of the columns of a relation; its working tables are dropped by ``close``."""
 
     def __init__(self, engine: Engine, relation: exp.Expr, types: Mapping[str, str]) -> None:
+        refuse_reserved(types, "source")
         self._engine, self._relation, self._types = engine, relation, types
         self.names = [name for name, kind in types.items() if is_scalar(kind)]
         """The columns whose values can be compared; others are not looked at."""

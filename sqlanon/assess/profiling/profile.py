@@ -27,7 +27,6 @@ from sqlanon.assess.risk.column_sets import (
     singling_out,
     work_of,
 )
-from sqlanon.core.audit.check import refuse_reserved
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.hierarchies.code_specs import Codes, Zip3
 from sqlanon.core.policy.paths import TEXT_ENDINGS, flat_ending
@@ -126,9 +125,7 @@ def profile_source(opened: Source, preset: str | None = None) -> Profile:
     Raises:
         InputError: the preset is not known, or the columns do not fit it.
     """
-    types = opened.readable
-    refuse_reserved(types, "source")
-    engine, relation = opened.engine, opened.relation
+    types, engine, relation = opened.readable, opened.engine, opened.relation
     measures = Measures(engine, relation, types)
     try:
         columns = _with_codes(measures, _columns(measures, types))

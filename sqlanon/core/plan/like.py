@@ -151,7 +151,7 @@ def _levels(manifest: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
 def _compare_columns(
     now: PolicyQuestion, then: PolicyQuestion, levels: Mapping[str, tuple[int, int]], name: str
 ) -> None:
-    """Refuse other quasi-identifiers than those of the earlier release, and one that was published by several rules."""
+    """Refuse other quasi-identifiers, columns that were not published, and a release by several rules."""
     quasi, before = now.quasi_identifiers, then.quasi_identifiers
     added, gone = [name for name in quasi if name not in before], [name for name in before if name not in quasi]
     if added or gone:
@@ -159,6 +159,11 @@ def _compare_columns(
         raise InputError(
             f"The quasi-identifiers are not those of the earlier release: {', '.join(parts)}.",
             hint=f"restore their roles; or {REPLAN}.",
+        )
+    if new := [name for name in now.columns if name not in then.columns]:
+        raise InputError(
+            f"The policy publishes what the earlier release did not: {listing(new)}.",
+            hint=f"give them the role drop; or {REPLAN}.",
         )
     if any(level < 0 for level, _ in levels.values()):
         raise InputError(
@@ -175,11 +180,9 @@ def _other_handling(policy: Policy, manifest: Mapping[str, Any]) -> list[str]:
 
 
 def _other_columns(now: PolicyQuestion, then: PolicyQuestion) -> list[str]:
-    before, roles = ({name: keys["role"] for name, keys in each.columns.items()} for each in (then, now))
     found = {
-        "new columns": [name for name in roles if name not in before],
-        "columns that are gone": [name for name in before if name not in roles],
-        "other roles of": [name for name, role in roles.items() if before.get(name, role) != role],
+        "columns that are gone": [name for name in then.columns if name not in now.columns],
+        "another treatment of": [name for name, keys in now.columns.items() if then.columns.get(name, keys) != keys],
     }
     return [f"{what} {listing(which)}" for what, which in found.items() if which]
 

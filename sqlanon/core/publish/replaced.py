@@ -72,11 +72,13 @@ class ReplacedRelease:
         levels: the columns whose levels differ, before and now.
         same_policy: whether it publishes the same columns by the same hierarchies and models.
         same_account: whether its policy is the same in every key, and its account of records.
+        k: the largest k of its models.
     """
 
     levels: Mapping[str, tuple[str, str]] | None = None
     same_policy: bool | None = None
     same_account: bool | None = None
+    k: int = 1
 
     @classmethod
     def beside(cls, release: Path, manifest: Mapping[str, Any] | None) -> ReplacedRelease:
@@ -88,10 +90,11 @@ class ReplacedRelease:
             asked, then = PolicyQuestion.read(own), PolicyQuestion.read(document)
             same_policy = same[0] or ("rules" not in {*document, *own} and asked.is_that_of(then))
             before, now = (_levels(found["columns"]) for found in (document, own))
+            k = max([1, *(model["k"] for model in then.models if isinstance(model.get("k"), int))])
         except (ValueError, KeyError, TypeError, AttributeError):
             return cls()
         changed = {name: (before[name], level) for name, level in now.items() if before.get(name, level) != level}
-        return cls(changed, same_policy, all(same))
+        return cls(changed, same_policy, all(same), k)
 
     @property
     def may_equal(self) -> bool:
@@ -104,7 +107,7 @@ class Replacing:
     """A publication that may replace an earlier release of the same target.
 
     Attributes:
-        k: the least size of a class that the models allow.
+        k: the least size of a class that the models allow; two releases are compared with the larger of theirs.
         sensitive: whether models watch the values of columns.
         varies: the columns whose values differ from release to release by themselves, as pseudonyms do.
         persons: whether the policy counts persons, whom a release does not show.
@@ -159,8 +162,9 @@ class Replacing:
             RepeatError: it repeats the earlier one, and that is refused.
             NothingNewError: it is the earlier one (``if_changed``).
         """
+        k = max(self.k, earlier.k)
         if before is None:
-            if earlier.same_policy is False and self.alone and self.k >= 2:
+            if earlier.same_policy is False and self.alone and k >= 2:
                 self.warnings.append(f"{OTHER_POLICY} {CURE}")
             return
         cells = before.named_selects
@@ -168,7 +172,7 @@ class Replacing:
         if others := len(quasi) < len(claim.quasi_identifiers):
             earlier = replace(earlier, same_policy=False)
         now = exp.select(*map(_as_text, cells, cells)).from_(records_of(written, claim).copy())
-        count = partial(count_differences, engine, before, now, quasi, k=max(self.k, 2))
+        count = partial(count_differences, engine, before, now, quasi, k=max(k, 2))
         try:
             same = self.if_changed and earlier.may_equal and {*cells} == {*claim.columns}
             unchanged = same and not count(cells[len(quasi) :]).rows
@@ -179,10 +183,10 @@ class Replacing:
             return
         if unchanged:
             raise NothingNewError("The release at the target is the same as the new one; nothing was written.", hint="")
-        if self.alone and self.k >= 2 and quasi:
+        if self.alone and k >= 2 and quasi:
             repeats = of_classes.repeats(claim.published, alike=not earlier.levels)
             common = bool(earlier.levels) or ((found.rows > 0 or others) and of_classes.common(claim.published) > 0)
-            self._judge(found, earlier, repeats=repeats, common=common)
+            replace(self, k=k)._judge(found, earlier, repeats=repeats, common=common)
 
     def _judge(self, found: Differences, earlier: ReplacedRelease, *, repeats: bool, common: bool) -> None:
         """Refuse a release that repeats the one that it replaces, or warn of what both show.
