@@ -21,7 +21,7 @@ NAME = re.compile(r"\d{4}-\d\d(-\d\d)?")
 def open_since(every: str, now: datetime, closes_after: str | None) -> date:
     """Return the first day of the first period that is not closed.
 
-    >>> open_since("month", datetime(2024, 3, 2, 12, tzinfo=UTC), "2 days")
+    >>> open_since("month", datetime(2024, 3, 2, 12), "2 days")
     datetime.date(2024, 2, 1)
     """
     day = (now - timedelta(seconds=0 if closes_after is None else seconds_of(closes_after))).date()
