@@ -17,7 +17,7 @@ from sqlanon.core.disk.digests import digest_of
 from sqlanon.core.facts import Facts, pick
 from sqlanon.core.policy import Policy
 from sqlanon.core.sqltrees.trees import column, count_distinct, equal, named
-from sqlanon.errors import InputError
+from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.ledger.cohorts.histories import distinguishes, holds_histories, members_of
 from sqlanon.ledger.cohorts.state import shown_digests
 from sqlanon.ledger.database import LedgerDatabase
@@ -184,11 +184,17 @@ def check_ledger_file(path: Path, policy: Policy | None = None) -> LedgerReview:
     Groups are as large as they can be: cells of fewer releases are unions of cells of more, so they hold if these do.
 
     Raises:
+        InputError: the ledger is not what was written, and its cells cannot be counted.
         UnsupportedError: see ``count_joint``.
     """
     with opened(path, policy) as (database, seals):
         releases = read_releases(database)
-        groups = [_counted(database, group) for group in groups_of(releases)]
+        try:
+            groups = [_counted(database, group) for group in groups_of(releases)]
+        except UnsupportedError:
+            if seals is not None:
+                seals.check()
+            raise
         wrong = miscounted(database, {item.number: item.entry.persons for item in releases})
         faults = [f"holds more or fewer persons of release {number} than its entry states" for number in wrong]
         for item in releases:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -13,7 +13,6 @@ from sqlanon.core.evaluate.session import Session
 from sqlanon.core.lattice.nodes import Node
 from sqlanon.core.models import least_size
 from sqlanon.core.models.k_anonymity import KAnonymity
-from sqlanon.core.policy import Model
 from sqlanon.core.policy.ledger import CohortsSpec
 from sqlanon.core.search.base import Problem, Request
 from sqlanon.core.sqltrees import names
@@ -159,23 +158,9 @@ def _last_group(engine: Engine, rows: exp.Expr) -> int:
     return int(engine.run("last group", exp.select(last).from_(rows.copy()))[0][0])
 
 
-def by_sizes(session: Session) -> Session:
-    """Return a session that searches as if the policy asked for the least size of a class and for nothing else.
-
-    So whether there is a next state, and at which nodes, does not depend on sensitive values.
-    """
-    policy = session.encoded_policy
-    size = Model("k_anonymity", {"k": least_size(policy.models)})
-    columns = tuple(
-        replace(item, role="keep", models=(), hierarchy=None) if item.role == "sensitive" else item
-        for item in policy.columns
-    )
-    return replace(session, encoded_policy=replace(policy, privacy=(size,), columns=columns))
-
-
 def problem_of_sizes(session: Session) -> Problem:
     """Return the problem that is searched ``by_sizes``."""
-    return build_problem(session.engine, session.encoding, by_sizes(session).encoded_policy)[0]
+    return build_problem(session.engine, session.encoding, session.by_sizes().encoded_policy)[0]
 
 
 def choose_chain(session: Session, problem: Problem, node: Node) -> tuple[Node, ...]:

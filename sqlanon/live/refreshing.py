@@ -23,7 +23,6 @@ from sqlanon.core.source.opening import Source
 from sqlanon.core.sqltrees.trees import count_rows
 from sqlanon.errors import EngineError, InputError
 from sqlanon.live.compiler.live import LiveView, losing, persons, takes_part
-from sqlanon.live.deciding import by_sizes
 from sqlanon.live.earlier import bring_up, is_earlier
 from sqlanon.live.epochs import EPOCH, EpochStep, advance, epoch_view, is_complete, number_now, number_shown, places_of
 from sqlanon.live.facts import Fact, facts_of, frozen_facts, levels_of, question_of
@@ -235,7 +234,7 @@ def _renewed(
     """
     output = live_output(policy)
     asked = replace(policy, if_exists="replace", report=None)
-    with encoded_session(source, asked, watch, writable=True) as (session, _), plan_of(by_sizes(session)) as planned:
+    with encoded_session(source, asked, watch, writable=True) as (session, _), plan_of(session.by_sizes()) as planned:
         step = renew_view(planned, output)
         after = _look(planned.source, policy, where)
         facts = _epoch(planned.engine, where, output, None if after.epoch is None else after.epoch.waiting)

@@ -129,7 +129,7 @@ def test_a_report_names_what_is_lost_and_draws_it(tmp_path: Path) -> None:
     assert facts["land"] == (False, []) and facts["zip"][0]
     assert [(bar["before_share"], bar["after_share"]) for bar in facts["zip"][1]] == [(0.5, 0.0), (0.5, 0.0)]
     printed = CliRunner().invoke(main, ["utility", str(path)]).stdout
-    assert re.search(r"zip .* fully suppressed +- +-\n", printed)
+    assert re.search(r"zip .* fully suppressed +–\n", printed)
 
 
 def test_a_picture_shows_what_is_published_spread_over_the_values_of_the_source(tmp_path: Path) -> None:

@@ -150,13 +150,13 @@ def test_the_audit_finds_what_is_wrong_in_the_written_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tamper: Callable[[Path], None]
 ) -> None:
     write_source(tmp_path, ["a", "b"])
-    write = partitions._write
+    write = partitions.write_partitions
 
     def tampered(engine: Any, query: Any, partial: Path, by: tuple[str, ...]) -> None:
         write(engine, query, partial, by)
         tamper(partial)
 
-    monkeypatch.setattr(partitions, "_write", tampered)
+    monkeypatch.setattr(partitions, "write_partitions", tampered)
     with pytest.raises(SqlanonError) as found:
         publish(write_policy(tmp_path))
     assert isinstance(found.value, AuditError) or tamper is plant_row  # which the count of rows finds first

@@ -51,14 +51,14 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 47_591,
+    "core": 47_605,
     "assess": 15_232,
     "interop": 8_070,
     "commands": 6_949,
     "report": 5_814,
     "recoding": 5_191,
-    "live": 3_594,
-    "ledger": 4_181,
+    "live": 3_670,
+    "ledger": 4_221,
     "periods": 618,
     "tables": 2_285,
 }

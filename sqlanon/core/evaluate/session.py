@@ -11,8 +11,9 @@ from sqlanon.core.engines.base import Engine
 from sqlanon.core.engines.duckdb.engine import DuckDBEngine
 from sqlanon.core.evaluate.snapshots import SnapshotStore
 from sqlanon.core.evaluate.transfer import Transferred, carry, transfer
+from sqlanon.core.models import least_size
 from sqlanon.core.models.release import SizeModel
-from sqlanon.core.policy import EngineOptions, Policy
+from sqlanon.core.policy import EngineOptions, Model, Policy
 from sqlanon.core.source.beside import BesideSource, judge_source, judged_for, rewarned
 from sqlanon.core.source.encoding import Encoding
 from sqlanon.core.source.opening import Source
@@ -111,6 +112,19 @@ class Session:
             beside = judge_source(self.engine, self.encoding, policy)
         session = replace(self, policy=policy, encoded_policy=policy, seconds={"encode": 0.0}, beside=beside)
         return session._with_engine()._with_order()
+
+    def by_sizes(self) -> Self:
+        """Return a session that searches as if the policy asked for the least size of a class and for nothing else.
+
+        So what it finds does not depend on sensitive values.
+        """
+        policy = self.encoded_policy
+        size = Model("k_anonymity", {"k": least_size(policy.models)})
+        columns = tuple(
+            replace(item, role="keep", models=(), hierarchy=None) if item.role == "sensitive" else item
+            for item in policy.columns
+        )
+        return replace(self, encoded_policy=replace(policy, privacy=(size,), columns=columns))
 
     def _with_engine(self) -> Self:
         """Return the session with an embedded engine if its nodes are to be judged there, and it has none yet."""
