@@ -11,7 +11,6 @@ import duckdb
 import ledger_worlds as worlds
 import pytest
 from cohort_nights import Nights, Row
-from effort import fast_of
 
 import sqlanon
 from sqlanon.errors import InputError
@@ -76,7 +75,8 @@ class Edited:
         return False
 
 
-@pytest.mark.parametrize("name", fast_of(PERSONS, "erased"))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PERSONS)
 @pytest.mark.few(2)
 def test_the_persons_that_a_night_reads_are_those_that_were_written(name: str, tmp_path: Path) -> None:
     """Rows of every table are inserted and moved under every number, and deleted and changed where there are some."""
