@@ -51,9 +51,9 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 47_605,
+    "core": 47_612,
     "assess": 15_232,
-    "interop": 8_070,
+    "interop": 8_099,
     "commands": 6_949,
     "report": 5_814,
     "recoding": 5_191,

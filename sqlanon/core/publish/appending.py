@@ -20,7 +20,7 @@ from sqlanon.core.engines.duckdb.files import partitions_relation
 from sqlanon.core.interrupts import no_return
 from sqlanon.core.publish.draft import Draft
 from sqlanon.core.publish.files import write_flat
-from sqlanon.core.publish.lakes import WrittenFile, open_lake
+from sqlanon.core.publish.lakes import LakeRelease, WrittenFile, open_lake
 from sqlanon.core.publish.partitions import NO_VALUE, audit_folder, refuse_partitions, write_partitions
 from sqlanon.errors import TargetError
 
@@ -61,7 +61,7 @@ def publish_appended(engine: Engine, draft: Draft, target: Path) -> dict[str, An
             draft.last_look()
             no_return()
 
-        table.append(files, schema, by, json.dumps(manifest, ensure_ascii=False), last_look)
+        table.append(LakeRelease(files, schema, by, json.dumps(manifest, ensure_ascii=False), last_look))
         draft.placed()
     finally:
         private.remove()

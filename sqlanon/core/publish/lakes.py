@@ -25,6 +25,23 @@ class WrittenFile:
     values: Mapping[str, str | None]
 
 
+@dataclass(frozen=True, slots=True)
+class LakeRelease:
+    """What is added to a table.
+
+    Attributes:
+        by: the columns that the files are partitioned by.
+        manifest: as JSON.
+        last_look: called before the transaction ends; where it fails nothing is added.
+    """
+
+    files: Sequence[WrittenFile]
+    schema: pa.Schema
+    by: Sequence[str]
+    manifest: str
+    last_look: Callable[[], None]
+
+
 class LakeTable(Protocol):
     """A table of a lakehouse, as it was when it was opened."""
 
@@ -49,18 +66,8 @@ class LakeTable(Protocol):
         """
         ...
 
-    def append(
-        self,
-        files: Sequence[WrittenFile],
-        schema: pa.Schema,
-        by: Sequence[str],
-        manifest: str,
-        last_look: Callable[[], None],
-    ) -> None:
-        """Add files in one transaction; the first one creates the table.
-
-        Args:
-            last_look: called before the transaction ends; where it fails nothing is added.
+    def append(self, release: LakeRelease) -> None:
+        """Add the files of a release in one transaction; the first one creates the table.
 
         Raises:
             TargetError: the table is not what it was when it was opened, or cannot be written; nothing was added.

@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from uuid import uuid4
 
 import pyarrow as pa
@@ -21,10 +21,11 @@ from pyarrow import fs, parquet
 
 from sqlanon.core.disk.renames import sync
 from sqlanon.core.policy.paths import is_url
-from sqlanon.core.publish.lakes import MANIFEST_KEY, WrittenFile, changed_meanwhile
+from sqlanon.core.publish.lakes import MANIFEST_KEY, LakeRelease, WrittenFile
 from sqlanon.core.source.lake import StoredPlace, stored_place
 from sqlanon.core.source.lake_folders import DELTA_LOG
-from sqlanon.errors import InputError, SourceError, SqlanonError, TargetError
+from sqlanon.errors import InputError, SourceError, TargetError
+from sqlanon.interop.lake.appended import Appended
 from sqlanon.interop.lake.kept import refuse_types
 
 APPLICATION = "sqlanon"
@@ -36,13 +37,14 @@ OWN = re.compile(r"sqlanon-[0-9a-f-]{36}\.parquet")
 """The names of our files: a run that is killed before it commits leaves some, which no reader of the table sees."""
 
 
-class DeltaTarget:
+class DeltaTarget(Appended):
     """A Delta table that releases are added to; see ``core.publish.lakes.LakeTable``."""
 
     def __init__(self, target: str) -> None:
         self._folder = None if is_url(target) else Path(target).absolute()
         self._url = target if self._folder is None else self._folder.as_uri()
         self._place = _place_of(target)
+        self.name = self._place.name
         if "%" in str(self._folder or ""):
             raise TargetError(
                 f"The path of the target {self._place.name!r} has a percent sign, which the package of Delta decodes.",
@@ -72,7 +74,7 @@ class DeltaTarget:
         except Exception as error:  # of the package, and its message may hold paths and more
             failure = type(error).__name__
         if failure:
-            raise self._unwritable(failure)
+            raise self.unwritable(failure)
         raise TargetError(
             f"The target {self._place.name!r} exists, and is no Delta table.", hint="choose another name."
         )
@@ -97,41 +99,25 @@ class DeltaTarget:
                 hint="restore its columns; nothing was published.",
             )
 
-    def append(
-        self,
-        files: Sequence[WrittenFile],
-        schema: pa.Schema,
-        by: Sequence[str],
-        manifest: str,
-        last_look: Callable[[], None],
-    ) -> None:
-        added: list[str] = []
-        try:
-            if self._folder is not None:
-                self._folder.mkdir(mode=0o700, exist_ok=True)
-            actions = [self._brought(file, added) for file in files]
-            last_look()
-            self._commit(actions, schema, by, manifest)
-            return
-        except (SqlanonError, KeyboardInterrupt):
-            self._take_back(added)
-            raise
-        except Exception as error:  # of the package and of stores
-            failure = type(error).__name__
-        if not added:
-            raise self._unwritable(failure)
-        now = DeltaTarget(self._url if self._folder is None else str(self._folder))
-        if now.frame is not None and any(uri.endswith(f"/{added[-1]}") for uri in now.frame.file_uris()):
-            return  # a store answered with an error to what it had done
-        self._take_back(added)
-        raise changed_meanwhile(self._place.name) if now.version != self.version else self._unwritable(failure)
+    def add(self, release: LakeRelease, added: list[str]) -> None:
+        if self._folder is not None:
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+        actions = [self._brought(file, added) for file in release.files]
+        release.last_look()
+        self._commit(actions, release.schema, release.by, release.manifest)
+
+    def opened_again(self) -> Self:
+        return type(self)(self._url if self._folder is None else str(self._folder))
+
+    def holds(self, file: str) -> bool:
+        return self.frame is not None and any(uri.endswith(f"/{file}") for uri in self.frame.file_uris())
 
     @property
     def version(self) -> int | None:
         """The number of the last commit; None where there is no table."""
         return None if self.frame is None else int(self.frame.version())
 
-    def _take_back(self, added: Sequence[str]) -> None:
+    def take_back(self, added: Sequence[str]) -> None:
         """Remove files that were not committed, as far as the store allows it; no reader sees them."""
         for name in added:
             with suppress(OSError):
@@ -176,7 +162,7 @@ class DeltaTarget:
     def _below(self, name: str) -> str:
         return f"{self._place.path.rstrip('/')}/{name}"
 
-    def _unwritable(self, failure: str) -> TargetError:
+    def unwritable(self, failure: str) -> TargetError:
         return _unwritable(self._place.name, failure)
 
 

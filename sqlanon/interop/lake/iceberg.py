@@ -7,23 +7,25 @@ refused where the table has another snapshot than the one that was opened: of tw
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, Self
 from uuid import uuid4
 
 import pyarrow as pa
 
-from sqlanon.core.publish.lakes import MANIFEST_KEY, WrittenFile, changed_meanwhile
-from sqlanon.errors import InputError, SqlanonError, TargetError
+from sqlanon.core.publish.lakes import MANIFEST_KEY, LakeRelease
+from sqlanon.errors import InputError, TargetError
+from sqlanon.interop.lake.appended import Appended
 from sqlanon.interop.lake.kept import refuse_types
 
 
-class IcebergTarget:
+class IcebergTarget(Appended):
     """An Iceberg table that releases are added to; see ``core.publish.lakes.LakeTable``."""
 
     def __init__(self, target: str) -> None:
-        self._target = target
+        self.name = target
+        self._io: Any = None
         catalog, _, self._name = target.partition(".")
         failure = ""
         try:
@@ -43,7 +45,7 @@ class IcebergTarget:
         except Exception as error:  # of the package, and its message may hold more than names
             failure = type(error).__name__
         if failure:
-            raise self._unwritable(failure)
+            raise self.unwritable(failure)
 
     def manifest(self) -> str:
         return "" if self.frame is None else str(self.frame.properties.get(MANIFEST_KEY, ""))
@@ -55,46 +57,35 @@ class IcebergTarget:
         refuse_types(schema, "An Iceberg table", narrow=False)
         if self.frame is not None and [field.name for field in self.frame.schema().fields] != schema.names:
             raise TargetError(
-                f"The table {self._target!r} has other columns than the release.",
+                f"The table {self.name!r} has other columns than the release.",
                 hint="restore its columns; nothing was published.",
             )
 
-    def append(
-        self,
-        files: Sequence[WrittenFile],
-        schema: pa.Schema,
-        by: Sequence[str],
-        manifest: str,
-        last_look: Callable[[], None],
-    ) -> None:
-        added: list[str] = []
-        io: Any = None
-        try:
-            new = self.frame is None
-            begun = self._catalog.create_table_transaction(self._name, schema) if new else self.frame.transaction()
-            location = begun.table_metadata.location
-            io = self._file_io(location)
-            for file in files:
-                added.append(f"{location.rstrip('/')}/data/sqlanon-{uuid4()}.parquet")
-                with file.path.open("rb") as written, io.new_output(added[-1]).create() as stream:
-                    shutil.copyfileobj(written, stream)
-            begun.add_files(added, check_duplicate_files=False)
-            begun.set_properties({MANIFEST_KEY: manifest})
-            last_look()
-            self._commit(begun)
-            return
-        except (SqlanonError, KeyboardInterrupt):
-            _take_back(io, added)
-            raise
-        except Exception as error:  # of the package and of stores
-            failure = type(error).__name__
-        if not added:
-            raise self._unwritable(failure)
-        now = IcebergTarget(self._target)
-        if now.frame is not None and any(task.file.file_path == added[-1] for task in now.frame.scan().plan_files()):
-            return  # a catalog answered with an error to what it had done
-        _take_back(io, added)
-        raise changed_meanwhile(self._target) if now.version != self.version else self._unwritable(failure)
+    def add(self, release: LakeRelease, added: list[str]) -> None:
+        new = self.frame is None
+        begun = self._catalog.create_table_transaction(self._name, release.schema) if new else self.frame.transaction()
+        location = begun.table_metadata.location
+        self._io = self._file_io(location)
+        for file in release.files:
+            added.append(f"{location.rstrip('/')}/data/sqlanon-{uuid4()}.parquet")
+            with file.path.open("rb") as written, self._io.new_output(added[-1]).create() as stream:
+                shutil.copyfileobj(written, stream)
+        begun.add_files(added, check_duplicate_files=False)
+        begun.set_properties({MANIFEST_KEY: release.manifest})
+        release.last_look()
+        self._commit(begun)
+
+    def opened_again(self) -> Self:
+        return type(self)(self.name)
+
+    def holds(self, file: str) -> bool:
+        return self.frame is not None and any(task.file.file_path == file for task in self.frame.scan().plan_files())
+
+    def take_back(self, added: Sequence[str]) -> None:
+        """Remove files that were not committed, as far as the store allows it; no reader sees them."""
+        for name in added:
+            with suppress(Exception):
+                self._io.delete(name)
 
     @property
     def version(self) -> str | None:
@@ -109,9 +100,9 @@ class IcebergTarget:
 
         return load_file_io(self._catalog.properties, location)
 
-    def _unwritable(self, failure: str) -> TargetError:
+    def unwritable(self, failure: str) -> TargetError:
         return TargetError(
-            f"The Iceberg table {self._target!r} could not be read or written ({failure}).",
+            f"The Iceberg table {self.name!r} could not be read or written ({failure}).",
             hint="check the catalog in the configuration of PyIceberg (.pyiceberg.yaml), and that the namespace is "
             "there.",
         )
@@ -122,10 +113,3 @@ def _without_retries(table: Any) -> Any:
     properties = {**table.metadata.properties, "commit.retry.num-retries": "0"}  # of this object, not of the table
     table.metadata = table.metadata.model_copy(update={"properties": properties})
     return table
-
-
-def _take_back(io: Any, added: Sequence[str]) -> None:
-    """Remove files that were not committed, as far as the store allows it; no reader sees them."""
-    for name in added:
-        with suppress(Exception):
-            io.delete(name)

@@ -1,0 +1,59 @@
+"""What a table of a lakehouse does with a release, whatever its format: all of it is added, or nothing."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Self
+
+from sqlanon.core.publish.lakes import LakeRelease, changed_meanwhile
+from sqlanon.errors import SqlanonError, TargetError
+
+
+class Appended(ABC):
+    """A table that releases are added to; see ``core.publish.lakes.LakeTable``."""
+
+    name: str
+
+    def append(self, release: LakeRelease) -> None:
+        added: list[str] = []
+        try:
+            self.add(release, added)
+            return
+        except (SqlanonError, KeyboardInterrupt):
+            self.take_back(added)
+            raise
+        except Exception as error:  # of the package and of stores
+            failure = type(error).__name__
+        if not added:
+            raise self.unwritable(failure)
+        now = self.opened_again()
+        if now.holds(added[-1]):
+            return  # a store or a catalog answered with an error to what it had done
+        self.take_back(added)
+        raise changed_meanwhile(self.name) if now.version != self.version else self.unwritable(failure)
+
+    @property
+    @abstractmethod
+    def version(self) -> int | str | None:
+        """What tells its states apart; None where there is no table."""
+
+    @abstractmethod
+    def add(self, release: LakeRelease, added: list[str]) -> None:
+        """Bring the files to the table, noting each in ``added`` before it is there, and commit them."""
+
+    @abstractmethod
+    def take_back(self, added: Sequence[str]) -> None:
+        """Remove files that were not committed, as far as the store allows it; no reader sees them."""
+
+    @abstractmethod
+    def opened_again(self) -> Self:
+        """Return the table as it is now."""
+
+    @abstractmethod
+    def holds(self, file: str) -> bool:
+        """Return whether a file is in the table."""
+
+    @abstractmethod
+    def unwritable(self, failure: str) -> TargetError:
+        """Return the error of a table that cannot be read or written."""
