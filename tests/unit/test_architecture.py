@@ -13,7 +13,7 @@ from sqlanon.core.doors import behind, is_installed
 from sqlanon.wings import BEHIND
 
 PACKAGE = Path(sqlanon.__file__).parent
-WINGS = ("recoding", "live", "ledger", "periods", "tables", "assess", "interop")
+WINGS = ("recoding", "live", "ledger", "periods", "tables", "counts", "assess", "interop")
 FOLDERS = (
     "version",
     "errors",
@@ -61,6 +61,7 @@ LINES = {
     "ledger": 4_221,
     "periods": 618,
     "tables": 2_285,
+    "counts": 4_500,
 }
 """The most lines of Python of each folder. A feature is paid for by what it takes away."""
 MODULES_OF_A_FILE, ROOMS_OF_A_FILE, NAMES_OF_A_CLASS = 20, 12, 25
