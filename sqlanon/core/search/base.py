@@ -85,7 +85,7 @@ class Claim:
         witness: a judged node at or above ``top``; None when the bound needs none.
         below: for measures of classes, a judged node at or below ``bottom``.
         bound: the loss of every candidate is at least this; None: the box holds no candidate.
-        by_groups: the bound rests on the proofs of groups of attributes (``search.groups``), on no node.
+        by_groups: the bound rests on the proofs of groups of attributes (``search.groups``), and on the witness.
     """
 
     bottom: Node

@@ -87,7 +87,7 @@ class Box:
     def claim(self, bound: float | None) -> Claim:
         """Return the claim that the box has this bound."""
         if self.by_groups:
-            return Claim(self.bottom, self.top.verdict.node, None, None, bound, by_groups=True)
+            return Claim(self.bottom, self.top.verdict.node, self.top.verdict.node, None, bound, by_groups=True)
         below = self.below.node if self.below is not None else None
         return Claim(self.bottom, self.top.verdict.node, self.witness.verdict.node, below, bound)
 
@@ -141,7 +141,7 @@ class _Search:
     def bounded(self, box: Box) -> Box | None:
         """Return a box with the bound of the groups, where that is higher, if it is open."""
         if self.groups is not None and self.groups.claims:
-            bound = self.groups.bound(box.bottom, box.top.verdict.node)
+            bound = self.groups.bound(box.bottom, box.top.verdict.node, box.top.bounds.parts)
             if bound > box.bound:
                 box.bound, box.by_groups = bound, True
         return self.settle(box)

@@ -15,10 +15,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from sqlanon.core.lattice.nodes import Lattice, Node
-from sqlanon.core.measures.base import AttributeMeasure
+from sqlanon.core.measures.base import AttributeMeasure, bounds_under
 from sqlanon.core.search.base import TIE, Claim, Problem, Progress, Request, Search, Verdict
-from sqlanon.core.search.proof import GroupBounds, group_lattice
+from sqlanon.core.search.proof import GroupBounds, Parts, group_lattice
 
 WIDE = 100_000
 """Groups are searched where a proof would take more evaluations than this, the square root of the number of nodes."""
@@ -43,6 +45,7 @@ class _GroupSearch:
         self._steps = search(self.problem, self.progress)
         self.wanted: list[Request] = next(self._steps, [])
         self._least: float | None = None
+        self._parts: dict[Node, Parts] = {}
 
     def see(self, verdicts: Sequence[Verdict]) -> None:
         """Go on with verdicts of the whole problem.
@@ -57,8 +60,18 @@ class _GroupSearch:
             self._least = min([math.inf, *(c.bound for c in self.progress.claims or () if c.bound is not None)])
 
     def _part(self, verdict: Verdict) -> Verdict:
+        feasible = not self.problem.infeasible_below(verdict)
+        if feasible:
+            parts = bounds_under(self.measure, verdict.node, verdict.lower_bounds).parts
+            self._parts[verdict.node] = tuple(parts[i] for i in self.columns)
         loss = self.measure.bound(verdict.node, None, verdict.lower_bounds)
-        return replace(verdict, loss=loss, feasible=not self.problem.infeasible_below(verdict))
+        return replace(verdict, loss=loss, feasible=feasible)
+
+    @property
+    def shown(self) -> list[tuple[Claim, Parts]]:
+        """The claims that may hold candidates, with what their nodes show of the group's attributes."""
+        claims = [*(self.progress.claims or ()), *self.progress.frontier()]
+        return [(c, self._parts[c.witness]) for c in claims if c.bound is not None and c.witness is not None]
 
     @property
     def least(self) -> float:
@@ -81,6 +94,7 @@ class ColumnGroups:
     def __init__(self, problem: Problem, top: Node, partitions: Sequence[Partition], search: Search) -> None:
         self._searches = [[_GroupSearch(problem, top, group, search) for group in groups] for groups in partitions]
         self.evaluated = 0
+        self._unit = problem.measure.unit
         self.claims: list[dict[tuple[int, ...], list[Claim]]] = []
         self._bounds: list[GroupBounds] = []
         self._asking = self._searches[0][0]
@@ -109,7 +123,7 @@ class ColumnGroups:
         if any(group.wanted for group in groups):
             return False
         self.claims.append({group.columns: list(group.progress.claims or ()) for group in groups})
-        self._bounds.append(GroupBounds.by(self.claims[-1]))
+        self._bounds.append(GroupBounds(self._unit, {group.columns: group.shown for group in groups}))
         return True
 
     @property
@@ -122,9 +136,13 @@ class ColumnGroups:
         """A lower bound on the loss of every candidate."""
         return max(math.fsum(group.least for group in groups) for groups in self._searches)
 
-    def bound(self, bottom: Node, top: Node) -> float:
-        """Return the bound of a box by the partitions that have ended; infinite when it holds no candidate."""
-        return max((bounds.of(bottom, top) for bounds in self._bounds), default=-math.inf)
+    def bound(self, bottom: Node, top: Node, under: Parts) -> float:
+        """Return the bound of a box by the partitions that have ended; infinite when it holds no candidate.
+
+        Args:
+            under: the parts of a judged node at or above ``top``.
+        """
+        return max((bounds.of(bottom, top, under) for bounds in self._bounds), default=-math.inf)
 
 
 def groups_of(problem: Problem, top: Node, search: Search) -> ColumnGroups | None:
