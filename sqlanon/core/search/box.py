@@ -31,7 +31,7 @@ from sqlanon.core.lattice.nodes import Lattice, Node
 from sqlanon.core.measures.base import BottomFacts, BoxBounds
 from sqlanon.core.search.base import TIE, Claim, Problem, Progress, Request, Strategy, Verdict
 from sqlanon.core.search.branching import Branching, Cut
-from sqlanon.core.search.groups import ColumnGroups, groups_of
+from sqlanon.core.search.groups import WIDE, ColumnGroups, groups_of
 from sqlanon.core.search.incumbents import LocalSearch
 from sqlanon.core.search.infeasible import InfeasibleBelow
 
@@ -109,7 +109,8 @@ class _Search:
         self.dive_started = 0
         self.local: LocalSearch | None = None
         self.local_requests = 0
-        self.local_from = 0
+        self.local_from = self.local_again = self.local_gained = 0
+        self.local_best: Verdict | None = None
         self.groups: ColumnGroups | None = None
         self.claims: list[Claim] = []
         self.frozen = False
@@ -257,12 +258,17 @@ class _Search:
         self.local = LocalSearch(self.problem, top)
         usual = math.isqrt(Lattice(self.problem.lattice.bottom, top.node).size)
         self.local_from = -int(LOCAL_FROM / DIVE_SHARE) if usual >= LARGE else max(LOCAL_FROM, 2 * usual)
+        self.local_again = 2 * usual if usual < WIDE else 0
 
     def local_nodes(self) -> list[Node]:
         """Return the nodes that the local search wants judged now."""
         if self.local is None or self._close():
             return []
         if self.local_requests >= DIVE_SHARE * (self.progress.evaluated - self.local_from):
+            return []
+        if self.progress.incumbent is not self.local_best:
+            self.local_best, self.local_gained = self.progress.incumbent, self.local_requests
+        if self.local_requests - self.local_gained >= LOCAL_FROM and self.progress.evaluated < self.local_again:
             return []
         self.local_requests += len(self.local.wanted)
         return self.local.wanted

@@ -26,8 +26,8 @@ WIDE = 100_000
 """Groups are searched where a proof would take more evaluations than this, the square root of the number of nodes."""
 LARGEST = (8, 12)
 """Most attributes of a group: of the first partition, which is searched soon, and of a second one that proves more."""
-TRIAL = 300
-"""After so many evaluations the first partition goes on only while its bound is above that of the boxes."""
+TRIAL, TRIAL_SHARE = 300, 0.125
+"""A partition and the boxes take turns until it has had so many evaluations; then their bounds decide."""
 
 Partition = tuple[tuple[int, ...], ...]
 """Groups of attributes, by their positions."""
@@ -83,6 +83,24 @@ class _GroupSearch:
         return bound if best is None else min(bound, best.loss * (1.0 - TIE))
 
 
+class Pace:
+    """How a lower bound rises with the evaluations that it has had: as with their logarithm, for some time."""
+
+    def __init__(self) -> None:
+        self._marks = [(0, 0.0)]
+
+    def note(self, evaluated: int, bound: float) -> None:
+        """Remember the bound after so many evaluations."""
+        if evaluated > 1.05 * self._marks[-1][0]:
+            self._marks.append((evaluated, bound))
+
+    def after(self, more: int) -> float:
+        """Return the bound expected after so many more evaluations: it rises by each doubling as by the last."""
+        evaluated, bound = self._marks[-1]
+        half = next(at for number, at in reversed(self._marks) if number <= evaluated / 2)
+        return bound + (bound - half) * math.log2(1 + more / max(evaluated, 1))
+
+
 class ColumnGroups:
     """The groups of a wide problem, in one or more partitions of its attributes: their searches, then their bounds.
 
@@ -94,6 +112,7 @@ class ColumnGroups:
     def __init__(self, problem: Problem, top: Node, partitions: Sequence[Partition], search: Search) -> None:
         self._searches = [[_GroupSearch(problem, top, group, search) for group in groups] for groups in partitions]
         self.evaluated = 0
+        self._pace, self._boxes, self._began = Pace(), Pace(), 0
         self._unit = problem.measure.unit
         self.claims: list[dict[tuple[int, ...], list[Claim]]] = []
         self._bounds: list[GroupBounds] = []
@@ -102,14 +121,20 @@ class ColumnGroups:
     def next(self, cut: int, least: float) -> list[Request]:
         """Return what the next group wants judged; nothing when it is the turn of the boxes, or all have ended.
 
-        Groups and boxes take turns, but the first partition goes on alone while its bound is higher, and only then.
+        Groups and boxes take turns at first. After a trial those go on whose bound is expected to be higher when there are
+        twice as many evaluations.
 
         Args:
             cut: nodes that were judged for boxes.
             least: the bound of these.
         """
-        alone = not self.claims and self.evaluated >= TRIAL
-        if self.ended or (self.least <= least if alone else self.evaluated > cut):
+        if self.ended:
+            return []
+        own, more = self.evaluated - self._began, self.evaluated + cut
+        self._boxes.note(cut, least)
+        self._pace.note(own, self._least_of(len(self.claims)))
+        trial = own < max(TRIAL, TRIAL_SHARE * more)
+        if own > cut if trial else self._pace.after(more) <= self._boxes.after(more):
             return []
         groups = self._searches[len(self.claims)]
         self._asking = min((group for group in groups if group.wanted), key=lambda group: group.progress.evaluated)
@@ -122,6 +147,7 @@ class ColumnGroups:
         groups = self._searches[len(self.claims)]
         if any(group.wanted for group in groups):
             return False
+        self._pace, self._began = Pace(), self.evaluated
         self.claims.append({group.columns: list(group.progress.claims or ()) for group in groups})
         self._bounds.append(GroupBounds(self._unit, {group.columns: group.shown for group in groups}))
         return True
@@ -134,7 +160,10 @@ class ColumnGroups:
     @property
     def least(self) -> float:
         """A lower bound on the loss of every candidate."""
-        return max(math.fsum(group.least for group in groups) for groups in self._searches)
+        return max(map(self._least_of, range(len(self._searches))))
+
+    def _least_of(self, partition: int) -> float:
+        return math.fsum(group.least for group in self._searches[partition])
 
     def bound(self, bottom: Node, top: Node, under: Parts) -> float:
         """Return the bound of a box by the partitions that have ended; infinite when it holds no candidate.
