@@ -16,7 +16,7 @@ from sqlanon.core.evaluate.problem import measured
 from sqlanon.core.evaluate.verified_settling import settle_verified
 from sqlanon.core.lattice.catalog import Attribute
 from sqlanon.core.lattice.nodes import Lattice, Node
-from sqlanon.core.measures.base import AttributeMeasure, Counts, LowerBounds, PartBounds
+from sqlanon.core.measures.base import AttributeMeasure, Counts, LowerBounds
 from sqlanon.core.models import least_size
 from sqlanon.core.models.base import PrivacyModel, judges_persons
 from sqlanon.core.policy import Policy
@@ -220,18 +220,12 @@ class Verifier:
                 if claim.bound is None and not infeasible:
                     blame("A box of a group is said to hold no candidate, but its node does not show it.")
                 if not infeasible:
-                    parts = self._parts(witness)
+                    parts = problem.parts_under(witness)
                     shown[columns].append((claim, [parts[i] for i in columns]))
             if not claims or first_gap(claims, lattice.bottom, lattice.top) is not None:
                 blame("The boxes of a group do not cover its lattice.")
                 return None
         return GroupBounds(measure.unit or 0.0, shown)
-
-    def _parts(self, verdict: Verdict) -> Parts:
-        """Return what a judged node shows of the loss of each attribute; the measure adds up."""
-        bounds = self._problem.bounds_under(verdict)
-        assert isinstance(bounds, PartBounds)
-        return bounds.parts
 
     def _check_box(self, box: CertificateBox, statement: Statement, judged: dict[Node, Verdict]) -> float | None:
         """Check the claim about a box; return the bound that holds, None when it has no candidates."""
@@ -246,7 +240,7 @@ class Verifier:
             return -float("inf")
         by_groups = -math.inf
         if claim.by_groups:
-            under = None if witness is None else self._parts(witness)
+            under = None if witness is None else self._problem.parts_under(witness)
             by_groups = max(bounds.of(claim.bottom, claim.top, under) for bounds in self._groups)
         if claim.bound is None:
             if by_groups == math.inf:

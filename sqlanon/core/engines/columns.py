@@ -22,7 +22,7 @@ def text_column(values: Sequence[str | None]) -> pa.Array:
     Raises:
         UnicodeEncodeError: a text has half of a surrogate pair.
     """
-    texts = values if None not in values else ["" if value is None else value for value in values]
+    texts: Sequence[Any] = values if None not in values else ["" if value is None else value for value in values]
     try:
         data = "".join(texts)
     except TypeError:

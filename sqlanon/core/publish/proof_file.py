@@ -37,7 +37,7 @@ AT_LEAST = "loss"
 OPEN = "open"
 """A bound of which nothing is said, because every number is withheld."""
 GROUPS = "groups"
-"""In the place of a node: the box rests on the proofs of the groups, and on a node that stands at the end of its row."""
+"""In the place of a node: the box rests on the proofs of the groups, and on the node at the end of its row."""
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 

@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from sqlanon.core.lattice.nodes import Lattice, Node
-from sqlanon.core.measures.base import BottomFacts, BoxBounds
+from sqlanon.core.measures.base import BottomFacts, BoxBounds, PartBounds
 from sqlanon.core.search.base import TIE, Claim, Problem, Progress, Request, Strategy, Verdict
 from sqlanon.core.search.branching import Branching, Cut
 from sqlanon.core.search.groups import WIDE, ColumnGroups, groups_of
@@ -48,7 +48,10 @@ LOCAL_FROM = 1000
 
 A proof takes about the square root of the number of nodes (CREDITCARD, 10 to 15 columns: 0.8 to 1.2 times)."""
 LARGE = 4000
-"""Where a proof takes more than that, it begins at once, and has ``LOCAL_FROM`` evaluations more."""
+"""Where a proof takes more than that, it begins at once, and has ``LOCAL_FROM`` evaluations more.
+
+After ``LOCAL_FROM`` that gained nothing it waits until a proof has taken twice as long as usual, unless the lattice is
+wide."""
 MOST_LEVELS = 2_000_000
 """Levels of the boxes that are queued, 80,000 of 24 columns, say; beyond, boxes are cut depth first."""
 MOST_CLAIMS = 1_000_000
@@ -68,7 +71,7 @@ class Box:
     """All nodes between ``bottom`` and the node of ``top``, which has been judged.
 
     ``witness`` is a judged node at or above the top, ``below``, for measures of classes, one at or below the bottom:
-    the bound rests on them, or, ``by_groups``, on the proofs of the groups.
+    the bound rests on them, or, ``by_groups``, on the node of the top and the proofs of the groups.
     """
 
     bound: float
@@ -141,8 +144,9 @@ class _Search:
 
     def bounded(self, box: Box) -> Box | None:
         """Return a box with the bound of the groups, where that is higher, if it is open."""
-        if self.groups is not None and self.groups.claims:
-            bound = self.groups.bound(box.bottom, box.top.verdict.node, box.top.bounds.parts)
+        under = box.top.bounds
+        if self.groups is not None and self.groups.claims and isinstance(under, PartBounds):
+            bound = self.groups.bound(box.bottom, box.top.verdict.node, under.parts)
             if bound > box.bound:
                 box.bound, box.by_groups = bound, True
         return self.settle(box)

@@ -15,10 +15,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from sqlanon.core.lattice.nodes import Lattice, Node
-from sqlanon.core.measures.base import AttributeMeasure, bounds_under
+from sqlanon.core.measures.base import AttributeMeasure
 from sqlanon.core.search.base import TIE, Claim, Problem, Progress, Request, Search, Verdict
 from sqlanon.core.search.proof import GroupBounds, Parts, group_lattice
 
@@ -27,14 +25,19 @@ WIDE = 100_000
 LARGEST = (8, 12)
 """Most attributes of a group: of the first partition, which is searched soon, and of a second one that proves more."""
 TRIAL, TRIAL_SHARE = 300, 0.125
-"""A partition and the boxes take turns until it has had so many evaluations; then their bounds decide."""
+"""A partition and the boxes take turns until it has had so many evaluations, and this share of all."""
 
 Partition = tuple[tuple[int, ...], ...]
 """Groups of attributes, by their positions."""
 
 
 class _GroupSearch:
-    """The search of one group. ``wanted`` are the requests that it waits for; empty when it has ended."""
+    """The search of one group.
+
+    Attributes:
+        wanted: the requests that it waits for; empty when it has ended.
+        shown: then, its claims that may hold candidates, with the parts of the group's attributes at their nodes.
+    """
 
     def __init__(self, problem: Problem, top: Node, columns: tuple[int, ...], search: Search) -> None:
         assert isinstance(problem.measure, AttributeMeasure)
@@ -46,6 +49,7 @@ class _GroupSearch:
         self.wanted: list[Request] = next(self._steps, [])
         self._least: float | None = None
         self._parts: dict[Node, Parts] = {}
+        self.shown: list[tuple[Claim, Parts]] = []
 
     def see(self, verdicts: Sequence[Verdict]) -> None:
         """Go on with verdicts of the whole problem.
@@ -57,21 +61,18 @@ class _GroupSearch:
             self.wanted = self._steps.send([self._part(verdict) for verdict in verdicts])
         except StopIteration:
             self.wanted = []
-            self._least = min([math.inf, *(c.bound for c in self.progress.claims or () if c.bound is not None)])
+            claims = [claim for claim in self.progress.claims or () if claim.bound is not None]
+            self.shown = [(claim, self._parts[claim.witness]) for claim in claims if claim.witness is not None]
+            self._least = min([math.inf, *(claim.bound for claim in claims if claim.bound is not None)])
+            self._parts.clear()
 
     def _part(self, verdict: Verdict) -> Verdict:
         feasible = not self.problem.infeasible_below(verdict)
         if feasible:
-            parts = bounds_under(self.measure, verdict.node, verdict.lower_bounds).parts
+            parts = self.problem.parts_under(verdict)
             self._parts[verdict.node] = tuple(parts[i] for i in self.columns)
         loss = self.measure.bound(verdict.node, None, verdict.lower_bounds)
         return replace(verdict, loss=loss, feasible=feasible)
-
-    @property
-    def shown(self) -> list[tuple[Claim, Parts]]:
-        """The claims that may hold candidates, with what their nodes show of the group's attributes."""
-        claims = [*(self.progress.claims or ()), *self.progress.frontier()]
-        return [(c, self._parts[c.witness]) for c in claims if c.bound is not None and c.witness is not None]
 
     @property
     def least(self) -> float:
@@ -84,7 +85,14 @@ class _GroupSearch:
 
 
 class Pace:
-    """How a lower bound rises with the evaluations that it has had: as with their logarithm, for some time."""
+    """How a lower bound rises with the evaluations that it has had: as with their logarithm, for some time.
+
+    >>> pace = Pace()
+    >>> pace.note(100, 0.25)
+    >>> pace.note(200, 0.375)
+    >>> pace.after(200)
+    0.5
+    """
 
     def __init__(self) -> None:
         self._marks = [(0, 0.0)]
@@ -113,7 +121,8 @@ class ColumnGroups:
         self._searches = [[_GroupSearch(problem, top, group, search) for group in groups] for groups in partitions]
         self.evaluated = 0
         self._pace, self._boxes, self._began = Pace(), Pace(), 0
-        self._unit = problem.measure.unit
+        assert isinstance(problem.measure, AttributeMeasure)
+        self._unit = problem.measure.unit or 0.0
         self.claims: list[dict[tuple[int, ...], list[Claim]]] = []
         self._bounds: list[GroupBounds] = []
         self._asking = self._searches[0][0]
@@ -121,8 +130,8 @@ class ColumnGroups:
     def next(self, cut: int, least: float) -> list[Request]:
         """Return what the next group wants judged; nothing when it is the turn of the boxes, or all have ended.
 
-        Groups and boxes take turns at first. After a trial those go on whose bound is expected to be higher when there are
-        twice as many evaluations.
+        Groups and boxes take turns at first. After a trial those go on whose bound is expected to be higher with twice
+        as many evaluations.
 
         Args:
             cut: nodes that were judged for boxes.

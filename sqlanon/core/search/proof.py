@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -82,14 +81,14 @@ class GroupBounds:
         own = None if under is None else _padded([under])[0]
         total = []
         for axes, lows, highs, parts in self._tables:
-            meets = ((lows <= high[axes]) & (highs >= low[axes])).all(axis=1).nonzero()[0]
+            meets = np.flatnonzero(((lows <= high[axes]) & (highs >= low[axes])).all(axis=1))
             at = np.maximum(lows[meets], low[axes])
             places = np.arange(len(axes))
             least = parts[meets[:, None], places, at]
             if own is not None:
                 np.maximum(least, own[axes, at], out=least)
             total.append(float(least.sum(axis=1).min(initial=math.inf)))
-        return math.fsum(total) * self._unit
+        return math.fsum(total) * self._unit if math.inf not in total else math.inf
 
 
 def _padded(rows: Sequence[Parts]) -> npt.NDArray[np.float64]:

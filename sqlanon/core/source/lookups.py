@@ -174,7 +174,9 @@ def _as_table(given: Mapping[int, CheckedRows], tallest: int) -> pa.Table:
         levels = list(zip(*checked.rows, strict=True))
         for level in range(tallest):
             listed = level < len(levels)
-            columns[names.level(level)] = text_column(levels[level]) if listed else pa.nulls(len(checked.rows), pa.string())
+            columns[names.level(level)] = (
+                text_column(levels[level]) if listed else pa.nulls(len(checked.rows), pa.string())
+            )
         parts.append(pa.table(columns | {"place": whole_column(range(len(checked.rows)))}))
     return pa.concat_tables(parts)
 
