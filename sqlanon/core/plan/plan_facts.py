@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from types import TracebackType
+from typing import Any, Self, TypeVar
 
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.evaluate.session import Session
@@ -13,7 +14,6 @@ from sqlanon.core.hierarchies.specs import HierarchySpec
 from sqlanon.core.lattice.catalog import Catalog
 from sqlanon.core.models import for_source, least_count
 from sqlanon.core.models.base import PrivacyModel
-from sqlanon.core.plan.closing import Closing
 from sqlanon.core.plan.published import PublishedClasses, PublishedTypes
 from sqlanon.core.plan.represented import Representing
 from sqlanon.core.policy import Column, Policy
@@ -23,6 +23,24 @@ from sqlanon.core.search.certificate import Certificate
 from sqlanon.core.source.opening import Source
 
 Measured = TypeVar("Measured")
+
+
+class Closing(ABC):
+    """A context manager that closes itself."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def close(self) -> None:
+        """Drop every temporary table and close the connection."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
 
 @dataclass(slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import reduce
 
@@ -18,7 +18,6 @@ from sqlanon.core.plan.keyed import claim_of_keyed, keyed_persons, note_keyed
 from sqlanon.core.plan.measured import STAGED, MeasuredPlan
 from sqlanon.core.publish.order import ReleasedRows
 from sqlanon.core.publish.references import plan_audits
-from sqlanon.core.publish.script import replayable_script
 from sqlanon.core.publish.staging import staged_release
 from sqlanon.core.source.recorded import Recording
 from sqlanon.core.sqltrees import names
@@ -171,3 +170,27 @@ def _texts(position: int, level: int) -> exp.Query:
 def versions(engine: Engine) -> dict[str, str]:
     """Return the versions of what wrote a release."""
     return {"sqlanon": VERSION, engine.capabilities.name.lower(): engine.version}
+
+
+HEADER = """\
+-- sqlanon: the statements of one run, in order.
+-- For the operator; does not travel with the release.
+"""
+
+
+def replayable_script(statements: Sequence[tuple[str, str]]) -> str:
+    """Render (name, SQL) pairs as one script.
+
+    >>> print(replayable_script([("base", "SELECT 1")]))
+    -- sqlanon: the statements of one run, in order.
+    -- For the operator; does not travel with the release.
+    <BLANKLINE>
+    -- 1. base
+    SELECT 1;
+    <BLANKLINE>
+    """
+    parts = [HEADER]
+    for number, (name, sql) in enumerate(statements, start=1):
+        title = " ".join(name.split())
+        parts.append(f"-- {number}. {title}\n{sql.rstrip().rstrip(';')};\n")
+    return "\n".join(parts)
