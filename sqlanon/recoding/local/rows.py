@@ -33,7 +33,7 @@ KEPT_NUMBERS = 50_000_000
 
 
 @dataclass(slots=True)
-class Rows:
+class ClassNumbers:
     """The rows of the base: for each node the number of their class, and what they keep there of their information."""
 
     arrays: CodeArrays
@@ -42,7 +42,7 @@ class Rows:
     _classes: dict[Node, Whole] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, engine: Engine, problem: Problem) -> Rows:
+    def of(cls, engine: Engine, problem: Problem) -> ClassNumbers:
         """Fetch the rows; ``fits`` says whether they can be judged here."""
         catalog = problem.catalog
         layout, arrays = KeyLayout.of(catalog, ()), fetch(engine, catalog)
@@ -96,7 +96,7 @@ def fits(catalog: Catalog, question: Question) -> bool:
 class RowState(State):
     """A state whose rows stand in the process: each with the place of the node that publishes it."""
 
-    rows: Rows = field(kw_only=True)
+    rows: ClassNumbers = field(kw_only=True)
     _at: Whole = field(init=False)
     _kept: Real = field(init=False)
 
@@ -152,7 +152,7 @@ def opened(engine: Engine, problem: Problem, question: Question, seed: int) -> I
     """Yield a state without nodes; its tables are dropped at the end, and no script contains them."""
     state = State(engine, problem, question, seed)
     if fits(problem.catalog, question):
-        state = RowState(engine, problem, question, seed, rows=Rows.of(engine, problem))
+        state = RowState(engine, problem, question, seed, rows=ClassNumbers.of(engine, problem))
     replayed = len(engine.replay)
     try:
         with engine.side_by_side():
