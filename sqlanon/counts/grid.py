@@ -51,7 +51,7 @@ class Dimension:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class CellRelation:
     """The relation of two sets: each cell of the coarser one is made of cells of the finer one.
 
     Attributes:
@@ -102,6 +102,13 @@ class Grid:
         return np.concatenate([self.keys(number) for number in range(len(self.sets))])
 
     @property
+    def whole(self) -> int | None:
+        """The cell of the grand total; None where no table shows it, or there is no cell."""
+        total = (None,) * len(self.dimensions)
+        shown = [n for n, levels in enumerate(self.sets) if levels == total and self.published[n]]
+        return self.starts[shown[0]] if shown else None
+
+    @property
     def is_published(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """Whether a table shows each cell."""
         return np.repeat(np.array(self.published), np.diff(self.starts))
@@ -113,7 +120,7 @@ class Grid:
             place = place * len(own) + np.searchsorted(own, keys[:, position])
         return place + self.starts[number]
 
-    def steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[CellRelation]:
         """Yield the relations of each set and those right below it."""
         for coarse, coarser in enumerate(self.sets):
             below = [n for n, levels in enumerate(self.sets) if n != coarse and is_finer(levels, coarser)]
@@ -128,7 +135,7 @@ class Grid:
                 ]
                 exact = not any((low, high) in self.dimensions[p].several for p, low, high in moved)
                 children = np.arange(self.starts[fine], self.starts[fine + 1])
-                yield Step(children, self.cells(coarse, np.stack(above, axis=1)), exact)
+                yield CellRelation(children, self.cells(coarse, np.stack(above, axis=1)), exact)
 
 
 def is_finer(one: Levels, other: Levels) -> bool:

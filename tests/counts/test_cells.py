@@ -5,17 +5,25 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from counted_worlds import AGES, brute_cells, cells_of, counted_by, records
+from counted_worlds import AGES, as_table, brute_cells, cells_of, counted_by, records
 from effort import Block, seeds
-from engine_kinds import KINDS, Kind, duckdb
+from engine_kinds import KINDS, SOURCE, Kind, duckdb, forget
 
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.publish.targets import Target
+from sqlanon.core.source.opening import Source
+from sqlanon.core.sqltrees.trees import table
+from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.grid import with_common_margins
+from sqlanon.counts.protecting import protect
+from sqlanon.counts.released import released_rows
+from sqlanon.counts.verb import release_counts
 
 TABLES: dict[str, Any] = {
     "one": {"by": {"dimensions": {"sex": 0, "age": [1, 2]}}},
@@ -126,3 +134,26 @@ def test_common_margins_close_the_sets() -> None:
     assert with_common_margins([(0, None, 1), (0, 1, None)]) == [(0, None, 1), (0, 1, None), (0, None, None)]
     assert with_common_margins([(0, 0)]) == [(0, 0)]
     assert with_common_margins([(0, 1), (2, 0)]) == [(0, 1), (2, 0), (2, 1)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("output", ["table", "file"])
+def test_every_engine_releases_the_same_table(engine: Engine, tmp_path: Path, output: str) -> None:
+    """What an engine shows was audited as it was written, and is what DuckDB shows."""
+    if not engine.has("tables") and output == "table":
+        pytest.skip("it publishes no tables")
+    rows, asked = records(random.Random(5)), document("three-way")
+    with duckdb() as other:
+        counted = counted_by(other, rows, asked)
+        policy = CountsPolicy.from_dict(asked)
+        expected = released_rows(counted, policy, protect(counted, policy).suppressed).to_pylist()
+    target = str(tmp_path / "counts.csv") if output == "file" else "shown_counts"
+    policy = CountsPolicy.from_dict(asked | {"output": {output: target}})
+    engine.load("source", SOURCE, as_table(rows), replayed=False)
+    relation = table(SOURCE)
+    source = Source(engine, relation, dict(engine.columns(relation)), None, "" if output == "table" else None)
+    try:
+        release = release_counts(policy, source, Target.of(source, policy.policy, policy.policy.output), 0.0)
+        assert release.rows.to_pylist() == expected
+    finally:
+        forget(engine, "shown_counts")
