@@ -243,7 +243,7 @@ def wrong(rows: pa.Table) -> pa.Table:
 
 FAULTS: dict[str, tuple[Mapping[str, Any], str]] = {
     "threshold": ({"threshold": 1}, "whole number"),
-    "unknown": ({"treshold": 5}, "not known"),
+    "unknown": ({"limit": 5}, "not known"),
     "privacy": ({"privacy": [{"type": "k_anonymity", "k": 5}]}, "do not have this key"),
     "interval": ({"interval": [1, 9]}, "narrower"),
     "weights": ({"weights": {"zip": 3}}, "No table has this dimension"),
