@@ -37,7 +37,8 @@ def execute(
 ) -> int:
     """Carry the command out, with the options of ``usage``, and return the exit code."""
     if by:
-        asked = _asked(source, table, by, threshold, entity, to, csv)
+        dimensions = [name.strip() for text in by for name in text.split(",")]
+        asked = _asked(source, table, dimensions, threshold, entity, to, csv)
     else:
         beside = {"TABLE": table, "--threshold": threshold, "--entity": entity, "--to": to, "--csv": csv or None}
         given = [name for name, value in beside.items() if value is not None]

@@ -13,6 +13,7 @@ import click
 
 from sqlanon.commands.guarded import GuardedCommand, Work
 from sqlanon.commands.usage_groups import (
+    counts,
     csv_option,
     hierarchy,
     json_option,
@@ -145,32 +146,6 @@ def run() -> Work:
     read from standard input.
     """
     from sqlanon.commands.run import execute
-
-    return execute
-
-
-@click.command(cls=GuardedCommand)
-@click.argument("source", type=click.Path(), shell_complete=complete_policies)
-@table_argument
-@click.option(
-    "--by",
-    multiple=True,
-    callback=_column_names,
-    metavar="COLUMN[:WIDTH],…",
-    help="The dimensions: age:10 are groups of ten, zip:2 the first two characters, admitted:year a unit of dates.",
-)
-@click.option("--threshold", type=click.IntRange(min=2), help="A count below this is unsafe.  [default: 5]")
-@click.option("--entity", help="The column with the entity of each record: count distinct entities instead of records.")
-@click.option("--to", type=click.Path(), metavar="FILE", help="Publish to this file.")
-@csv_option
-@json_option
-def counts() -> Work:
-    """Publish tables of counts that are safe to release: small cells, and what would give them away, are suppressed.
-
-    SOURCE is a document of counts (.yaml, .json, .toml), or, with --by, a source. What was written is audited as a
-    reader would compute it. For the operator: which cells were unsafe is not to be handed on.
-    """
-    from sqlanon.commands.counts import execute
 
     return execute
 

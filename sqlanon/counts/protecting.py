@@ -65,7 +65,7 @@ class Protection:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WitnessDemand:
     """What some witness must have: a value of a cell, and the value of an insider's cell beside it.
 
     Attributes:
@@ -145,7 +145,7 @@ def protect(counted: Counted, policy: CountsPolicy) -> Protection:
         deadline = time.monotonic() + rules.time_limit
         weights = _weights(counted, policy)
         search = _Suppressing(grid, truth, exempt, weights, deadline, joint=system == "joint", whole=True)
-        demands = [Wanted(int(c), *side) for c in np.flatnonzero(unsafe) for side in ((0, low), (high, np.inf))]
+        demands = [WitnessDemand(int(c), *side) for c in np.flatnonzero(unsafe) for side in ((0, low), (high, np.inf))]
         insiders = _pairs(grid, counted.contributors, unsafe) if rules.insiders else ()
         hidden = search.suppress(hidden, unsafe, demands, insiders)
         if counted.amounts is not None:
@@ -153,7 +153,7 @@ def protect(counted: Counted, policy: CountsPolicy) -> Protection:
                 grid, counted.amounts, exempt, weights, deadline, joint=system == "joint", whole=False
             )
             sides = [
-                Wanted(int(c), *side)
+                WitnessDemand(int(c), *side)
                 for c in np.flatnonzero(primary)
                 for a, w in [(counted.amounts[c], width[c])]
                 for side in ((0.0, max(a - w, 0.0)), (a + w, np.inf))
@@ -267,7 +267,7 @@ class _Suppressing:
                 yield [*parts, cell], [*[1.0] * len(parts), -1.0], 0.0, 0.0
 
     def suppress(
-        self, hidden: Flags, fixed: Flags, demands: Iterable[Wanted], insiders: Iterable[tuple[int, int]]
+        self, hidden: Flags, fixed: Flags, demands: Iterable[WitnessDemand], insiders: Iterable[tuple[int, int]]
     ) -> Flags:
         """Return ``hidden`` and further cells with which all demands are met.
 
@@ -290,14 +290,14 @@ class _Suppressing:
                 self._publish_again(hidden, cell, choices)
         return hidden
 
-    def _sides(self, known: int, other: int) -> list[Wanted]:
+    def _sides(self, known: int, other: int) -> list[WitnessDemand]:
         value, truth = self._truth[other], float(self._truth[other])
-        return [Wanted(other, truth + 1, np.inf, known), Wanted(other, 0.0, float(value) - 1, known)]
+        return [WitnessDemand(other, truth + 1, np.inf, known), WitnessDemand(other, 0.0, float(value) - 1, known)]
 
-    def _is_met(self, demand: Wanted) -> bool:
+    def _is_met(self, demand: WitnessDemand) -> bool:
         return any(demand.met_by(witness, self._truth) for witness in self._witnesses)
 
-    def _extend(self, hidden: Flags, sides: list[Wanted], *, may_fail: bool = False) -> bool:
+    def _extend(self, hidden: Flags, sides: list[WitnessDemand], *, may_fail: bool = False) -> bool:
         """Suppress, in place, the cheapest cells with which one of the demands is met; return whether one can be.
 
         Args:
@@ -327,7 +327,7 @@ class _Suppressing:
     def _moved(self, witness: Floats) -> Flags:
         return (np.abs(witness - self._truth) > NEAR) & self._grid.is_published
 
-    def _publish_again(self, hidden: Flags, cell: int, choices: list[list[Wanted]]) -> None:
+    def _publish_again(self, hidden: Flags, cell: int, choices: list[list[WitnessDemand]]) -> None:
         """Publish a cell again, in place, if all demands can be met without it."""
         kept = [w for w in self._witnesses if abs(w[cell] - self._truth[cell]) <= NEAR]
         hidden[cell] = False
@@ -343,7 +343,7 @@ class _Suppressing:
             kept.append(found)
         self._witnesses = kept
 
-    def _witness(self, demand: Wanted, hidden: Flags, *, may_extend: bool) -> Floats | None:
+    def _witness(self, demand: WitnessDemand, hidden: Flags, *, may_extend: bool) -> Floats | None:
         """Return the table that meets a demand and differs from the true one in the cheapest further cells."""
         if demand.high < demand.low:
             return None
