@@ -3,8 +3,6 @@
 ``SQLANON_EFFORT=50 python -m pytest -m "" tests/anonymize/test_local_recoding.py`` looks at more tables.
 """
 
-from __future__ import annotations
-
 import random
 from collections import Counter, defaultdict
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Columns that are published as they are, association and prediction, compared with their definitions."""
 
-from __future__ import annotations
-
 import json
 import random
 import sys

@@ -1,7 +1,5 @@
 """Every page of documentation runs as it is printed: its files, commands and programs, in the order of the page."""
 
-from __future__ import annotations
-
 import atexit
 import os
 import re

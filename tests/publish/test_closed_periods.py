@@ -1,7 +1,5 @@
 """Releases by closed periods: each once, whole or not at all, at the levels of the first run, as counted by hand."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

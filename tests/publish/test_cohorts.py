@@ -1,7 +1,5 @@
 """Releases in cohorts, night after night: what whoever has all of them finds, by brute force over the records' tags."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections import Counter, defaultdict

@@ -1,7 +1,5 @@
 """A ledger that was edited without its key: the next release is refused, or the one that it would have been."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

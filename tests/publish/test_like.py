@@ -1,7 +1,5 @@
 """A release like an earlier one keeps its node: published exactly if that meets the policy, and refused otherwise."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import random

@@ -4,8 +4,6 @@ All tables of a few records over a few values are enumerated (``support/brute_wo
 are run, and grouped by what a reader sees: the manifest, the recipient's certificate, the operator's certificate.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

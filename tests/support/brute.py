@@ -1,7 +1,5 @@
 """A brute force in plain Python that shares nothing with the package: SPEC definitions, row by row."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter, defaultdict

@@ -4,8 +4,6 @@ The fast tier looks at a small part of the cases, all other runs look at every o
 environment looks at ten times as many, in any tier.
 """
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set

@@ -3,8 +3,6 @@
 Nothing here imports the package. An observer is as strong as can be: he knows each row again in every state.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The folders and rooms of the package stand in order, its walls hold, and the public names are the ones promised."""
 
-from __future__ import annotations
-
 import ast
 import re
 from functools import cache

@@ -1,7 +1,5 @@
 """A policy built from ``sqlanon.*`` alone equals the one that a file describes; what is none is refused."""
 
-from __future__ import annotations
-
 import datetime
 import json
 from collections.abc import Callable

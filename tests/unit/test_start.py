@@ -1,7 +1,5 @@
 """What a start loads: a keystroke waits for no module that its command does not need."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import json
