@@ -1,11 +1,11 @@
 """What protection works on: the unknowns of a release of counts, what relates them, and which of them are suppressed.
 
-**Unknowns.** A cell that some table shows is *published*, whether its value is suppressed or not. Other unknowns, such as
-the cells of the table of all dimensions, are shown by no table: nothing but the relations says anything of them.
+**Unknowns.** A cell that some table shows is *published*, whether its value is suppressed or not. Other unknowns, such
+as the cells of the table of all dimensions, are shown by no table: nothing but the relations says anything of them.
 
-**Relations.** ``lower <= Σ factor · unknown <= upper``, a row each, in the compressed form of sparse matrices. A *witness*
-is a vector of non-negative numbers, whole ones for counts, that keeps all relations and agrees with every published cell
-that is not suppressed. The true values are one.
+**Relations.** ``lower <= Σ factor · unknown <= upper``, a row each, in the compressed form of sparse matrices. A
+*witness* is a vector of non-negative numbers, whole ones for counts, that keeps all relations and agrees with every
+published cell that is not suppressed. The true values are one.
 """
 
 from __future__ import annotations
@@ -61,11 +61,11 @@ class Rows:
 
     def times(self, values: Floats) -> Floats:
         """Return the value of each row."""
-        return np.bincount(self.of_entries, self.factors * values[self.columns], len(self))
+        return np.bincount(self.of_entries, self.factors * values[self.columns], len(self)).astype(np.float64)
 
     def combined(self, multipliers: Floats, width: int) -> Floats:
         """Return the sum of the rows, each times its multiplier, as a vector over ``width`` unknowns."""
-        return np.bincount(self.columns, self.factors * multipliers[self.of_entries], width)
+        return np.bincount(self.columns, self.factors * multipliers[self.of_entries], width).astype(np.float64)
 
 
 @dataclass(frozen=True, slots=True)
