@@ -54,8 +54,9 @@ class Attacker:
         module, rows, size = self._module, self._system.rows, len(self._system)
         highs = module.Highs()
         highs.setOptionValue("output_flag", False)
-        highs.setOptionValue("threads", 1)
+        highs.setOptionValue("parallel", "off")
         highs.setOptionValue("mip_rel_gap", 0.0)
+        highs.setOptionValue("simplex_iteration_limit", 1_000 + 20 * (size + len(rows)))
         now = rows.times(self._base)
         starts = np.empty(2 * len(rows.columns), np.int64)
         factors = np.empty(2 * len(rows.columns))
@@ -163,6 +164,10 @@ class Attacker:
         highs.setOptionValue("time_limit", highs.getRunTime() + left)
         highs.run()
         status = highs.getModelStatus()
+        if status == self._module.HighsModelStatus.kIterationLimit:  # it went in circles from the last basis
+            highs.clearSolver()
+            highs.run()
+            status = highs.getModelStatus()
         nothing = np.zeros(len(self._system.rows))
         if status in (
             self._module.HighsModelStatus.kInfeasible,

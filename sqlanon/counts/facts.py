@@ -36,7 +36,10 @@ class Rows:
     @classmethod
     def of(cls, rows: Iterable[tuple[Sequence[int], Sequence[float], float, float]]) -> Rows:
         """Return rows from their columns, factors and bounds, one after the other."""
-        starts, columns, factors, bounds = [0], [], [], []
+        starts = [0]
+        columns: list[int] = []
+        factors: list[float] = []
+        bounds: list[tuple[float, float]] = []
         for own, weights, low, high in rows:
             columns += own
             factors += weights
