@@ -17,7 +17,6 @@ from sqlanon.errors import InputError, NoSolutionError, PolicyError, UncoveredVa
 
 SEXES = {"f": ["*"], "m": ["*"]}
 ZIPS = {f"{a}{b}": [f"{a}*", "**"] for a in "123" for b in "1234"}
-HEIGHTS = (2, 3)
 Row = tuple[str, str, str]
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 Text = str | None
-ROOT_MARK = ("top",)
 
 
 class Seen(NamedTuple):

@@ -169,20 +169,6 @@ class EpochBrute:
         return sum(not self.world.stays(present.get(key), row) for group in self.groups for key, row in group.items())
 
 
-def listed_classes(world: EpochWorld, listed: set[Cells]) -> tuple[State, set[Cells]]:
-    """The weaker way, for comparison: the list of classes is fixed for an epoch, the records in them are not."""
-    present, classes = world.present(), defaultdict(list)
-    for key, row in present.items():
-        classes[row["class"]].append(key)
-
-    def holds(cells: Cells, margin: int) -> bool:
-        return world.enough((present[key] for key in classes[cells]), margin)
-
-    shown = [cells for cells in classes if cells in listed and holds(cells, 0)]
-    following = {cells for cells in classes if holds(cells, 0 if cells in shown else world.margin)}
-    return {key: (cells, present[key]["row"]) for cells in shown for key in classes[cells]}, following
-
-
 def histories(states: Sequence[State]) -> list[set[int]]:
     """The records, of those that were shown, that one cannot distinguish who follows each row through all states.
 
