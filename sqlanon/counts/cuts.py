@@ -34,7 +34,7 @@ EXACT = 2.0**52
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class SuppressionCut:
     """``Σ coefficient · y >= 1`` over cells that are not unsafe, and why.
 
     Attributes:
@@ -48,7 +48,7 @@ class Cut:
     multipliers: tuple[Numbers, ...] = ()
 
 
-def cut_of(system: System, choice: Choice, found: list[Floats]) -> Cut | None:
+def cut_of(system: System, choice: Choice, found: list[Floats]) -> SuppressionCut | None:
     """Return the cut that multipliers of the relations show of each demand of a choice; None if they show none."""
     parts = tuple(np.rint(each * PARTS).astype(np.int64) for each in found)
     whole = np.zeros(len(system))
@@ -58,7 +58,7 @@ def cut_of(system: System, choice: Choice, found: list[Floats]) -> Cut | None:
             return None
         whole = np.maximum(whole, own)
     cells = np.flatnonzero(whole)
-    return Cut(choice, cells, whole[cells], parts)
+    return SuppressionCut(choice, cells, whole[cells], parts)
 
 
 def _coefficients(system: System, demand: Demand, parts: Numbers) -> Floats | None:
@@ -86,7 +86,7 @@ def _coefficients(system: System, demand: Demand, parts: Numbers) -> Floats | No
     return np.minimum(steps / lacking, 1.0)
 
 
-def without(system: System, choice: Choice, hidden: Flags) -> Cut:
+def without(system: System, choice: Choice, hidden: Flags) -> SuppressionCut:
     """Return the cut of a suppression under which no witness meets a choice: another cell must be suppressed."""
     cells = np.flatnonzero(system.published & ~system.exempt & ~hidden)
-    return Cut(choice, cells, np.ones(len(cells)))
+    return SuppressionCut(choice, cells, np.ones(len(cells)))

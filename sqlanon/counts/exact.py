@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sqlanon.counts.attacker import NEAR, highs_module
-from sqlanon.counts.cuts import Cut, cut_of, without
+from sqlanon.counts.cuts import SuppressionCut, cut_of, without
 from sqlanon.counts.facts import Choice, Flags, Floats, Numbers, Suppression, System
 from sqlanon.counts.heuristic import Suppressing
 from sqlanon.errors import SearchStoppedError
@@ -35,7 +35,7 @@ class Proven:
     """A suppression, and the cuts that its lower bound rests on."""
 
     suppression: Suppression
-    cuts: tuple[Cut, ...]
+    cuts: tuple[SuppressionCut, ...]
 
 
 class Master:
@@ -60,7 +60,7 @@ class Master:
             own = self._place[others]
             self._row(np.append(own[own >= 0], self._place[cell]), np.append(np.ones((own >= 0).sum()), -1.0), 0.0)
 
-    def add(self, cut: Cut) -> None:
+    def add(self, cut: SuppressionCut) -> None:
         """Add a cut."""
         self._row(self._place[cut.cells], cut.coefficients, 1.0)
 
@@ -131,7 +131,7 @@ class _Exact:
     def __init__(self, work: Suppressing, best: Flags) -> None:
         self.work, self.best, self.system = work, best, work.system
         self.master = Master(work.system)
-        self.cuts: list[Cut] = []
+        self.cuts: list[SuppressionCut] = []
         self.lower = 0.0
 
     def proven(self) -> Proven:
@@ -213,6 +213,6 @@ class _Exact:
             self.best = better
         return refused
 
-    def _add(self, cut: Cut) -> None:
+    def _add(self, cut: SuppressionCut) -> None:
         self.cuts.append(cut)
         self.master.add(cut)
