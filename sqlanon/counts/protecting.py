@@ -139,14 +139,14 @@ def protect(counted: Counted, policy: CountsPolicy) -> Protection:
     hidden = primary.copy()
     system = "joint" if _is_joint(grid, rules.joint) else "published"
     if hidden.any():
-        exempt = counted.contributors == 0
+        exempt = (counted.contributors == 0) & (rules.zeros == "omit")  # what has no row cannot be suppressed
         if rules.never == "totals":
             exempt = exempt | (grid.all_keys == 0).any(axis=1)
         deadline = time.monotonic() + rules.time_limit
         weights = _weights(counted, policy)
         search = _Suppressing(grid, truth, exempt, weights, deadline, joint=system == "joint", whole=True)
         demands = [WitnessDemand(int(c), *side) for c in np.flatnonzero(unsafe) for side in ((0, low), (high, np.inf))]
-        insiders = _pairs(grid, counted.contributors, unsafe) if rules.insiders else ()
+        insiders = _pairs(counted.contributors, unsafe) if rules.insiders else ()
         hidden = search.suppress(hidden, unsafe, demands, insiders)
         if counted.amounts is not None:
             search = _Suppressing(
@@ -183,26 +183,13 @@ def _weights(counted: Counted, policy: CountsPolicy) -> Floats:
     return found
 
 
-def _pairs(grid: Grid, values: Numbers, unsafe: Flags) -> Iterator[tuple[int, int]]:
-    """Yield each unsafe cell of value 1 with every other unsafe cell that its contributor must not learn.
-
-    Cells of value 1 that lie in one another have the same contributor.
-    """
-    keys, targets = grid.all_keys, np.flatnonzero(unsafe)
+def _pairs(values: Numbers, unsafe: Flags) -> Iterator[tuple[int, int]]:
+    """Yield each unsafe cell of value 1 with every other unsafe cell that its contributor must not learn."""
+    targets = np.flatnonzero(unsafe)
     for known in np.flatnonzero(unsafe & (values == 1)):
         for other in targets:
-            inside = _within(grid, keys[known], keys[other]) or _within(grid, keys[other], keys[known])
-            if other != known and not (values[other] == 1 and inside):
+            if other != known:
                 yield int(known), int(other)
-
-
-def _within(grid: Grid, inner: Numbers, outer: Numbers) -> bool:
-    """Return whether a cell lies in another."""
-    for dimension, low, high in zip(grid.dimensions, inner, outer, strict=True):
-        level = int(dimension.level[high])
-        if level >= 0 and (low == 0 or dimension.above[level][low] != high):
-            return False
-    return True
 
 
 class _Suppressing:
@@ -301,7 +288,7 @@ class _Suppressing:
         """Suppress, in place, the cheapest cells with which one of the demands is met; return whether one can be.
 
         Args:
-            may_fail: where zeros alone are shown and still a cell follows from an insider's own, they have the same
+            may_fail: where zeros alone must be shown and still a cell follows from an insider's own, both have the same
                 contributors, as the zeros say: nothing is learnt.
         """
         found = [w for demand in sides if (w := self._witness(demand, hidden, may_extend=True)) is not None]

@@ -185,7 +185,6 @@ def counts_manifest(
     suppressed: Flags,
     *,
     system: str,
-    optimal: bool,
     versions: Mapping[str, str],
 ) -> dict[str, Any]:
     """Return what travels with a release: names, rules, and how many cells are suppressed.
@@ -194,7 +193,6 @@ def counts_manifest(
 
     Args:
         system: ``joint`` or ``published``: the unknowns by which protection was judged.
-        optimal: the suppression is proven the least.
     """
     rules, shown = policy.rules, counted.grid.is_published
     return {
@@ -218,7 +216,6 @@ def counts_manifest(
         "system": system,
         "cells": {"published": int(shown.sum()), "suppressed": int((shown & suppressed).sum())},
         "suppressed_by_dimension": suppressed_by_dimension(counted, policy, suppressed),
-        "optimal": optimal,
         "versions": dict(versions),
     }
 

@@ -164,7 +164,6 @@ def release_counts(asked: CountsPolicy, opened: Source, target: Target | None, s
         asked,
         protection.suppressed,
         system=protection.system,
-        optimal=protection.optimal,
         versions=versions(engine),
     )
     if target is None:

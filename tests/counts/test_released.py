@@ -87,11 +87,6 @@ def tables_with(shown: np.ndarray[Any, Any], most: int) -> np.ndarray[Any, Any]:
     return found
 
 
-def lies_in(inner: tuple[int, ...], outer: tuple[int, ...]) -> bool:
-    """Whether a cell of a table of two rows and three columns lies in another, which is a total (2 and 3)."""
-    return all(b in (a, last) for a, b, last in zip(inner, outer, (2, 3), strict=True))
-
-
 @seeds(20, size=5)
 @pytest.mark.parametrize("insiders", [True, False])
 def test_no_reader_can_exclude_a_value_of_an_unsafe_cell(insiders: bool, block: Block) -> None:
@@ -112,8 +107,7 @@ def test_no_reader_can_exclude_a_value_of_an_unsafe_cell(insiders: bool, block: 
         for known in [place for place in unsafe if full[place] == 1 and insiders]:
             for other in [p for p in unsafe if p != known]:
                 agree = possible[possible[(slice(None), *known)] == 1]
-                same = full[other] == 1 and (lies_in(known, other) or lies_in(other, known))
-                assert same or len(set(agree[(slice(None), *other)].tolist())) > 1
+                assert len(set(agree[(slice(None), *other)].tolist())) > 1
 
 
 @pytest.mark.skipif(not ORACLES.exists(), reason="the oracles stand beside the checkout")
@@ -124,9 +118,10 @@ def test_never_fewer_cells_than_the_least() -> None:
     extra = []
     for line in ORACLES.read_text().splitlines():
         known = json.loads(line)
-        _, protection = suppressed_of(known["rows"], threshold=known["threshold"], insiders=False)
-        assert protection.complementary >= known["least"], known
-        extra.append(protection.complementary - known["least"])
+        for insiders, least in ((False, known["least"]), (True, known["least_insiders"])):
+            _, protection = suppressed_of(known["rows"], threshold=known["threshold"], insiders=insiders)
+            assert protection.complementary >= least, known
+            extra.append(protection.complementary - least)
     assert np.mean(np.array(extra) == 0) > 0.5
 
 
@@ -181,7 +176,7 @@ def test_a_file_holds_what_the_release_holds(source: duckdb.DuckDBPyConnection, 
     assert pq.read_table(target).to_pylist() == rows_of(release)
     manifest = json.loads((tmp_path / "counts.parquet.manifest.json").read_text())
     assert manifest["cells"] == {"published": release.cells, "suppressed": release.protection.suppressed_cells}
-    assert "unsafe" not in json.dumps(manifest).replace("are unsafe", "")
+    assert not {"unsafe", "complementary", "optimal", "weight"} & set(json.dumps(manifest).split('"'))
     with pytest.raises(sqlanon.TargetError):
         sqlanon.counts(source, document(table="t", output={"file": str(target)}))
 
@@ -201,6 +196,7 @@ def test_a_wide_form(source: duckdb.DuckDBPyConnection) -> None:
     assert found == expected
 
 
+@pytest.mark.slow
 def test_frames_come_in_and_go_out(source: duckdb.DuckDBPyConnection) -> None:
     data = as_table(records(random.Random(3), 90))
     expected = rows_of(sqlanon.counts(source, document(table="t")))
