@@ -20,7 +20,7 @@ import numpy as np
 
 from sqlanon.counts.attacker import NEAR, highs_module
 from sqlanon.counts.cuts import SuppressionCut, cut_of, without
-from sqlanon.counts.facts import Choice, Flags, Floats, Numbers, Suppression, System
+from sqlanon.counts.facts import Choice, Flags, Floats, Numbers, CellSuppression, System
 from sqlanon.counts.heuristic import Suppressing
 from sqlanon.errors import SearchStoppedError
 
@@ -34,7 +34,7 @@ GAIN = 1e-3
 class Proven:
     """A suppression, and the cuts that its lower bound rests on."""
 
-    suppression: Suppression
+    suppression: CellSuppression
     cuts: tuple[SuppressionCut, ...]
 
 
@@ -116,12 +116,12 @@ def suppress(system: System, seconds: float, *, exact: bool = True) -> Proven:
         UnsupportedError: HiGHS is not installed, and some cell is unsafe.
     """
     if not system.unsafe.any():
-        return Proven(Suppression(system.unsafe.copy(), 0.0, 0.0, "heuristic"), ())
+        return Proven(CellSuppression(system.unsafe.copy(), 0.0, 0.0, "heuristic"), ())
     now = time.monotonic()
     work = Suppressing(system, now + seconds)
     best = work.reduced(work.extended(system.unsafe), now + (seconds / 3 if exact else seconds))
     if not exact or work.weight(best) == 0:
-        return Proven(Suppression(best, work.weight(best), 0.0, "heuristic"), ())
+        return Proven(CellSuppression(best, work.weight(best), 0.0, "heuristic"), ())
     return _Exact(work, best).proven()
 
 
@@ -143,7 +143,7 @@ class _Exact:
         except SearchStoppedError:
             pass
         lower = min(self.lower, self._weight)
-        return Proven(Suppression(self.best, self._weight, lower, "exact"), tuple(self.cuts))
+        return Proven(CellSuppression(self.best, self._weight, lower, "exact"), tuple(self.cuts))
 
     @property
     def _weight(self) -> float:

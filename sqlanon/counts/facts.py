@@ -24,7 +24,7 @@ ALONE = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class SparseRows:
     """Sparse rows: the entries of row r are those from ``starts[r]`` up to ``starts[r + 1]``."""
 
     starts: Numbers
@@ -34,7 +34,7 @@ class Rows:
     upper: Floats
 
     @classmethod
-    def of(cls, rows: Iterable[tuple[Sequence[int], Sequence[float], float, float]]) -> Rows:
+    def of(cls, rows: Iterable[tuple[Sequence[int], Sequence[float], float, float]]) -> SparseRows:
         """Return rows from their columns, factors and bounds, one after the other."""
         starts = [0]
         columns: list[int] = []
@@ -113,7 +113,7 @@ class System:
 
     values: Floats
     published: Flags
-    rows: Rows
+    rows: SparseRows
     unsafe: Flags
     least: Floats
     greatest: Floats
@@ -152,7 +152,7 @@ class System:
 
 
 @dataclass(frozen=True, slots=True)
-class Suppression:
+class CellSuppression:
     """Which cells are suppressed. Which of them were unsafe is known to the operator alone.
 
     Attributes:
