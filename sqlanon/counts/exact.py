@@ -20,7 +20,7 @@ import numpy as np
 
 from sqlanon.counts.attacker import NEAR, highs_module
 from sqlanon.counts.cuts import SuppressionCut, cut_of, without
-from sqlanon.counts.facts import Choice, Flags, Floats, Numbers, CellSuppression, System
+from sqlanon.counts.facts import CellSuppression, Choice, Flags, Floats, Numbers, System
 from sqlanon.counts.heuristic import Suppressing
 from sqlanon.errors import SearchStoppedError
 
