@@ -109,6 +109,8 @@ class System:
         contributor: of each unsafe cell of value 1, a number of whom it counts; else ``ALONE``. Whoever knows such a
             cell may not learn another unsafe one, other than of the same contributor. Empty: there are no insiders.
         whole: the values are whole numbers.
+        waives: where nothing that may be suppressed keeps an insider from a cell, nothing is asked: zeros that must be
+            shown say that both cells have the same contributors.
     """
 
     values: Floats
@@ -121,6 +123,7 @@ class System:
     exempt: Flags
     contributor: Numbers = field(default_factory=lambda: np.empty(0, np.int64))
     whole: bool = True
+    waives: bool = False
 
     def __len__(self) -> int:
         return len(self.values)

@@ -26,17 +26,22 @@ class Witnesses:
         self.unsafe = np.flatnonzero(system.unsafe)
         self._place = {int(cell): place for place, cell in enumerate(self.unsafe)}
         self._near = 0.0 if system.whole else NEAR
+        self.waived: set[Choice] = set()
         self._moved = np.zeros((0, len(system)), bool)
         self._values = np.zeros((0, len(self.unsafe)))
 
     def add(self, witness: Floats) -> Flags:
         """Keep a witness, and return which published cells it changes."""
-        system = self.system
-        moved: Flags = np.abs(witness - system.values) > self._near
-        moved[~system.published] = False
+        moved = self.moved(witness)
         self._moved = np.vstack([self._moved, moved])
         self._values = np.vstack([self._values, witness[self.unsafe]])
         return moved
+
+    def moved(self, witness: Floats) -> Flags:
+        """Return which published cells a witness changes."""
+        found: Flags = np.abs(witness - self.system.values) > self._near
+        found[~self.system.published] = False
+        return found
 
     def open(self, hidden: Flags) -> Iterator[Choice]:
         """Yield what no witness meets that differs from the truth in hidden cells alone, as long as that is so."""
@@ -55,7 +60,7 @@ class Witnesses:
             wanted[place] = False
             for other in np.flatnonzero(wanted).tolist():
                 choice = system.of_insider(int(self.unsafe[place]), int(self.unsafe[other]))
-                if not self.meets(choice, hidden):
+                if choice not in self.waived and not self.meets(choice, hidden):
                     yield choice
 
     def meets(self, choice: Choice, hidden: Flags) -> bool:
@@ -105,9 +110,12 @@ class Suppressing:
                 witness = self.attacker.extend(demand, hidden, self._costs)
                 if witness is None:
                     continue
-                moved = self.system.published & (witness != self.system.values) & ~hidden
+                moved = self.witnesses.moved(witness) & ~hidden
                 if (cost := float(self.system.weights[moved].sum())) < least:
                     best, least = witness, cost
+            if best is None and self.system.waives and choice[0].known >= 0:
+                self.witnesses.waived.add(choice)
+                continue
             if best is None:
                 raise NoSolutionError(
                     "What may be suppressed does not protect the unsafe cells; nothing was published.",
