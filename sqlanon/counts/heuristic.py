@@ -30,12 +30,11 @@ class Witnesses:
         self._moved = np.zeros((0, len(system)), bool)
         self._values = np.zeros((0, len(self.unsafe)))
 
-    def add(self, witness: Floats) -> Flags:
-        """Keep a witness, and return which published cells it changes."""
+    def add(self, witness: Floats) -> None:
+        """Keep a witness."""
         moved = self.moved(witness)
         self._moved = np.vstack([self._moved, moved])
         self._values = np.vstack([self._values, witness[self.unsafe]])
-        return moved
 
     def moved(self, witness: Floats) -> Flags:
         """Return which published cells a witness changes."""
@@ -122,7 +121,8 @@ class Suppressing:
                     hint="leave out never: totals, or show coarser levels.",
                     nearest=None,
                 )
-            hidden |= self.witnesses.add(best)
+            hidden |= self.witnesses.moved(best)
+            self._keep(best, hidden)
         return hidden
 
     def met(self, choice: Choice, hidden: Flags) -> bool:
@@ -144,8 +144,21 @@ class Suppressing:
             witness, multipliers = self.attacker.attack(demand, open_, whole=True)
             if witness is None:
                 return multipliers
-        self.witnesses.add(witness)
+        self._keep(witness, hidden)
         return None
+
+    def _keep(self, witness: Floats, hidden: Flags) -> None:
+        """Keep a witness; one that is none by exact arithmetic proves nothing.
+
+        Raises:
+            SearchStoppedError: it is none.
+        """
+        if self.system.whole and not self.system.holds(witness, hidden):
+            raise SearchStoppedError(
+                "HiGHS found no table in exact whole numbers; nothing was published.",
+                hint="show coarser levels, or fewer tables at once.",
+            )
+        self.witnesses.add(witness)
 
     def reduced(self, hidden: Flags, until: float) -> Flags:
         """Return hidden cells without such as are not needed, the dearest first."""
