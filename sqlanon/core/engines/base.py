@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -17,6 +18,7 @@ from sqlanon.core.engines.relation_names import table_reference
 from sqlanon.core.engines.replay import analysis, rows_of, temporary_table
 from sqlanon.core.engines.texts import UNKNOWN, TextFacts
 from sqlanon.core.interrupts import held
+from sqlanon.core.sqltrees.trees import table as working_table
 from sqlanon.errors import EngineError, UnsupportedError
 
 Statement = exp.Expr | Callable[[], exp.Expr]
@@ -72,6 +74,7 @@ class Capabilities:
         analyzes: its planner knows nothing of the values of a new table before ANALYZE.
         recurs_freely: a recursive statement may group the rows it has so far, and read them more than once.
         groups_by_sets: one statement groups by several columns while it reads its rows once (GROUPING SETS).
+        carries: most rows of a base that are carried elsewhere to be judged, unless the policy asks for it.
     """
 
     name: str
@@ -87,6 +90,7 @@ class Capabilities:
     analyzes: bool = False
     recurs_freely: bool = True
     groups_by_sets: bool = True
+    carries: float = math.inf
 
     def __post_init__(self) -> None:
         unknown = set(self.lacks) - set(FEATURES)
@@ -224,6 +228,10 @@ class Engine(ABC):
     @abstractmethod
     def arrow(self, name: str, statement: exp.Expr | str) -> pa.Table:
         """Run a named statement and return its rows as an Arrow table."""
+
+    def read_batches(self, name: str, table: str) -> Iterator[pa.Table]:
+        """Yield the rows of a working table, as many at a time as come here at once: one batch at least."""
+        yield self.arrow(name, exp.select("*").from_(working_table(table)))
 
     def hold(self) -> None:
         """Read one state of the source from now on, as far as the engine can; ``transaction`` commits, and ends that.
