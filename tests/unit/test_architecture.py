@@ -72,7 +72,6 @@ MANY_ROOMS = {
     "ledger.recording": 16,
     "ledger.cohorts.continuing": 13,
     "ledger.cohorts.recorded": 13,
-    "ledger.releases": 13,
     "report.cards": 15,
     "live.view": 14,
     "commands.check": 13,

@@ -44,7 +44,8 @@ class NodePlan(PublishablePlan):
 
     @property
     def ledger(self) -> Ledger:
-        return ledger_of(self.catalog, self._verdict)
+        found: Ledger = self._once("ledger", partial(ledger_of, self.catalog, self._verdict))
+        return found
 
     @property
     def levels(self) -> dict[str, int]:
