@@ -153,7 +153,7 @@ def test_the_memory_of_a_statement_is_the_roles_own_or_more_than_the_servers(pos
     execute(postgres, "CREATE ROLE narrow LOGIN", "ALTER ROLE narrow SET work_mem = '1MB'")
     for user, expected in ((None, "64MB"), ("narrow", "1MB")):
         with closing(PostgresEngine(postgres.uri() if user is None else postgres.uri(user=user))) as engine:
-            assert engine.run("memory", "SHOW work_mem") == [(expected,)]
+            assert engine.run("memory", "SELECT pg_catalog.current_setting('work_mem')") == [(expected,)]
     execute(postgres, "DROP ROLE narrow")
 
 
