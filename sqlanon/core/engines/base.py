@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -18,7 +17,6 @@ from sqlanon.core.engines.relation_names import table_reference
 from sqlanon.core.engines.replay import analysis, rows_of, temporary_table
 from sqlanon.core.engines.texts import UNKNOWN, TextFacts
 from sqlanon.core.interrupts import held
-from sqlanon.core.sqltrees.trees import table as working_table
 from sqlanon.errors import EngineError, UnsupportedError
 
 Statement = exp.Expr | Callable[[], exp.Expr]
@@ -90,7 +88,7 @@ class Capabilities:
     analyzes: bool = False
     recurs_freely: bool = True
     groups_by_sets: bool = True
-    carries: float = math.inf
+    carries: float = float("inf")
 
     def __post_init__(self) -> None:
         unknown = set(self.lacks) - set(FEATURES)
@@ -182,8 +180,6 @@ class Engine(ABC):
     def close(self) -> None:
         """Drop every working table and close what was opened; never the user's own connection."""
 
-    # -- statements ----------------------------------------------------------------------------------------------------
-
     @abstractmethod
     def render(self, statement: exp.Expr, *, pretty: bool = False) -> str:
         """Return the text of ``statement`` in the engine's dialect, every identifier quoted."""
@@ -231,13 +227,12 @@ class Engine(ABC):
 
     def read_batches(self, name: str, table: str) -> Iterator[pa.Table]:
         """Yield the rows of a working table, as many at a time as come here at once: one batch at least."""
-        yield self.arrow(name, exp.select("*").from_(working_table(table)))
+        yield self.arrow(name, exp.select("*").from_(exp.to_table(table, quoted=True)))
 
     def hold(self) -> None:
-        """Read one state of the source from now on, as far as the engine can; ``transaction`` commits, and ends that.
+        """Read one state of the source from now on, as far as the engine can, until ``transaction`` commits.
 
-        Whatever is created meanwhile belongs to the same transaction, and goes if the engine is closed before.
-        """
+        What is created meanwhile belongs to the same transaction, and goes if the engine is closed before."""
         return
 
     @contextmanager
@@ -427,8 +422,6 @@ class Engine(ABC):
     def detaching(self) -> AbstractContextManager[None]:
         """Detach at the end the databases that were attached meanwhile."""
         return nullcontext()
-
-    # -- where releases go ---------------------------------------------------------------------------------------------
 
     @abstractmethod
     def place(self, parts: Sequence[str], target_catalog: str | None) -> Place:
