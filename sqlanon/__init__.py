@@ -74,6 +74,8 @@ if TYPE_CHECKING:
         TCloseness,
     )
     from sqlanon.core.verification import Verification, verify
+    from sqlanon.counts.document import CountsPolicy
+    from sqlanon.counts.verb import CountsRelease, counts
     from sqlanon.errors import (
         AuditError,
         EngineError,
@@ -116,6 +118,8 @@ __all__ = [
     "Column",
     "ColumnProfile",
     "Control",
+    "CountsPolicy",
+    "CountsRelease",
     "Dates",
     "DeltaDisclosure",
     "DeltaPresence",
@@ -198,6 +202,7 @@ __all__ = [
     "anonymize_tables",
     "attack",
     "check",
+    "counts",
     "evidence",
     "frontier",
     "plan",
@@ -255,6 +260,8 @@ _NAMES = {
     "sqlanon.tables.policy": "TablesPolicy",
     "sqlanon.tables.release": "TablesRelease",
     "sqlanon.core.verification": "Verification verify",
+    "sqlanon.counts.document": "CountsPolicy",
+    "sqlanon.counts.verb": "CountsRelease counts",
 }
 """The public names by the module that holds them, which is loaded when one of them is asked for."""
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}

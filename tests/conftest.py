@@ -4,8 +4,6 @@
 The marks are given here: see ``MARKS``.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import random

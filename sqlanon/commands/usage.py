@@ -13,6 +13,7 @@ import click
 
 from sqlanon.commands.guarded import GuardedCommand, Work
 from sqlanon.commands.usage_groups import (
+    counts,
     csv_option,
     hierarchy,
     json_option,
@@ -468,6 +469,7 @@ TASKS: Mapping[str, Mapping[click.Command, str]] = {
     },
     "Publish": {
         run: "Search, publish and audit the release of a policy.",
+        counts: "Publish tables of counts, small cells suppressed.",
         refresh: "Bring a live view up to date.",
         explain: "Print the SQL of a policy, also for warehouses.",
         dbt: "Write a release as a dbt model with seeds and tests.",

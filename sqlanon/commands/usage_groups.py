@@ -1,4 +1,4 @@
-"""The arguments and options of commands of two words; ``usage`` has those of the others."""
+"""The arguments and options of commands of two words, and of ``counts``; ``usage`` has those of the others."""
 
 from __future__ import annotations
 
@@ -83,6 +83,31 @@ no_header_option = click.option(
     callback=_note_no_header,
     help="The same as --csv header=false: the first line is a record and names no columns.",
 )
+
+
+@click.command(cls=GuardedCommand)
+@click.argument("source", type=click.Path())
+@table_argument
+@click.option(
+    "--by",
+    multiple=True,
+    metavar="COLUMN[:WIDTH],…",
+    help="The dimensions: age:10 are groups of ten, zip:2 the first two characters, admitted:year a unit of dates.",
+)
+@click.option("--threshold", type=click.IntRange(min=2), help="A count below this is unsafe.  [default: 5]")
+@click.option("--entity", help="The column with the entity of each record: count distinct entities instead of records.")
+@click.option("--to", type=click.Path(), metavar="FILE", help="Publish to this file.")
+@csv_option
+@json_option
+def counts() -> Work:
+    """Publish tables of counts that are safe to release: small cells, and what would give them away, are suppressed.
+
+    SOURCE is a document of counts (.yaml, .json, .toml), or, with --by, a source. What was written is audited as a
+    reader would compute it. For the operator: which cells were unsafe is not to be handed on.
+    """
+    from sqlanon.commands.counts import execute
+
+    return execute
 
 
 @click.group(cls=HelpedGroup)

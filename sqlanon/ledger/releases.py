@@ -45,10 +45,17 @@ from sqlanon.errors import InputError
 from sqlanon.ledger.cohorts.histories import HISTORIES, holds_histories
 from sqlanon.ledger.cohorts.state import ERASED, NEW_STATE, CohortState, load_new_state, write_erased, write_state
 from sqlanon.ledger.database import LedgerDatabase
-from sqlanon.ledger.entries import accepted_releases, known_targets, read_releases, target_of
+from sqlanon.ledger.entries import (
+    NEVER_STOOD,
+    STANDS,
+    accepted_releases,
+    fates,
+    known_targets,
+    read_releases,
+    target_of,
+)
 from sqlanon.ledger.facts import PENDING, PUBLISHED, EarlierRelease, ReleaseEntry, in_one_hand, same_name
 from sqlanon.ledger.identity import TEXT_KEYS, kind_of_key
-from sqlanon.ledger.settling import NEVER_STOOD, STANDS, fates
 
 if TYPE_CHECKING:
     from sqlanon.ledger.seals import Seals

@@ -8,23 +8,40 @@ allows, the source is planned anew, and lookups and view are replaced in one tra
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import pyarrow as pa
 from sqlglot import exp
 
 from sqlanon.core.anonymizer import anonymize, encoded_session, plan_of
 from sqlanon.core.engines.base import Engine, Place
 from sqlanon.core.engines.journal import Watcher
+from sqlanon.core.engines.replay import rows_of
 from sqlanon.core.policy import Output, Policy, PolicyLike, as_policy
+from sqlanon.core.publish.targets import FACT_COLUMNS, FROZEN, SHOWN
 from sqlanon.core.source.columns import check_columns
 from sqlanon.core.source.joining import open_policy_source
 from sqlanon.core.source.opening import Source
+from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import count_rows
 from sqlanon.errors import EngineError, InputError
 from sqlanon.live.compiler.live import LiveView, losing, persons, takes_part
-from sqlanon.live.earlier import bring_up, is_earlier
-from sqlanon.live.epochs import EPOCH, EpochStep, advance, epoch_view, is_complete, number_now, number_shown, places_of
+from sqlanon.live.epochs import (
+    EPOCH,
+    NUMBER,
+    STATE,
+    EpochStep,
+    advance,
+    epoch_view,
+    facts_of_epoch,
+    is_complete,
+    number_now,
+    number_shown,
+    places_of,
+    read_state,
+    same_state,
+)
 from sqlanon.live.facts import Fact, facts_of, frozen_facts, levels_of, question_of
 from sqlanon.live.renewing import refuse_others
 from sqlanon.live.renewing import renew as renew_view
@@ -374,3 +391,39 @@ def _changed(engine: Engine, policy: Policy, facts: list[Fact]) -> str | None:
     if of(now, "policy") != of(facts, "policy"):
         return "policy"
     return "files" if of(now, "hierarchy", "model") != of(facts, "hierarchy", "model") else None
+
+
+def is_earlier(facts: Sequence[Fact]) -> bool:
+    """Return whether the facts are those of a view with an epoch that the build before renewals wrote."""
+    return {name for kind, name, _ in facts if kind == EPOCH} == {NUMBER, STATE}
+
+
+def bring_up(engine: Engine, where: Place, facts: Sequence[Fact], question: Sequence[Fact]) -> None:
+    """Add to an earlier view what this build reads, in one transaction; nothing, if another session was faster.
+
+    Args:
+        question: of the policy that the view was created with.
+    """
+    found = read_state(engine, where)
+    attributes = levels_of(facts)
+    lookups = {
+        name: where.named(lookup).table for kind, lookup, name in facts if kind == "lookup" and name in attributes
+    }
+    state = facts_of_epoch(where, number=int(found[NUMBER]), places=(lookups,))
+    added = [fact for fact in state if fact[0] == EPOCH and fact[1] not in found]
+    columns = zip(FACT_COLUMNS, zip(*added, *question, strict=True), strict=True)
+    rows = rows_of(pa.table({name: pa.array(texts, pa.string()) for name, texts in columns}))
+    with engine.transaction():
+        if not same_state(engine, where, found):
+            return
+        for name, kind, value in (
+            (names.NODE_PLACE, "INT", exp.Literal.number(0)),
+            (names.SINCE, "BIGINT", exp.null()),
+        ):
+            default = exp.ColumnConstraint(kind=exp.DefaultColumnConstraint(this=value))
+            defined = exp.ColumnDef(
+                this=exp.to_identifier(name, quoted=True), kind=exp.DataType.build(kind), constraints=[default]
+            )
+            shown = where.named(where.name + SHOWN).table
+            engine.run("bring up", exp.Alter(this=shown, kind="TABLE", actions=[defined]))
+        engine.run("bring up", exp.Insert(this=where.named(where.name + FROZEN).table, expression=rows))

@@ -165,8 +165,8 @@ class FailureSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class RunSummary:
-    """The facts of a run. What a run did not reach is None or empty.
+class AskedSummary:
+    """What was asked of which source: the facts of a run that follow from its policy.
 
     Attributes:
         when: the time of the run, ISO 8601 in UTC.
@@ -177,6 +177,28 @@ class RunSummary:
         measure, aggregate: the quality measure.
         k: the least size of a class that k-anonymity allows; None without it.
         allowed: the largest number of records that may be suppressed; with an entity, of entities that may lose any.
+    """
+
+    when: str
+    source: str | None
+    table: str | None
+    versions: tuple[tuple[str, str], ...]
+    fingerprint: str
+    settings: tuple[tuple[str, str], ...]
+    columns: tuple[tuple[str, str], ...]
+    attributes: tuple[AttributeSummary, ...]
+    models: tuple[ModelSummary, ...]
+    measure: str
+    aggregate: str | None
+    k: int | None
+    allowed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary(AskedSummary):
+    """The facts of a run. What a run did not reach is None or empty.
+
+    Attributes:
         sizes: how large the classes are, in buckets of powers of two.
         proof: what is proven, in one sentence.
         recoding: the rules, where several publish the records.
@@ -195,19 +217,6 @@ class RunSummary:
         utility: what the release still says, without the values that label its charts; None likewise.
     """
 
-    when: str
-    source: str | None
-    table: str | None
-    versions: tuple[tuple[str, str], ...]
-    fingerprint: str
-    settings: tuple[tuple[str, str], ...]
-    columns: tuple[tuple[str, str], ...]
-    attributes: tuple[AttributeSummary, ...]
-    models: tuple[ModelSummary, ...]
-    measure: str
-    aggregate: str | None
-    k: int | None
-    allowed: int | None = None
     ledger: Ledger | None = None
     sizes: tuple[ClassSizes, ...] = ()
     certificate: Certificate | None = None

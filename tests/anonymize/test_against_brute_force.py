@@ -1,7 +1,5 @@
 """Random tables of NULLs, empty strings, 'NULL' and '*': verdicts, releases and optima equal a brute force."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections import Counter

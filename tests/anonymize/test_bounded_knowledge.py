@@ -1,7 +1,5 @@
 """Bounded knowledge on random tables, alone and beside the other models: verdicts, bounds, optima and releases."""
 
-from __future__ import annotations
-
 import json
 import random
 from dataclasses import replace

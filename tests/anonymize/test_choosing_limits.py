@@ -1,7 +1,5 @@
 """Limits and interrupts end the choice of nodes, never what follows: what was found by then is published."""
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """CSV files: every record is read or the run ends, a path is a path, and types are found where a builder needs them."""
 
-from __future__ import annotations
-
 import gzip
 import random
 from collections import Counter

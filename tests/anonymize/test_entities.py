@@ -3,8 +3,6 @@
 ``SQLANON_EFFORT=50 python -m pytest -m "" tests/anonymize/test_entities.py`` looks at more tables than the default.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

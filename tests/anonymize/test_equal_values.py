@@ -4,8 +4,6 @@ A verdict depends on neither: equal numbers are one value, texts are compared by
 declares, and entities alone as their column compares them.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import duckdb

@@ -1,7 +1,5 @@
 """Frames as sources and as what comes back: Arrow and relations of DuckDB, and pandas, polars, narwhals and Ibis."""
 
-from __future__ import annotations
-
 import json
 import random
 import subprocess

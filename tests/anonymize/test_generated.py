@@ -1,7 +1,5 @@
 """Generated records of the shape of ATUS and IHIS: reproducible, covered by the hierarchies, skewed and correlated."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Bounds that add up over groups of columns: each holds for every node of small problems, and a false one is found."""
 
-from __future__ import annotations
-
 import json
 import math
 import random

@@ -4,8 +4,6 @@ Tiny tables: all of them, and all draws, are enumerated. What the package publis
 force.
 """
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Sequence

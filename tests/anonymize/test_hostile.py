@@ -1,7 +1,5 @@
 """Hostile input ends in a clear error or a correct release, never in a half-written one."""
 
-from __future__ import annotations
-
 import datetime
 import math
 import signal

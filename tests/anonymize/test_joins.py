@@ -1,7 +1,5 @@
 """Sources joined by key: each record of the first source once, with what the other sources say of it, or NULLs."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

@@ -1,7 +1,5 @@
 """k-map: a population beside the source changes nothing but what is suppressed; estimates are those of their papers."""
 
-from __future__ import annotations
-
 import datetime
 import itertools
 import random

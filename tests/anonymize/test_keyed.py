@@ -1,7 +1,5 @@
 """Pseudonyms and shifted dates of whole runs: what is published, what is audited, and that the key is nowhere."""
 
-from __future__ import annotations
-
 import base64
 import datetime
 import hashlib

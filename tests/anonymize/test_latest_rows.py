@@ -1,7 +1,5 @@
 """``latest``: of the rows of a person the last ones are taken, as if a view had left out the others."""
 
-from __future__ import annotations
-
 import datetime
 import random
 from pathlib import Path

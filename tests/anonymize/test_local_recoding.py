@@ -3,8 +3,6 @@
 ``SQLANON_EFFORT=50 python -m pytest -m "" tests/anonymize/test_local_recoding.py`` looks at more tables.
 """
 
-from __future__ import annotations
-
 import random
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -30,11 +28,11 @@ from sqlanon.core.engines.journal import Step
 from sqlanon.core.lattice.nodes import Node
 from sqlanon.core.policy import SearchOptions
 from sqlanon.core.sqltrees import names
-from sqlanon.recoding.local import insertion, node_plan, sequence, state
+from sqlanon.recoding.local import insertion, node_plan, rows, sequence, state
 from sqlanon.recoding.local.insertion import ChosenNodes, choose
+from sqlanon.recoding.local.rows import RowState, opened
 from sqlanon.recoding.local.rules import Recoding
 from sqlanon.recoding.local.sequence import REPLAYED, first_fit
-from sqlanon.recoding.local.state import opened
 
 Given = list[tuple[brute_models.Record, int | None]]
 """Each record that takes part, with the place of the node that publishes it."""
@@ -242,11 +240,15 @@ def test_the_script_of_a_run_makes_the_same_assignment(model: str) -> None:
             assert other.execute(kept).fetchall() == wanted
 
 
-def test_the_statements_of_a_small_run_and_what_is_left() -> None:
+def test_the_statements_of_a_small_run_and_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     with duckdb.connect() as connection, planned(connection, random_rows(2, 60), [*"abcd"]) as plan:
         engine = engine_of(plan)
         tables = engine.run("test", "SELECT table_name FROM duckdb_tables() ORDER BY ALL")
         before, replayed = len(engine.journal.entries), len(engine.replay)
+        choose(engine, plan._problem, plan.question, plan.node, most=2, seed=1)
+        assert [entry.name for entry in engine.journal.entries[before:]] == ["transfer"] * 2
+        before = len(engine.journal.entries)
+        monkeypatch.setattr(rows, "MOST_ROWS", 0)
         choose(engine, plan._problem, plan.question, plan.node, most=2, seed=1)
         assert [entry.name for entry in engine.journal.entries[before:]][:9] == [
             "state", "places", "drop", "sequence", "no candidates", "candidates", "candidates judged", "state", "drop",
@@ -270,12 +272,16 @@ def test_the_statements_of_a_small_run_and_what_is_left() -> None:
 @seeds(24, 6)
 @pytest.mark.slow
 def test_candidates_are_judged_as_the_whole_sequence_would_be(monkeypatch: pytest.MonkeyPatch, block: Block) -> None:
-    judged = dropped = 0
+    judged = dropped = in_process = last = 0
     for seed, rng, world, policy, plan in worlds(block):
         monkeypatch.setattr(state, "LANE_ROWS", rng.choice([1, 40_000]))
         monkeypatch.setattr(state, "MOST_ROWS", rng.choice([1, 100, 2_000_000]))
         engine = engine_of(plan)
+        monkeypatch.setattr(rows, "MOST_ROWS", rng.choice([0, 1_000_000]))
+        monkeypatch.setattr(rows, "KEPT_NUMBERS", rng.choice([1, 50_000_000]))
         with opened(engine, plan._problem, plan.question, seed) as present:
+            in_process += isinstance(present, RowState)
+            loss = lost(world, [], published(world, []), policy)
             for _ in range(5):
                 free = {random_node(rng, world) for _ in range(6)} - set(present.nodes)
                 if not free:
@@ -288,7 +294,14 @@ def test_candidates_are_judged_as_the_whole_sequence_would_be(monkeypatch: pytes
                     assert candidate.suppressed == sum(number is None for _, number in given), seed
                     assert candidate.loss == pytest.approx(lost(world, nodes, given, policy), rel=1e-9, abs=1e-12)
                     judged += 1
+                    (gain,) = present.gains([candidate.node], loss)
+                    if candidate.suppressed > plan.catalog.allowed and not isinstance(present, RowState):
+                        assert gain == state.BLOCKED
+                    elif candidate.place == len(present.nodes) or not isinstance(present, RowState):
+                        assert gain == pytest.approx(loss - candidate.loss, abs=1e-12)  # else it is an estimate
+                        last += isinstance(present, RowState)
                 chosen = rng.choice(found)
+                loss = chosen.loss
                 before = len(present.nodes)
                 present.accept(chosen)
                 dropped += before + 1 - len(present.nodes)
@@ -296,7 +309,7 @@ def test_candidates_are_judged_as_the_whole_sequence_would_be(monkeypatch: pytes
                 fitted = first_fit(engine, plan._problem, plan.question, present.nodes)
                 assert fitted.loss == pytest.approx(chosen.loss, rel=1e-12, abs=1e-14)
                 assert [rule.records for rule in fitted.rules] == [own.records for own in present.published]
-    assert enough(judged > len(block) and dropped > 0)
+    assert enough(judged > len(block) and dropped > 0 and in_process > 0 and last > 0)
 
 
 # The choice
@@ -442,16 +455,13 @@ def test_an_interruption_ends_with_what_was_found(plan: Any, monkeypatch: pytest
     assert all(after.done - before.done <= insertion.AT_ONCE for before, after in pairwise(reported))
 
     def interrupting(step: Step) -> None:
-        if not step.statement and len(journal.entries) > stop:
+        if not step.statement and (step.done or 0) > whole.evaluated // 2:
             raise KeyboardInterrupt
 
     journal.watched_by(interrupting)
-
-    stop = len(engine_of(plan).journal.entries) + 40
     with pytest.raises(sqlanon.Interrupted) as raised:
         chosen(plan)
     assert raised.value.incumbent is not None and whole.loss < raised.value.incumbent["loss"] < whole.start
-    stop = len(engine_of(plan).journal.entries) + 40
     found = chosen(plan, limits=SearchOptions(on_interrupt="publish"))
     assert found.stopped == "interrupted" and len(found.nodes) > 1
     assert found.evaluated < whole.evaluated

@@ -3,8 +3,6 @@
 ``SQLANON_EFFORT=20 python -m pytest -m "" tests/anonymize/test_models.py`` looks at more tables than the default.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import brute_models

@@ -1,7 +1,5 @@
 """A policy that cannot be met: the error names the nearest node, what it lacks, and what would help."""
 
-from __future__ import annotations
-
 import duckdb
 import pytest
 from tables import text_table

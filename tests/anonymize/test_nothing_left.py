@@ -1,7 +1,5 @@
 """A column of which a release keeps nothing is said so, with a node that keeps something of it."""
 
-from __future__ import annotations
-
 import json
 import re
 from itertools import product

@@ -1,7 +1,5 @@
 """Maybe-classes and the bias of the basic match: two SQL forms, plain Python, and figures worked out by hand."""
 
-from __future__ import annotations
-
 import json
 import logging
 import math

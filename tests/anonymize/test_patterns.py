@@ -4,8 +4,6 @@ against the definitions, and the numbers of the paper.
 ``SQLANON_EFFORT=10 python -m pytest -m "" tests/anonymize/test_patterns.py`` looks at more tables than the default.
 """
 
-from __future__ import annotations
-
 import random
 import sqlite3
 from collections import Counter, defaultdict

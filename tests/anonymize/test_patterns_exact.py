@@ -1,8 +1,6 @@
 """The exact solution of pattern-guided k-anonymity equals exhaustive search, reaches the paper, and claims no more; in
 a database the table of assignments says the same."""
 
-from __future__ import annotations
-
 import ast
 import csv
 import itertools

@@ -1,7 +1,5 @@
 """Frames that are registered with the user's connection, and its temporary tables and views, as sources."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Whoever watches a run sees which phase it is in, which statement has begun, and how much is done."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from pathlib import Path

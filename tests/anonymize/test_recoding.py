@@ -1,7 +1,5 @@
 """Releases by several rules: published, audited, accounted for and replayed like those of one node."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import random

@@ -1,7 +1,5 @@
 """Texts that a function rewrites: called once per value, hunted for what is not published, refused or blanked."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Numbers and dates beside generalized texts: as brute force finds them, and by nothing but the text."""
 
-from __future__ import annotations
-
 import datetime
 import random
 from decimal import Decimal

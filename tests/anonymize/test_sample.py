@@ -1,7 +1,5 @@
 """A sample drawn with a key: who is drawn, by a brute force on every engine; what is judged, published and said."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json

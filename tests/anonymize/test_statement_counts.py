@@ -1,7 +1,5 @@
 """How many statements a run takes, and how often these read the source: neither grows with the number of columns."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections import Counter

@@ -1,7 +1,5 @@
 """Several tables that are published together, against trees of rows in plain Python."""
 
-from __future__ import annotations
-
 import hmac
 import random
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Columns that travel with a quasi-identifier (``with``): blank where they would say more than it does."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter, defaultdict
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a release is still good for, compared with its definitions record by record."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from typing import Any

@@ -1,7 +1,5 @@
 """Columns that are published as they are, association and prediction, compared with their definitions."""
 
-from __future__ import annotations
-
 import json
 import random
 import sys
@@ -32,7 +30,6 @@ from sqlanon.core.sqltrees import names
 from sqlanon.errors import HierarchyError, InputError, NoSolutionError, UnsupportedError
 
 POOL: list[brute.Text] = [None, "", "n", "v", "NULL", "a", "b", " ", "é", "x" * 70]
-AMOUNTS = [None, 1.5, -2.0, 7.25, 100.0]
 HOW: list[dict[str, Any] | None] = [
     None,
     {"type": "patterns"},

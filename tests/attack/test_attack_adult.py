@@ -1,7 +1,5 @@
 """What attacks find in a release of ADULT: figures that must not rise."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

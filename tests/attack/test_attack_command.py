@@ -1,7 +1,5 @@
 """The command attack as a user calls it: text, JSON, exit codes, what is refused."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ A joint release has a row a record that any state showed: its class, and as a ke
 (``seen``). The attacker follows each row from state to state, and knows of each person in which states she was shown.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from pathlib import Path

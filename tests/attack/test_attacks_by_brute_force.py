@@ -1,7 +1,5 @@
 """Every figure of every attack that guesses, on random tables with a control group, beside a count in plain Python."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Papers beside a release: the operator's certificate gives suppressed records away, the recipient's does not."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from itertools import combinations_with_replacement

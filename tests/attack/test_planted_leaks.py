@@ -1,7 +1,5 @@
 """Leaks that were planted are found, and releases without any show nothing beyond their intervals."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -1,8 +1,6 @@
 """What a reader concludes from several rules is what a brute force concludes on tiny tables, and is right; on ADULT the
 figures do not rise."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """What is judged beside the quasi-identifiers is the same on every engine."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Ages, prefixes, codes, ZIP areas, frequent values and dates in texts: on every engine what plain Python says."""
 
-from __future__ import annotations
-
 import datetime
 import random
 from collections import Counter

@@ -3,8 +3,6 @@
 What an engine lacks it declares (``Capabilities.lacks``), and then refuses with an error that names the alternative.
 """
 
-from __future__ import annotations
-
 import datetime
 import logging
 import math

@@ -1,7 +1,5 @@
 """Entities on every engine: the verdicts, ledgers and releases of DuckDB, and audits that count persons there too."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A folder of Parquet files is one source, whatever a cluster left beside them, and no place for a release."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Nodes are judged in the process as by SQL, which is the definition: every field of every verdict is the same."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import random

@@ -1,7 +1,5 @@
 """The statement that judges nodes, whole: a golden file for people to read, which is also run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import duckdb

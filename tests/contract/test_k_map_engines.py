@@ -1,8 +1,6 @@
 """A population beside the source on every engine: optima, ledgers, warnings and releases of DuckDB, of records and of
 persons, where its columns have other types than those of the source."""
 
-from __future__ import annotations
-
 import datetime
 import random
 from collections import Counter

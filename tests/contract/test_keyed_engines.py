@@ -1,7 +1,5 @@
 """Keyed hashes on every engine that has them: HMAC-SHA-256 as Python computes it, of every canonical text."""
 
-from __future__ import annotations
-
 import datetime
 import hashlib
 import hmac

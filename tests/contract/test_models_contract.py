@@ -4,8 +4,6 @@ A model is judged in the process and by SQL, on DuckDB and on SQLite; its releas
 live view where it can be; it has words. ``model_table.FORMS`` must have a form of each: what is forgotten there fails.
 """
 
-from __future__ import annotations
-
 import random
 import sqlite3
 from collections import Counter

@@ -1,7 +1,5 @@
 """Persons by all of their rows on every engine: the verdicts, ledgers and releases of DuckDB, audits and proofs."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

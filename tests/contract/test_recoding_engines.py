@@ -1,7 +1,5 @@
 """Patterns and local recoding on every engine: the rules, ledgers and releases of DuckDB, audited where they run."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Iterator

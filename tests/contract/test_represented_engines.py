@@ -1,7 +1,5 @@
 """Numbers and dates beside generalized texts are the same on every engine, in tables, views and files."""
 
-from __future__ import annotations
-
 import datetime
 from decimal import Decimal
 from pathlib import Path

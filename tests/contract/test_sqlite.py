@@ -1,7 +1,5 @@
 """SQLite runs the compiled node queries with the same verdicts: a standing proof that the SQL is portable."""
 
-from __future__ import annotations
-
 import math
 import random
 import sqlite3

@@ -1,7 +1,5 @@
 """Columns that travel with a quasi-identifier are measured, blanked and audited alike on every engine."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

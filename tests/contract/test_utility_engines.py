@@ -1,7 +1,5 @@
 """Utility is the same on every engine."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from typing import Any

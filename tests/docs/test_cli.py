@@ -1,7 +1,5 @@
 """The command line as a user calls it: exit codes, one JSON document on standard output, everything else beside it."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

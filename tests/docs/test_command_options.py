@@ -1,7 +1,5 @@
 """Options of the command line: what is left out, empty or given twice never ends in a verdict on something else."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from pathlib import Path

@@ -1,7 +1,5 @@
 """CSV files on the command line: the delimiter that is found, ``--csv``, hints to type, and one spelling of TABLE."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -1,7 +1,5 @@
 """The page about live views says of every model where it is judged, as the code does."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from model_table import FORMS, GENERIC_TESTS, model_table

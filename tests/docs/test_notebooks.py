@@ -1,7 +1,5 @@
 """The notebooks of examples/ print what they show when they are run again; nothing of a machine stands in them."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

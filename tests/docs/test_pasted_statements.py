@@ -1,7 +1,5 @@
 """What ``explain``, ``Plan.node_sql`` and the query for uncovered values print runs where it is pasted."""
 
-from __future__ import annotations
-
 import json
 import re
 import sqlite3

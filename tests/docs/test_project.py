@@ -1,7 +1,5 @@
 """The pages and files beside the package agree with it: versions, links, rooms, pins and the tasks of the launcher."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import subprocess

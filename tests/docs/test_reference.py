@@ -1,7 +1,5 @@
 """``sqlanon help``, ``sqlanon schema``, the pages that are made of the same tables, and the first line of policies."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from importlib.util import module_from_spec, spec_from_file_location

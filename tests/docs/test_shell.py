@@ -1,7 +1,5 @@
 """The command line in a shell: pipes, terminals, colours, what is printed where, and what a shell completes."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

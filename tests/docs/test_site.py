@@ -1,7 +1,5 @@
 """The site of the documentation: its navigation has every page, it builds without a warning, and loads nothing."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

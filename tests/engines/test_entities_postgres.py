@@ -1,7 +1,5 @@
 """Entities on PostgreSQL: the counts, optima and releases of DuckDB, searched there or in an embedded engine."""
 
-from __future__ import annotations
-
 from collections import Counter
 from contextlib import closing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What an embedded DuckDB beside a cluster answers of a statement that joins the base with records (engines/spark)."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Pseudonyms on PostgreSQL: who is one person there has one, and no statement that the server sees holds the key."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A table that is not there: the message lists those that are, by the names that a policy may write."""
 
-from __future__ import annotations
-
 import sqlite3
 from pathlib import Path
 

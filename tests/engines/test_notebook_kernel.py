@@ -1,7 +1,5 @@
 """In a notebook without ipywidgets DuckDB has no progress bar, and refuses to be told so."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import duckdb

@@ -1,7 +1,5 @@
 """Casts that may fail: what a pattern knows to succeed needs no function, and the answer is the server's."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import closing
 from decimal import Decimal

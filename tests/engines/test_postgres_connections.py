@@ -1,7 +1,5 @@
 """A session of PostgreSQL that is refused, cancelled or lost: what is said of it, and what it leaves behind."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

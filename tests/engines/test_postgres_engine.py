@@ -1,7 +1,5 @@
 """PostgreSQL keeps the engine's contract, and encodes, judges and searches with DuckDB's answers, on a real server."""
 
-from __future__ import annotations
-
 import datetime
 import logging
 import random

@@ -1,7 +1,5 @@
 """What PostgreSQL's planner makes of our statements: every row is expected, and no join is by part of a key."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Releases on PostgreSQL: published as DuckDB publishes them, and read by the roles that may, and by no others."""
 
-from __future__ import annotations
-
 import json
 import logging
 import random

@@ -1,7 +1,5 @@
 """What a role may see of a source: rows under row-level security, and columns that it has been granted."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

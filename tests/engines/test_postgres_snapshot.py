@@ -1,7 +1,5 @@
 """A table that is written to, between any two statements of a run: released, refreshed, verified and checked."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections import Counter

@@ -1,7 +1,5 @@
 """Values of PostgreSQL that have several texts, or none elsewhere: what is equal, what files hold, what is refused."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing

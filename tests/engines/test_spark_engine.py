@@ -1,7 +1,5 @@
 """Spark keeps the engine's contract, and encodes, judges and searches with DuckDB's answers, on two executors."""
 
-from __future__ import annotations
-
 import datetime
 import logging
 import math

@@ -1,7 +1,5 @@
 """Spark publishes what DuckDB does: a folder of Parquet files or a table, audited on the cluster, or nothing at all."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import random

@@ -1,7 +1,5 @@
 """What does not fit into memory goes to a private folder, encrypted, and does not stay there."""
 
-from __future__ import annotations
-
 import os
 import signal
 import stat

@@ -3,8 +3,6 @@
 What it shares with all engines stands in ``test_engine_contract``.
 """
 
-from __future__ import annotations
-
 import random
 import sqlite3
 from collections import Counter

@@ -3,8 +3,6 @@
 The plans depend on the statements alone, because nothing is analyzed: a small table has those of a large one.
 """
 
-from __future__ import annotations
-
 import random
 import sqlite3
 from contextlib import closing

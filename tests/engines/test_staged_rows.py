@@ -1,7 +1,5 @@
 """Where joining records with lookups is dear, a release is read from the table that its findings were counted in."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing

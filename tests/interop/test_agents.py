@@ -1,7 +1,5 @@
 """``sqlanon mcp``: the reference client asks, and neither a value nor a small count comes back."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import json

@@ -1,7 +1,5 @@
 """``sqlanon mcp``: no file but those of the folder is read, whatever a question, a database or a policy names."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from pathlib import Path

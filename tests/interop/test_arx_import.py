@@ -1,7 +1,5 @@
 """Projects of ARX become policies that say the same, and what they cannot say is listed."""
 
-from __future__ import annotations
-
 import csv
 import json
 import random

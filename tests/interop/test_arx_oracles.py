@@ -1,7 +1,5 @@
 """Problems of the oracles, written as ARX would save them: the imported policy has the optimum that ARX reports."""
 
-from __future__ import annotations
-
 import csv
 from collections import defaultdict
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Conversion: a policy and its definition say the same, whatever the formats, the folders and the texts are."""
 
-from __future__ import annotations
-
 import json
 import os
 from decimal import Decimal

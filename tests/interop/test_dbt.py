@@ -3,8 +3,6 @@
 One ``dbt build`` an engine runs all claims of ``CLAIMS``; dbt keeps the rows of a failing test, which are compared too.
 """
 
-from __future__ import annotations
-
 import math
 import random
 import shutil

@@ -4,8 +4,6 @@ One process of dbt an engine builds three releases of a source: by k and distinc
 that counts persons. Then records come that no lookup lists, and small classes; then the models are tampered with.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import random

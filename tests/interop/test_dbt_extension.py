@@ -1,7 +1,5 @@
 """The installed model of examples/extension in a dbt project: dbt builds it, and its audit finds tampering."""
 
-from __future__ import annotations
-
 import os
 import random
 import re

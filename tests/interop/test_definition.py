@@ -1,7 +1,5 @@
 """ANON definitions: every policy has one and comes back from it; faults have lines; no document harms the reader."""
 
-from __future__ import annotations
-
 import datetime
 import re
 import time

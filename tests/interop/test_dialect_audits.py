@@ -4,8 +4,6 @@ The table of the warehouse holds fewer records, combinations that the planner di
 that have no room in the widths of the codes; the rows of the release are judged by the definitions of the models.
 """
 
-from __future__ import annotations
-
 import random
 from collections import defaultdict
 from typing import Any

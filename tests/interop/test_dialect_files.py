@@ -1,7 +1,5 @@
 """Lookups of a script as files: what is loaded from them is what the hierarchy lists, and scripts stay small."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

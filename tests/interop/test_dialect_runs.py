@@ -1,7 +1,5 @@
 """Scripts run for real where an engine can be had: the release and the verdicts are DuckDB's, the audits are empty."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator

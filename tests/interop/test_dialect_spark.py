@@ -1,7 +1,5 @@
 """The script for Spark SQL, whose text but for the kind of table is that for Databricks, run on Spark."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from dialect_world import POLICY, Ran, Table, in_duckdb, multiset, people

@@ -1,7 +1,5 @@
 """The SQL of a policy in other dialects: golden files, and what is lacking is refused."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Iterator

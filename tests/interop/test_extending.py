@@ -1,7 +1,5 @@
 """docs/extending.md runs as it stands: passed as objects, installed beside sqlanon, and broken in each way it tells."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

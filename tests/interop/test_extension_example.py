@@ -1,7 +1,5 @@
 """The model of examples/extension has every rendition that a built-in model has, each compared with plain Python."""
 
-from __future__ import annotations
-
 import random
 import sys
 from collections import Counter, defaultdict

@@ -1,7 +1,5 @@
 """Files that the engine does not read itself, from policy to audited release: XML, and formats that misbehave."""
 
-from __future__ import annotations
-
 import json
 import logging
 import traceback

@@ -1,7 +1,5 @@
 """Java's serialized objects, read as inert data: what Java itself writes, what is damaged, and what is hostile."""
 
-from __future__ import annotations
-
 import random
 import shutil
 import struct

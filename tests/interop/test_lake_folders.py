@@ -1,7 +1,5 @@
 """Files of tables of a lakehouse are no source: records that were deleted stand in them."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

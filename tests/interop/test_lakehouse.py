@@ -1,7 +1,5 @@
 """Delta and Iceberg tables, partitioned Parquet and object stores as sources."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import struct

@@ -1,7 +1,5 @@
 """The wheel and the source distribution hold what they should, and nothing else."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

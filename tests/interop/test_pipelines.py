@@ -1,7 +1,5 @@
 """The files of ``sqlanon check`` for pipelines, the hooks for pre-commit and the action: read and run as others do."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -3,8 +3,6 @@
 They pin much, so each has an environment of its own: install one of them beside sqlanon and run this module there.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

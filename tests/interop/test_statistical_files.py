@@ -1,7 +1,5 @@
 """Files of SPSS, Stata and SAS: labels, declared missing values, dates and numbers are texts that a person expects."""
 
-from __future__ import annotations
-
 import random
 from datetime import date, datetime
 from pathlib import Path

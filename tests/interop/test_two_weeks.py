@@ -4,8 +4,6 @@ Each night records come and go in a database. Once the database is away for a mo
 once a value comes that no hierarchy lists, and once a load is cut short, so that the levels do not meet the policy.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import subprocess

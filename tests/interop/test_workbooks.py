@@ -1,7 +1,5 @@
 """A sheet of a workbook is read as the table that a person sees in it; what is left out or cannot be told is said."""
 
-from __future__ import annotations
-
 import random
 import sys
 import traceback

@@ -1,7 +1,5 @@
 """XML is read as what it says, written so that it is read back, and refused where a table has no place for it."""
 
-from __future__ import annotations
-
 import resource
 import time
 import traceback

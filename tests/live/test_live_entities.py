@@ -1,7 +1,5 @@
 """Live views that count persons: of every class k, at every moment, and a refresh when too many lose a record."""
 
-from __future__ import annotations
-
 import random
 from collections import defaultdict
 from typing import Any

@@ -1,7 +1,5 @@
 """A live view with an epoch shows what a brute force does, and no two of its states single anybody out."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Live views on PostgreSQL: published, read by the roles that may, true after every change, and refreshed."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A live view is put in place with its lookups or not at all, stays true while its source changes, and is refreshed."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from dataclasses import fields

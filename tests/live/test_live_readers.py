@@ -1,7 +1,5 @@
 """A reader of a live view on PostgreSQL learns nothing by seeds, settings, plans or values that read differently."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A live view that is renewed keeps what it promised: by brute force over the records of all its states."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The SELECT of a live view publishes exactly the records it must, on every engine; a planted fault shows."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence

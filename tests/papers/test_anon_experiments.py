@@ -1,7 +1,5 @@
 """The experiments of the ANON report: on generated records against a small brute force, and in part on ADULT."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import itertools

@@ -1,7 +1,5 @@
 """The benchmarks check themselves; here is checked that their comparison tells better from worse."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

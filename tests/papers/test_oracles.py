@@ -1,7 +1,5 @@
 """Real datasets against the reference's optima: levels, loss to 1e-6 relative, suppressed records, and evaluations."""
 
-from __future__ import annotations
-
 import csv
 import os
 import random

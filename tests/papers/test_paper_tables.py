@@ -1,7 +1,5 @@
 """Cells of the papers' tables that are cheap to compute; ``benchmarks/papers/tables_201*.py`` print all of them."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from pathlib import Path

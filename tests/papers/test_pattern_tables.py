@@ -1,7 +1,5 @@
 """The tables of the paper on patterns: what was copied from it is consistent, and cells that are cheap to compute."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Columns that say the same are found, become one attribute, and tell no more together than their leader."""
 
-from __future__ import annotations
-
 import datetime
 import random
 from collections import Counter

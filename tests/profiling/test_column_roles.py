@@ -1,7 +1,5 @@
 """What a column is, by its name in twelve languages, by its values, and by the columns beside it."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The levels that a draft gives columns of a table say what a person would: read from the releases of a run."""
 
-from __future__ import annotations
-
 import datetime
 import random
 import re

@@ -1,7 +1,5 @@
 """Drafts of policies: they run as they stand on tables of every kind, read as they were meant, and hold no value."""
 
-from __future__ import annotations
-
 import csv
 import datetime
 import random

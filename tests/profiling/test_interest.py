@@ -1,7 +1,5 @@
 """The order in which a draft gives columns room: what a table is about before what is beside it."""
 
-from __future__ import annotations
-
 import random
 from decimal import Decimal
 from pathlib import Path

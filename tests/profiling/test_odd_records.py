@@ -1,7 +1,5 @@
 """Exact copies of records and rows of sums are said with their counts, on every engine, and never with a value."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections import Counter

@@ -3,8 +3,6 @@
 What is published is counted here in plain Python: by all of its columns together, and by all rows of a person.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Presets: a table of a known schema is recognized by names and values, and its draft follows what is known of it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A profile counts what is there, on every source; recognizes what columns hold; and never shows a value."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import random

@@ -1,7 +1,5 @@
 """``sqlanon profile`` prints a table of the columns or one JSON document, and refuses what it cannot do."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from pathlib import Path

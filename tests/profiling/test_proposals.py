@@ -1,7 +1,5 @@
 """The releases that a draft proposes: a run makes them as they were said, and the price of what they leave is right."""
 
-from __future__ import annotations
-
 import datetime
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Every audit returns the row that was broken, and nothing of a sound release."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What is published beside the quasi-identifiers: identifying columns are refused, the rest is counted."""
 
-from __future__ import annotations
-
 import json
 import random
 import sqlite3

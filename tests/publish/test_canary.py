@@ -1,7 +1,5 @@
 """A value planted in every column appears in no message, log, journal, manifest or error, at any log level."""
 
-from __future__ import annotations
-
 import json
 import logging
 import traceback

@@ -1,7 +1,5 @@
 """Cards: plans, releases, profiles, risks and frontiers in a notebook and as text."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 from typing import Any

@@ -1,7 +1,5 @@
 """Releases in cohorts, night after night: what whoever has all of them finds, by brute force over the records' tags."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections import Counter, defaultdict
@@ -14,7 +12,7 @@ import ledger_worlds as worlds
 import pyarrow as pa
 import pytest
 from cohort_nights import K, Nights, Row, class_of, histories, remove
-from effort import Block, seeds
+from effort import Block, scaled, seeds
 
 import sqlanon
 from sqlanon.commands.ledger import read_keys
@@ -117,7 +115,7 @@ def test_who_is_shown_does_not_depend_on_the_values_of_those_who_are(tmp_path: P
     deal: dict[str, Any] = {}
     for once in ("as they are", "dealt anew"):
         nights = Nights(tmp_path / once, 11, values=True, cohorts={"margin": 1, "hold": 2}, levels=levels, steady=True)
-        for _ in range(6):
+        for _ in range(max(4, scaled(6))):
             nights.rows = [row | {"ill": deal.get(row["tag"], row["ill"])} for row in nights.rows]
             nights.release()
             nights.change()
@@ -329,7 +327,7 @@ def test_what_an_attacker_enters_joins_no_cohort_that_is_there(tmp_path: Path) -
     owned: set[str] = set()
     inside: list[str] = []
     victim = ""
-    for night in range(NIGHTS // 3):
+    for night in range(max(6, scaled(10))):
         if night:
             gone = [row["tag"] for row in worlds[0].rows if random.Random(f"{row['tag']} {night}").random() < 0.03]
             for nights in worlds:

@@ -1,7 +1,5 @@
 """A full disk, too little memory, kills, locked databases, time zones: a clear error, and what was there still is."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

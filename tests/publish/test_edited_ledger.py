@@ -1,7 +1,5 @@
 """A ledger that was edited without its key: the next release is refused, or the one that it would have been."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path
@@ -11,6 +9,7 @@ import duckdb
 import ledger_worlds as worlds
 import pytest
 from cohort_nights import Nights, Row
+from effort import is_full, spread
 
 import sqlanon
 from sqlanon.errors import InputError
@@ -84,7 +83,7 @@ def test_the_persons_that_a_night_reads_are_those_that_were_written(name: str, t
     held = [number for (number,) in edited.rows(f"SELECT DISTINCT number FROM {name} ORDER BY 1")]
     assert held, "a table without rows shows nothing"
     passed = set()
-    for number in NUMBERS:
+    for number in NUMBERS if is_full() else spread(NUMBERS, 4):
         row = f"SELECT * REPLACE ({number} AS number, {ANYBODY} AS person) FROM {name} LIMIT 1"
         edits = [f"INSERT INTO {name} {row}"]
         if number in held:

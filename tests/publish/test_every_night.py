@@ -1,7 +1,5 @@
 """What releases every night sustain: theorems against a simulation (``benchmarks/every_night.py``), and a forecast."""
 
-from __future__ import annotations
-
 import json
 import math
 import sys

@@ -1,7 +1,5 @@
 """Evidence packs: whole or not at all, true to their hashes, and without values or small counts."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import random

@@ -1,7 +1,5 @@
 """Random policies, tables, types and outputs, many broken on purpose (benchmarks/fuzz.py), and faults that it found."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import duckdb

@@ -1,7 +1,5 @@
 """The histories that a ledger of releases in cohorts holds: by brute force, edited, and of older builds."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from pathlib import Path

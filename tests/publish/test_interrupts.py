@@ -1,7 +1,5 @@
 """An interrupted run publishes nothing and replaces nothing, unless it was asked to; what it knew is said."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

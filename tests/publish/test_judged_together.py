@@ -1,7 +1,5 @@
 """A run with a ledger is judged together with the releases that the ledger holds: optimum, audits, refusals."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

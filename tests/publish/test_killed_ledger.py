@@ -1,7 +1,5 @@
 """Runs with a ledger that are killed (kill -9) before any of their statements or changes of files."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Releases to Delta and Iceberg tables: one commit each, of audited files; nothing is replaced or added twice."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """``sqlanon ledger``: show, check and forget, and the key ``ledger`` of ``run --json``."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

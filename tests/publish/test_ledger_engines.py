@@ -1,7 +1,5 @@
 """A ledger of releases beside every engine that has keyed hashes, and every kind of plan that can be recorded first."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any

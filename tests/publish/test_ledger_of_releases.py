@@ -1,7 +1,5 @@
 """The ledger of releases: what it holds, who may read it, and that a release and its entry come and go together."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """A release like an earlier one keeps its node: published exactly if that meets the policy, and refused otherwise."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import random
@@ -19,7 +17,6 @@ from sqlanon.errors import InputError, NoSolutionError, PolicyError, UncoveredVa
 
 SEXES = {"f": ["*"], "m": ["*"]}
 ZIPS = {f"{a}{b}": [f"{a}*", "**"] for a in "123" for b in "1234"}
-HEIGHTS = (2, 3)
 Row = tuple[str, str, str]
 
 

@@ -1,7 +1,5 @@
 """Several tables: what is refused before anything is done, what the audits find, and what a failure leaves behind."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import random

@@ -1,7 +1,5 @@
 """The metrics of a run: a line for each phase and one for the run, whatever came of it, and no value."""
 
-from __future__ import annotations
-
 import json
 import stat
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The audit of every model returns the classes that break it and nothing else; ``check`` says the same."""
 
-from __future__ import annotations
-
 import json
 import random
 import sqlite3

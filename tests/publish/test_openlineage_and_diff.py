@@ -1,7 +1,5 @@
 """What a run tells catalogs of lineage, and what changed since an earlier release: no more than manifests do."""
 
-from __future__ import annotations
-
 import importlib
 import json
 from collections.abc import Iterator

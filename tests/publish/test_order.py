@@ -1,7 +1,5 @@
 """The order of released rows: the source's order cannot be seen in it, and what is written are the rows themselves."""
 
-from __future__ import annotations
-
 import struct
 from collections import Counter
 from itertools import pairwise

@@ -1,8 +1,6 @@
 """Which of equal classes models of a whole release suppress (SPEC-risk): one order for the search on every engine, for
 what is published, for the verification and for the brute force."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A release as a folder of Parquet in partitions: audited as written, whole or not there, its values what they were."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """What names a person who has several records is refused, although each value of it stands in several of them."""
 
-from __future__ import annotations
-
 import datetime
 import random
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What earlier releases of a ledger promised, where the new policy or its recipient is another."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Any

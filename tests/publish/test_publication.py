@@ -1,7 +1,5 @@
 """Every kind of target: written, audited, put in place; and on any failure nothing is left."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

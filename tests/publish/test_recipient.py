@@ -1,7 +1,5 @@
 """A recipient's report shows what the release and its manifest show, and no more; in every form."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -1,7 +1,5 @@
 """Models of a whole release from end to end: certificates, engines, audits, what is refused, and bounds by hand."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

@@ -1,7 +1,5 @@
 """A run that replaces a release without a ledger warns of what both show together, and of nothing else."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import random

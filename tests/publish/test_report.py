@@ -1,7 +1,5 @@
 """The report of a run: its numbers are those of the release, its forms are safe to open, and it holds no value."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import math

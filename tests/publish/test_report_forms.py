@@ -1,7 +1,5 @@
 """The forms of a report: Markdown and JSON say what the page says, and the page is valid and can be read by anybody."""
 
-from __future__ import annotations
-
 import json
 import re
 from importlib.resources import files

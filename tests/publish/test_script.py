@@ -1,7 +1,5 @@
 """The replayable script is SQL that a fresh database runs, with the same release at its end."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from pathlib import Path

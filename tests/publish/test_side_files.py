@@ -1,7 +1,5 @@
 """What a run or a conversion writes beside its release never takes the place of a file that it reads, or of another."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What counts persons, and what counts records, says so wherever the risk of a release is shown."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Certificates hold when they are run again, for every model and measure, and fail when anything in them is changed."""
 
-from __future__ import annotations
-
 import json
 import random
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A verification judges many nodes by one statement, as it judges one, and as the search judged them."""
 
-from __future__ import annotations
-
 import ast
 import json
 import random

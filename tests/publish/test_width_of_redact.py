@@ -1,7 +1,5 @@
 """The width of redacted texts: nothing that is published shows how long the value of one record is."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

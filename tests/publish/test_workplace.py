@@ -1,7 +1,5 @@
 """A release and its papers are one thing: at every kill, for two runs at once, and with the permissions they had."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -4,8 +4,6 @@ All tables of a few records over a few values are enumerated (``support/brute_wo
 are run, and grouped by what a reader sees: the manifest, the recipient's certificate, the operator's certificate.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path
@@ -21,7 +19,6 @@ import sqlanon
 from sqlanon.core.publish.proof_file import write_proof
 
 UNEVEN = {"1": ("1", "123", "*"), "2": ("2", "123", "*"), "3": ("3", "123", "*"), "4": ("4", "4", "*")}
-EVEN = {"1": ("1", "12", "*"), "2": ("2", "12", "*"), "3": ("3", "34", "*"), "4": ("4", "34", "*")}
 THREE = {"x": ("x", "*"), "y": ("y", "*"), "z": ("z", "*")}
 TWO = {"x": ("x", "*"), "y": ("y", "*")}
 BY_SIZE = TinyPolicy((UNEVEN, THREE), k=2, limit=3, weights=(1.0, 0.9))

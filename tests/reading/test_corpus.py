@@ -1,7 +1,5 @@
 """Ugly files, and what a person says is right of each: options, values as they are read, questions, refusals."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

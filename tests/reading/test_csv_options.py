@@ -1,7 +1,5 @@
 """Text files as people write them, read by stated options: what fits is rewritten and counted, and the rest stays."""
 
-from __future__ import annotations
-
 import codecs
 import zipfile
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Random tables in random forms: what is written is read, by the options of its form and by recognised ones."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Sets of columns agree with a brute force on random tables with NULLs, on every engine, and with figures of ADULT."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Iterator

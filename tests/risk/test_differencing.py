@@ -1,7 +1,5 @@
 """Two states of a release are compared as by a brute force, on the engines; a record that came alone is found."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The risk of plans and releases: the source's records and the published rows, counted by a brute force."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections import Counter

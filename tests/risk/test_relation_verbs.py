@@ -1,7 +1,5 @@
 """``sqlanon.risk`` and ``sqlanon.check``: a relation as it stands, from Python."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter, defaultdict
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The command risk as a user calls it: text, JSON, before and after, what is missing, what is wrong."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Figures of risk from the sizes of classes: against sums of all terms, against figures of ADULT, at the edges."""
 
-from __future__ import annotations
-
 import json
 import math
 import random

@@ -1,7 +1,5 @@
 """The risk of relations agrees with a brute force on random tables with NULLs, on every engine."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Projects of ARX, entry by entry as its ``WorkerSave`` writes them."""
 
-from __future__ import annotations
-
 import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path

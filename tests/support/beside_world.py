@@ -1,7 +1,5 @@
 """Persons with columns that identify them, and visits of persons; what a release gives away, counted row by row."""
 
-from __future__ import annotations
-
 import datetime
 import random
 from collections import Counter, defaultdict

@@ -1,7 +1,5 @@
 """A brute force in plain Python that shares nothing with the package: SPEC definitions, row by row."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter, defaultdict
@@ -10,7 +8,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 Text = str | None
-ROOT_MARK = ("top",)
 
 
 class Seen(NamedTuple):

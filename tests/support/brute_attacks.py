@@ -1,7 +1,5 @@
 """What attacks find in a release, counted one by one in plain Python."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The bounds of generalized values by brute force: from a value and its hierarchy, never from a published text."""
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Sequence
 from decimal import ROUND_FLOOR, Decimal

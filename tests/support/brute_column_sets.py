@@ -3,8 +3,6 @@
 It shares nothing with the package. A record is a tuple of values, of which None is NULL.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction

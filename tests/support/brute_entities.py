@@ -4,8 +4,6 @@ It shares nothing with the package. Who a record is of stands beside it; a perso
 model watches a column once a class and value.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Plain Python for what computed hierarchies mean; nothing here comes from the package. None: a value is uncovered."""
 
-from __future__ import annotations
-
 import csv
 import datetime
 import math

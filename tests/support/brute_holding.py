@@ -5,8 +5,6 @@ shown record by record, which is more than a release shows: the rule and the tex
 one, and of each class its sensitive values.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from fractions import Fraction

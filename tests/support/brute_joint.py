@@ -3,8 +3,6 @@
 A release is a dictionary: person -> class, of those whom it shows. The source now is person -> record.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence

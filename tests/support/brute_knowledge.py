@@ -4,8 +4,6 @@ It shares nothing with the package, and counts by another way: a record is remov
 small, one record at a time, in random order.
 """
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -3,8 +3,6 @@
 It shares nothing with the package. A record is (quasi-identifier values, sensitive values, member); a tree is
 ``brute.Tree``."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ It shares nothing with the package. A profile is a person's multiset of rows; it
 they are fewer than k, or when another model fails in one of its rows.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ they were tried, k and l. A record is published by the first rule whose class, a
 and l values.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter, defaultdict
 from dataclasses import dataclass

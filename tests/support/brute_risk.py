@@ -1,7 +1,5 @@
 """Figures of risk by their definitions, record by record, in plain Python that shares nothing with the package."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter, defaultdict

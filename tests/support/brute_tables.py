@@ -4,8 +4,6 @@ It imports nothing from the package. A world is a dictionary of tables, each a l
 from a value to its texts, level by level.
 """
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections import Counter

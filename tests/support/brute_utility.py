@@ -3,8 +3,6 @@
 A record is (its values at level 0, per column the level at which it is published, or None if it is suppressed).
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence

@@ -4,8 +4,6 @@ A world is a multiset of records over the product of a few values. The arrays he
 in plain arithmetic; nothing of the package is imported.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations_with_replacement, product

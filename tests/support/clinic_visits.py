@@ -1,7 +1,5 @@
 """Visits of a clinic: entities with several records each, and a policy for them."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A source that changes night after night, and its releases in cohorts (``test_cohorts``, ``test_histories``)."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections import defaultdict

@@ -4,8 +4,6 @@
 show (signals, streams, exit) is tested by those that start one themselves.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 `.ci/run` runs them in a copy of the package that has no wing.
 """
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

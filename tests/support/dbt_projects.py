@@ -1,7 +1,5 @@
 """dbt as the tests run it: several steps in one process, because loading dbt takes longer than what is asked of it."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os

@@ -1,7 +1,5 @@
 """The definition file that the documentation shows."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A policy that asks much of a dialect, on generated records, and the engines that can run its script for real."""
 
-from __future__ import annotations
-
 import datetime
 import random
 import re

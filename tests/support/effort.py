@@ -4,8 +4,6 @@ The fast tier looks at a small part of the cases, all other runs look at every o
 environment looks at ten times as many, in any tier.
 """
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
@@ -20,20 +18,13 @@ FULL = 1.0
 """The effort of every other run."""
 
 _effort = FULL
-_fast = False
 _seed: int | None = None
 
 
 def set_effort(fast: bool) -> None:
     """Choose the effort of this run, before test modules are imported."""
-    global _effort, _fast
-    _fast = fast
+    global _effort
     _effort = float(os.environ.get("SQLANON_EFFORT", FAST if fast else FULL))
-
-
-def is_fast() -> bool:
-    """Return True in the fast tier."""
-    return _fast
 
 
 def is_full() -> bool:

@@ -4,8 +4,6 @@ Each is opened over data that the tests make: records are loaded into a table ``
 on that, so that one suite serves embedded databases, servers and clusters alike.
 """
 
-from __future__ import annotations
-
 import importlib
 import math
 import random

@@ -3,8 +3,6 @@
 Nothing here imports the package. An observer is as strong as can be: he knows each row again in every state.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -169,20 +167,6 @@ class EpochBrute:
         """Rows that are shown, and that the source has no longer so."""
         present = self.world.present()
         return sum(not self.world.stays(present.get(key), row) for group in self.groups for key, row in group.items())
-
-
-def listed_classes(world: EpochWorld, listed: set[Cells]) -> tuple[State, set[Cells]]:
-    """The weaker way, for comparison: the list of classes is fixed for an epoch, the records in them are not."""
-    present, classes = world.present(), defaultdict(list)
-    for key, row in present.items():
-        classes[row["class"]].append(key)
-
-    def holds(cells: Cells, margin: int) -> bool:
-        return world.enough((present[key] for key in classes[cells]), margin)
-
-    shown = [cells for cells in classes if cells in listed and holds(cells, 0)]
-    following = {cells for cells in classes if holds(cells, 0 if cells in shown else world.margin)}
-    return {key: (cells, present[key]["row"]) for cells in shown for key in classes[cells]}, following
 
 
 def histories(states: Sequence[State]) -> list[set[int]]:

@@ -1,7 +1,5 @@
 """Policies that show every key: the example of each entry of the reference, put into a policy that lets it stand."""
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Iterator
 from pathlib import Path

@@ -4,8 +4,6 @@
 environment over, and ends with the code of its fork. ``SQLANON_PROCESSES=1`` starts a process for each command instead.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,5 +1,3 @@
 """Column names that break statements whose author forgot to quote."""
 
-from __future__ import annotations
-
 NAMES = ["order", 'a"b', "key_0", "n", "x; DROP TABLE t", "x" * 70, "value", "level_0", "node", "source", "é ü"]

@@ -1,7 +1,5 @@
 """Ctrl-C, or another signal, in the middle of a statement."""
 
-from __future__ import annotations
-
 import signal
 import threading
 from collections.abc import Iterator

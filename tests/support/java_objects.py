@@ -1,7 +1,5 @@
 """Writing Java's serialized objects, as ``ObjectOutputStream`` does, apart from the package that reads them."""
 
-from __future__ import annotations
-
 import struct
 from dataclasses import dataclass, field
 from typing import Any

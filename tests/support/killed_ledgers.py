@@ -5,8 +5,6 @@ and for points at most FINEST apart where what stands there changes. The process
 is a child of its own.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -3,8 +3,6 @@
 Run as a script: ``killed_publications.py FOLDER SCENARIO`` prints a JSON document per kill point.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Sources with a record key, policies with a ledger of their releases, and what the ledger must hold (brute force)."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import random

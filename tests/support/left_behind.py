@@ -1,7 +1,5 @@
 """What a test may change in its process only if it changes it back: other tests would find it, in whichever order."""
 
-from __future__ import annotations
-
 import locale
 import logging
 import os

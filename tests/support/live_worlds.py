@@ -1,7 +1,5 @@
 """Live views in plain Python: random sources that change, and which of their records must be there, row by row."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping

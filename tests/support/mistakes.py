@@ -1,7 +1,5 @@
 """Mistakes on purpose, which the audits must find."""
 
-from __future__ import annotations
-
 from sqlglot import exp
 
 from sqlanon.core.sqltrees import names

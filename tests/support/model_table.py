@@ -1,7 +1,5 @@
 """Where each privacy model is judged after its release: a table of the documentation, made from the code's refusals."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import sqlanon

@@ -3,8 +3,6 @@
 Nothing of the machine is kept: no times, no version of Python, no paths (they work in a folder that is removed).
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -10,8 +10,6 @@ A page is Markdown. Each block of code must be one of these, and a test refuses 
 - after ``<!-- not run: REASON -->``: none of these. The reason is for whoever edits the page.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A table of persons with columns of all kinds: dates as text, mixed types, codes, free text, German names."""
 
-from __future__ import annotations
-
 import datetime
 import random
 

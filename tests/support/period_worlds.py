@@ -1,7 +1,5 @@
 """Records that arrive night by night, and what a release of closed periods must hold of them, counted in Python."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable

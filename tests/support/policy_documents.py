@@ -1,7 +1,5 @@
 """Documents of policies, made by hypothesis: every key, and texts that files find hard."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A real PostgreSQL server of the tests' own: in a temporary folder, on a local socket only, stopped at the end."""
 
-from __future__ import annotations
-
 import atexit
 import os
 import pwd

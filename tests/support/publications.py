@@ -1,7 +1,5 @@
 """One small source of records, and a run that publishes it as any kind of target."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

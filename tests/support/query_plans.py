@@ -1,7 +1,5 @@
 """Query plans of SQLite: the joins of a statement for which every row of one side is compared with all of the other."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
 from collections.abc import Iterator

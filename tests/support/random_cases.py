@@ -1,7 +1,5 @@
 """Random tables, hierarchies and policies of k-anonymity, for a comparison with the brute force."""
 
-from __future__ import annotations
-
 import random
 
 import brute

@@ -1,7 +1,5 @@
 """Random rows and sets of patterns, plans over them, and the assignments that a search wrote."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 

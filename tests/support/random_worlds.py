@@ -1,7 +1,5 @@
 """Random tables with every privacy model, measure and aggregate, for a comparison with the brute force."""
 
-from __future__ import annotations
-
 import random
 
 import brute

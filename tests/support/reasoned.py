@@ -1,7 +1,5 @@
 """The tables that conclusions are drawn from, of records whose rules are known."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pyarrow as pa

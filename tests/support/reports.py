@@ -1,7 +1,5 @@
 """Runs that are summarized by hand, for the tests of what a report says of them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import sqlanon

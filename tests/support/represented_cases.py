@@ -1,7 +1,5 @@
 """Random tables with numbers and dates of every type, their hierarchies, and the bounds by brute force."""
 
-from __future__ import annotations
-
 import datetime
 import random
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Invented tables of schemas that many people have: a few hundred records each, from a seed."""
 
-from __future__ import annotations
-
 import datetime
 import random
 from collections.abc import Callable

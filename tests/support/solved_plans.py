@@ -1,7 +1,5 @@
 """Plans of policies over tables in a database of their own, where they can be met."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """A small cluster of Spark for the tests: two executors, quick to warm up. The fixture ``spark`` is in conftest.py."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager

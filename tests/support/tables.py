@@ -1,7 +1,5 @@
 """Tables of text columns in DuckDB."""
 
-from __future__ import annotations
-
 import duckdb
 import pyarrow as pa
 

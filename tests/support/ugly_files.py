@@ -5,8 +5,6 @@ draft), ``columns``, ``cells`` (values of the first records, as they are read), 
 question), or ``refused`` (words of the error and its hint).
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

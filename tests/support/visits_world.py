@@ -1,7 +1,5 @@
 """Visits of persons with all that names them: as it is written in registers, and hidden in other texts and numbers."""
 
-from __future__ import annotations
-
 import base64
 import datetime
 import hashlib

@@ -1,7 +1,5 @@
 """A whole run against the brute force: what is found, published, said of every node, and bounded by it."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections import Counter

@@ -1,7 +1,5 @@
 """The ledger adds up, and what travels of it hides every small count."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """The four implementations of predictive properties answer and count as a brute force over what was inserted."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

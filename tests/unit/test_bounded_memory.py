@@ -1,7 +1,5 @@
 """A search whose memory is bounded proves what it says: boxes cut depth first, a proof that is frozen, a short memo."""
 
-from __future__ import annotations
-
 import random
 
 import duckdb

@@ -1,7 +1,5 @@
 """What a search keeps of judged nodes: bounds for the boxes under them, and which of them are infeasible below."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

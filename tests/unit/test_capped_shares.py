@@ -3,8 +3,6 @@
 The brute force tries every number of records of each value that a union of published parts could hold.
 """
 
-from __future__ import annotations
-
 import itertools
 import random
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """What a search needs is carried to another engine whole, and nothing else; nodes are judged there as at the source."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager

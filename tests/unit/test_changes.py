@@ -1,7 +1,5 @@
 """What two manifests tell side by side: nothing that either hides, and no difference of a few; and what is none."""
 
-from __future__ import annotations
-
 import copy
 import itertools
 import json

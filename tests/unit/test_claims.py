@@ -1,7 +1,5 @@
 """The claims that the bounds rest on, on random tables: f rises, g and suppression fall; order does not matter."""
 
-from __future__ import annotations
-
 import duckdb
 from effort import Block, enough, seeds
 from random_cases import random_case

@@ -1,7 +1,5 @@
 """What is wrong with options of ages, prefixes, codes, ZIP areas and frequent values; the files that are shipped."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Columns made of buffers equal those that pyarrow makes."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A policy built from ``sqlanon.*`` alone equals the one that a file describes; what is none is refused."""
 
-from __future__ import annotations
-
 import datetime
 import json
 from collections.abc import Callable
@@ -22,7 +20,6 @@ from sqlanon.core.measures import MEASURES
 from sqlanon.core.models import MODELS
 from sqlanon.core.policy.facts import TARGETS
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 QUASI = {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}
 
 

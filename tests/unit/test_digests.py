@@ -1,7 +1,5 @@
 """The digest of a folder tells all that it holds apart."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 import subprocess

@@ -1,8 +1,6 @@
 """The closed forms of the t-closeness distances against a transport problem that is really solved, and on large
 data."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """A policy file that cannot be read says why, in which line and column, and repeats nothing of what it holds."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

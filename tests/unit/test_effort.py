@@ -1,7 +1,5 @@
 """Which cases are looked at below full effort."""
 
-from __future__ import annotations
-
 import itertools
 
 from effort import each_value, spread

@@ -1,7 +1,5 @@
 """Results are JSON documents by their fields."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from importlib import import_module

@@ -1,7 +1,5 @@
 """Hierarchies from every source: trees by construction, refused with a clear error when they are not."""
 
-from __future__ import annotations
-
 import datetime
 import math
 from decimal import Decimal

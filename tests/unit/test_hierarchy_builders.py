@@ -1,7 +1,5 @@
 """Computed hierarchies: executed by DuckDB, compared with plain Python, and trees whatever the values are."""
 
-from __future__ import annotations
-
 import datetime
 import math
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Hierarchy files are read strictly, and rows that are no tree are refused without telling a value."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

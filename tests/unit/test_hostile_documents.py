@@ -1,7 +1,5 @@
 """Hostile policies, Python values and arguments of commands end in an error of ours, never in one from inside."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import random

@@ -1,7 +1,5 @@
 """The local search for incumbents: it finds good nodes early, takes its share only, and leaves every proof as it is."""
 
-from __future__ import annotations
-
 import random
 
 import duckdb

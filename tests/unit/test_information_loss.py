@@ -1,7 +1,5 @@
 """Information losses, weights and limits of levels: what a policy may say, and what searches make of it."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

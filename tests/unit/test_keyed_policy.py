@@ -1,7 +1,5 @@
 """Policies with pseudonyms and shifted dates: what they must say, how they are written, and who refuses them."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import sqlite3

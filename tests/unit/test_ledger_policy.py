@@ -1,7 +1,5 @@
 """The key ``ledger`` of a policy: what it must say, how it is written, and which faults it has."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

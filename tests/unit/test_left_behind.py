@@ -1,7 +1,5 @@
 """A test that leaves something behind in its process fails, whatever it is, and the next test does not find it."""
 
-from __future__ import annotations
-
 import logging
 import os
 import signal

@@ -1,7 +1,5 @@
 """Policies: the same from every format, every fault reported at once with its key and the cure."""
 
-from __future__ import annotations
-
 import json
 from decimal import Decimal
 from pathlib import Path

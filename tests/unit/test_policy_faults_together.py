@@ -1,7 +1,5 @@
 """All faults of a policy are reported at once, each with the name that was meant."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A key is a field: whoever adds one says everything about it there."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import MISSING, dataclass, fields
 from typing import Any

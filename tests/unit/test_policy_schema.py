@@ -1,7 +1,5 @@
 """The JSON Schema of a policy says of keys and types what the checks say, because both are made of the same tables."""
 
-from __future__ import annotations
-
 import ast
 import copy
 import random

@@ -1,7 +1,5 @@
 """Numbers of multisets against plain Python."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

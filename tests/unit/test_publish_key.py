@@ -1,7 +1,5 @@
 """The key ``publish`` of a policy: what it means, how it is written, and every fault of it at once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

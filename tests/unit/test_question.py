@@ -1,7 +1,5 @@
 """What a policy asks, as earlier manifests and ledgers hold it: digests that an earlier version wrote stay the same."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

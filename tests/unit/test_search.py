@@ -1,7 +1,5 @@
 """Strategies driven without a database, and what the driver proves when a search is stopped."""
 
-from __future__ import annotations
-
 import duckdb
 import pytest
 

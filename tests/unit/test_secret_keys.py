@@ -1,7 +1,5 @@
 """The key of a policy: where it stands, what is no key, and that no message holds a byte of it."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

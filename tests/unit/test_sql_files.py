@@ -1,7 +1,5 @@
 """Files of ``sql/`` that name others of their folder: what they are composed of, and what they may not name."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The subset of δ-presence: found by a column, a table or a file, copy by copy, and refused where it is unclear."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """``${NAME}`` in a policy: where it is expanded, what is written in its place, and that its value is shown nowhere."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

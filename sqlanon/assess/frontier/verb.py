@@ -50,9 +50,10 @@ from sqlanon.core.evaluate.shared_counts import SharedCounts
 from sqlanon.core.measures import MEASURES
 from sqlanon.core.models.base import is_of_release, judges_persons
 from sqlanon.core.models.release import SizeModel
-from sqlanon.core.plan.full_domain import judging, ledger_of, other_width, search_plan
+from sqlanon.core.plan.full_domain import judging, other_width, search_plan
 from sqlanon.core.policy import Model, Policy, PolicyLike, as_policy
 from sqlanon.core.progress import watching
+from sqlanon.core.publish.ledger import ledger_of
 from sqlanon.core.search.base import TIE, Problem, Request, better
 from sqlanon.core.search.certificate import Certificate
 from sqlanon.errors import InputError, NoSolutionError, SearchStoppedError, UnsupportedError

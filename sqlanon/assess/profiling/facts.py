@@ -69,11 +69,6 @@ class Spread:
     step: float
     places: int = 0
 
-    @property
-    def quartiles(self) -> tuple[float, float, float]:
-        """The quantiles of 25, 50 and 75 %."""
-        return (self.q25, self.q50, self.q75)
-
 
 @dataclass(frozen=True, slots=True)
 class Lengths:

@@ -18,6 +18,8 @@ from sqlanon.core.policy.hierarchies import WITH_ONE_VALUE, WITH_OPTIONS
 from sqlanon.core.policy.schema_line import SCHEMA_URL
 from sqlanon.core.policy.transformation import KEYS as TRANSFORMATIONS
 from sqlanon.core.policy.transformation import KINDS, TYPE
+from sqlanon.counts.keys import KEYS as COUNTS_KEYS
+from sqlanon.counts.keys import CountsFacts
 from sqlanon.parameters import TEXT, Parameter, ValueCheck, words_of
 from sqlanon.tables.keys import KEYS as TABLES_KEYS
 
@@ -31,7 +33,7 @@ LOSSES: Schema = {
 
 
 def policy_schema(extensions: Extensions = NOTHING) -> Schema:
-    """Return the schema of policies of one table and of several, with what the extensions bring."""
+    """Return the schema of policies of one table and of several, and of counts, with what the extensions bring."""
     return _SchemaWriter(extensions).document()
 
 
@@ -48,6 +50,7 @@ class _SchemaWriter:
         policy["not"] = {"required": ["suppression_limit", "suppression_count"]}
         self._definitions["policy"] = policy
         self._definitions["policy_of_several_tables"] = self._mapping(TABLES_KEYS, (), owner=PolicyFacts)
+        self._definitions["document_of_counts"] = self._mapping(COUNTS_KEYS, (), owner=CountsFacts)
         return {
             "$schema": DIALECT,
             "$id": SCHEMA_URL,
@@ -56,7 +59,11 @@ class _SchemaWriter:
             "type": "object",
             "if": {"required": ["tables"]},
             "then": {"$ref": "#/$defs/policy_of_several_tables"},
-            "else": {"$ref": "#/$defs/policy"},
+            "else": {
+                "if": {"required": ["counts"]},
+                "then": {"$ref": "#/$defs/document_of_counts"},
+                "else": {"$ref": "#/$defs/policy"},
+            },
             "$defs": dict(sorted(self._definitions.items())),
         }
 

@@ -65,8 +65,8 @@ class SourceColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedColumn(Facts):
-    """What was found of a column beside the quasi-identifiers. ``values`` and what follows leave out NULL.
+class CountedValues(Facts):
+    """How the values of a column repeat, NULL left out.
 
     Attributes:
         values: distinct values.
@@ -78,16 +78,8 @@ class JudgedColumn(Facts):
         whole: its values are whole numbers.
         most: records with the most frequent value.
         squares: the sum of the squares of the records of each value.
-        determines: quasi-identifier -> the share of errors in guessing its value that the column spares, where that is
-            at least ``NEARLY``.
-        entity_like: it looks like the entity of the records: several records a value, and most quasi-identifiers
-            follow from it.
-        known: what its name and the shapes of its values say that it names persons by; empty for others.
-        parts: the columns that it joins, where several are judged as one.
-        unit: what ``k`` counts.
     """
 
-    KEYS = "column=name role values records alone few known_by=known determines identifies entity_like"
     name: str
     role: str
     kind: str
@@ -100,17 +92,6 @@ class JudgedColumn(Facts):
     whole: bool = False
     most: int = 0
     squares: int = 0
-    determines: dict[str, float] = field(default_factory=dict)
-    entity_like: bool = False
-    known: str = ""
-    parts: tuple[str, ...] = ()
-    k: int = 2
-    unit: str = "records"
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns that it is about."""
-        return self.parts or (self.name,)
 
     @property
     def unique(self) -> float:
@@ -134,6 +115,39 @@ class JudgedColumn(Facts):
         return values >= MANY_TEXTS and squares * values <= EVEN * self.telling**2
 
     @property
+    def may_name(self) -> bool:
+        """Whether it may name persons: a value has few records on average, or many values have about as many."""
+        return self._is_even or self.values * OF_A_PERSON >= self.telling
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedColumn(CountedValues):
+    """What was found of a column beside the quasi-identifiers.
+
+    Attributes:
+        determines: quasi-identifier -> the share of errors in guessing its value that the column spares, where that is
+            at least ``NEARLY``.
+        entity_like: it looks like the entity of the records: several records a value, and most quasi-identifiers
+            follow from it.
+        known: what its name and the shapes of its values say that it names persons by; empty for others.
+        parts: the columns that it joins, where several are judged as one.
+        unit: what ``k`` counts.
+    """
+
+    KEYS = "column=name role values records alone few known_by=known determines identifies entity_like"
+    determines: dict[str, float] = field(default_factory=dict)
+    entity_like: bool = False
+    known: str = ""
+    parts: tuple[str, ...] = ()
+    k: int = 2
+    unit: str = "records"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that it is about."""
+        return self.parts or (self.name,)
+
+    @property
     def singles_out(self) -> bool:
         """Whether it identifies persons by values that fewer than k have.
 
@@ -154,11 +168,6 @@ class JudgedColumn(Facts):
         rare = self._is_even or self.scarce >= DETERMINES * self.telling
         evenly = texts and rare and repeats(self.values, self.telling)
         return evenly or (self.entity_like and self.may_name)
-
-    @property
-    def may_name(self) -> bool:
-        """Whether it may name persons: a value has few records on average, or many values have about as many."""
-        return self._is_even or self.values * OF_A_PERSON >= self.telling
 
     @property
     def gives_away(self) -> dict[str, float]:

@@ -13,11 +13,11 @@ from pathlib import PurePath
 
 from sqlglot import exp
 
-from sqlanon.core.audit.profiles import PROFILE, counted_rows, few_share, with_profiles
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.models.base import PrivacyModel, judges_persons, judges_sets
+from sqlanon.core.sqltrees import row_sets
 from sqlanon.core.sqltrees.binding import Value, bind
-from sqlanon.core.sqltrees.trees import column, cte, number, table, union_all, with_ctes
+from sqlanon.core.sqltrees.trees import aliased, column, count_rows, cte, named, number, table, union_all, with_ctes
 from sqlanon.errors import InputError
 
 SETS_AT_ONCE = 32
@@ -32,7 +32,7 @@ class ModelAudit:
         column: the sensitive column, None for models without one.
         at_most: the classes on every set of at most so many quasi-identifiers are audited; None: the classes on all.
         references: what the file needs beside the release: ``reference``, ``hierarchy``, ``population``.
-        of_persons: the model is about persons by all of their rows (``audit.profiles``).
+        of_persons: the model is about persons by all of their rows.
         rows_known: of a model about persons, how many of a person's rows are known; None: all of them.
         holds: decides by (size, classes), ascending, whether a release holds, where the file cannot. It becomes the
             value ``holds``, and until ``settled`` nothing holds.
@@ -171,3 +171,49 @@ def profiled(
     if entity is None or not any(audit.of_persons and audit.rows_known is None for audit in audits):
         return relation, quasi
     return with_profiles(relation, quasi, entity), [*quasi, PROFILE]
+
+
+PROFILE = "sqlanon_profile"
+"""The column that holds the number of a person's profile."""
+RECORDS = "sqlanon_records"
+
+
+def with_profiles(relation: exp.Expr, quasi_identifiers: Sequence[str], entity: str) -> exp.Expr:
+    """Return a relation with the profile of each record's entity in the column ``PROFILE``; NULL without an entity.
+
+    Args:
+        quasi_identifiers: the columns that make the rows of a person.
+        entity: the column of entities.
+    """
+    profiles = bind(
+        "audit/profiles.sql",
+        relations={"counted": counted_rows(relation, quasi_identifiers, entity)},
+        columns={"quasi_identifier": quasi_identifiers, "entity": [entity]},
+    )
+    everything = exp.Column(this=exp.Star(), table=exp.to_identifier("owned", quoted=True))
+    same = exp.EQ(this=column(entity, "owned"), expression=column(entity, "profiles"))
+    query = exp.select(everything, column(PROFILE, "profiles")).from_(aliased(relation, "owned"))
+    return query.join(profiles.subquery("profiles"), on=same, join_type="left").subquery("profiled")
+
+
+def counted_rows(relation: exp.Expr, quasi_identifiers: Sequence[str], entity: str) -> exp.Select:
+    """Return per person and class how many rows there are; records without an entity belong to nobody."""
+    wanted = [column(name) for name in (*quasi_identifiers, entity)]
+    given = exp.Not(this=exp.Is(this=column(entity), expression=exp.null()))
+    query = exp.select(*wanted, named(count_rows(), RECORDS)).from_(relation.copy()).where(given)
+    return query.group_by(*[item.copy() for item in wanted])
+
+
+def few_share(counted: exp.Select, quasi_identifiers: Sequence[str], entity: str, at_most: int, k: int) -> exp.Query:
+    """Select the sub-multisets of at most so many rows that fewer than k persons hold, with their persons: ``records``.
+
+    Args:
+        counted: the rows of each person (``counted_rows``).
+    """
+    rows = exp.select(
+        named(column(entity), row_sets.OWNER),
+        named(column(RECORDS), row_sets.COPIES),
+        named(row_sets.ranked(quasi_identifiers), row_sets.PLACE),
+    ).from_(counted.subquery("counted"))
+    few = [row_sets.held_by_few("rows_of_persons", shape, k) for shape in row_sets.shapes(at_most)]
+    return with_ctes(union_all(few), [cte("rows_of_persons", rows, materialized=True)])

@@ -70,26 +70,13 @@ def whole_file(path: Path) -> Iterator[Path]:
     Raises:
         TargetError: it cannot be put in place.
     """
-    require_directory(path)
-    failure = None
-    try:
-        folder = _claimed(path)
-        try:
-            partial = folder.path / path.name
-            yield partial
-            settle_mode(partial, path, None)
-            sync(partial)
-            os.replace(partial, path)
-            sync(path.absolute().parent)
-        finally:
-            folder.remove()
-    except OSError as error:
-        failure = error.strerror or "the system refused"
-    if failure is not None:
-        raise TargetError(
-            f"The file {path.name!r} could not be written ({failure}).",
-            hint="check the permissions and the room on the disk.",
-        )
+    with _folder_beside(path, "file") as folder:
+        partial = folder / path.name
+        yield partial
+        settle_mode(partial, path, None)
+        sync(partial)
+        os.replace(partial, path)
+        sync(path.absolute().parent)
 
 
 @contextmanager
@@ -105,35 +92,42 @@ def whole_folder(path: Path, *, replaces: bool = False) -> Iterator[Path]:
         TargetError: it cannot be put in place, or something is there that must not be replaced.
     """
     path = path.absolute()
+    with _folder_beside(path, "folder") as folder:
+        partial = folder / path.name
+        discard(partial)  # of a process that was killed
+        partial.mkdir(mode=0o700)
+        yield partial
+        settle_mode(partial, path, None)
+        for entry in sorted(partial.rglob("*")):
+            sync(entry)
+        sync(partial)
+        with held():
+            if not replaces or not os.path.lexists(path):
+                rename_new(partial, path)
+            elif not exchange(partial, path):
+                path.rename(folder / f"{path.name}.old")
+                rename_new(partial, path)
+            sync(path.parent)
+
+
+@contextmanager
+def _folder_beside(path: Path, kind: str) -> Iterator[Path]:
+    """Yield the workplace of a small file or folder, and raise TargetError where the system refuses."""
     require_directory(path)
-    failure = None
+    failure = ""
     try:
         folder = _claimed(path)
         try:
-            partial = folder.path / path.name
-            discard(partial)  # of a process that was killed
-            partial.mkdir(mode=0o700)
-            yield partial
-            settle_mode(partial, path, None)
-            for entry in sorted(partial.rglob("*")):
-                sync(entry)
-            sync(partial)
-            with held():
-                if not replaces or not os.path.lexists(path):
-                    rename_new(partial, path)
-                elif not exchange(partial, path):
-                    path.rename(folder.path / f"{path.name}.old")
-                    rename_new(partial, path)
-                sync(path.parent)
+            yield folder.path
         finally:
             folder.remove()
     except FileExistsError:
         failure = "it appeared meanwhile"
     except OSError as error:
         failure = error.strerror or "the system refused"
-    if failure is not None:
+    if failure:
         raise TargetError(
-            f"The folder {path.name!r} could not be written ({failure}).",
+            f"The {kind} {path.name!r} could not be written ({failure}).",
             hint="check the permissions and the room on the disk.",
         )
 

@@ -104,8 +104,8 @@ class EarlierClasses:
 
 
 @dataclass(frozen=True, slots=True)
-class Catalog:
-    """What is known of a source after encoding.
+class EncodedKeys:
+    """What is known of a source after encoding, and of the keys of its grains.
 
     Attributes:
         attributes: the quasi-identifiers in the order of the policy.
@@ -140,6 +140,52 @@ class Catalog:
     shares_of_records: tuple[tuple[int, int], ...] = ()
     earlier: EarlierClasses | None = None
     ordered: bool = False
+
+    @property
+    def bottom(self) -> Node:
+        """The node that generalizes nothing."""
+        return (0,) * len(self.attributes)
+
+    @property
+    def top(self) -> Node:
+        """The node that generalizes everything."""
+        return tuple(attribute.height - 1 for attribute in self.attributes)
+
+    def sensitive_attribute(self, name: str) -> SensitiveAttribute:
+        """Return the sensitive attribute called ``name``."""
+        return next(attribute for attribute in self.sensitive if attribute.name == name)
+
+    @property
+    def codes(self) -> tuple[int, ...]:
+        """One mask per word: the bits of the sensitive codes."""
+        return tuple(sum(s.code for s in self.sensitive if s.word == word) for word in range(self.words))
+
+    def grain_masks(self, node: Node) -> tuple[int, ...]:
+        """Return one mask per word that generalizes the quasi-identifiers and keeps the sensitive codes."""
+        return tuple(mask | code for mask, code in zip(self.masks(node), self.codes, strict=True))
+
+    def masks(self, node: Node) -> tuple[int, ...]:
+        """Return one mask per word: ``key & mask`` is the generalized key of a class, without sensitive codes.
+
+        Where there are earlier releases, it is that of a joint cell (``EarlierClasses``).
+        """
+        return tuple(
+            sum(a.mask(level, word) for a, level in zip(self.attributes, node, strict=True)) | self.hidden_bits(word)
+            for word in range(self.words)
+        )
+
+    def hidden_bits(self, word: int) -> int:
+        """Return the bits of a word that distinguish the joint cells of one published class."""
+        return self.earlier.mask if self.earlier is not None and self.earlier.word == word else 0
+
+    def levels(self, node: Sequence[int]) -> dict[str, int]:
+        """Return the node as column -> level."""
+        return {a.name: level for a, level in zip(self.attributes, node, strict=True)}
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog(EncodedKeys):
+    """What is known of a source after encoding: its keys (``EncodedKeys``), and how much there is of it."""
 
     @property
     def has_entity(self) -> bool:
@@ -194,44 +240,3 @@ class Catalog:
         """Return whether a column with several values, or unlisted ones, has one value in all that is published."""
         several = attribute.widths[0] > 1 or attribute.name in self.at_root
         return bool(levels) and attribute.widths[min(levels)] <= 1 and several
-
-    @property
-    def bottom(self) -> Node:
-        """The node that generalizes nothing."""
-        return (0,) * len(self.attributes)
-
-    @property
-    def top(self) -> Node:
-        """The node that generalizes everything."""
-        return tuple(attribute.height - 1 for attribute in self.attributes)
-
-    def sensitive_attribute(self, name: str) -> SensitiveAttribute:
-        """Return the sensitive attribute called ``name``."""
-        return next(attribute for attribute in self.sensitive if attribute.name == name)
-
-    @property
-    def codes(self) -> tuple[int, ...]:
-        """One mask per word: the bits of the sensitive codes."""
-        return tuple(sum(s.code for s in self.sensitive if s.word == word) for word in range(self.words))
-
-    def grain_masks(self, node: Node) -> tuple[int, ...]:
-        """Return one mask per word that generalizes the quasi-identifiers and keeps the sensitive codes."""
-        return tuple(mask | code for mask, code in zip(self.masks(node), self.codes, strict=True))
-
-    def masks(self, node: Node) -> tuple[int, ...]:
-        """Return one mask per word: ``key & mask`` is the generalized key of a class, without sensitive codes.
-
-        Where there are earlier releases, it is that of a joint cell (``EarlierClasses``).
-        """
-        return tuple(
-            sum(a.mask(level, word) for a, level in zip(self.attributes, node, strict=True)) | self.hidden_bits(word)
-            for word in range(self.words)
-        )
-
-    def hidden_bits(self, word: int) -> int:
-        """Return the bits of a word that distinguish the joint cells of one published class."""
-        return self.earlier.mask if self.earlier is not None and self.earlier.word == word else 0
-
-    def levels(self, node: Sequence[int]) -> dict[str, int]:
-        """Return the node as column -> level."""
-        return {a.name: level for a, level in zip(self.attributes, node, strict=True)}

@@ -36,7 +36,6 @@ DISTANCE = choice(
     hierarchical="along the hierarchy of the column",
     ordered="along the order of the values, which are numbers or dates",
 )
-DISTANCES = tuple(DISTANCE.words)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from sqlanon.core.audit.release import audit_release
 from sqlanon.core.cards import WithCard
 from sqlanon.core.engines.duckdb.engine import DuckDBEngine, Relation, relation_of
 from sqlanon.core.engines.duckdb.files import partitions_relation
-from sqlanon.core.plan.closing import Closing
+from sqlanon.core.plan.plan_facts import Closing
 from sqlanon.core.plan.planned import Planned
 from sqlanon.core.policy import Output
 from sqlanon.core.policy.output import LAKES

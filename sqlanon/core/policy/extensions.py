@@ -62,7 +62,7 @@ RESERVED: Mapping[str, tuple[str, ...]] = {
         "row_security", "uncovered",
         "privacy", "quality", "suppression_limit", "suppression_count", "nulls", "search", "suppressed",
         "transformation", "publish", "output", "if_exists", "report", "certificate", "ledger", "engine", "like",
-        "periods", "repeats",
+        "periods", "repeats", "counts",
     ),
 }  # fmt: skip
 """Words that mean something else in a policy where a name of the kind may stand."""

@@ -52,27 +52,14 @@ def _share_fault(value: Any) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class PolicyFacts(PolicyPart):
-    """What to publish and how safe it must be: the keys of a policy as fields, and what follows from them.
+class RecordKeys(PolicyPart):
+    """The keys of which records are read, whose they are, and what each column is.
 
-    Without a ``transformation`` all records are published at one node (full domain). ``entity`` is a column of the
-    source that identifies the person (or other entity) a record is about: then models, limits and audits count
-    distinct entities instead of records. ``key`` says where the secret stands that pseudonyms are made by. ``source``
-    is one path or URL; ``files`` are patterns of paths, in its place.
-    ``ledger`` says where releases are written down, to be judged together.
-    ``variables`` are the places that were written with variables of the environment.
-    ``accept`` names columns that are published though they identify persons. ``publish`` says of which
-    quasi-identifiers numbers or dates are published. ``suppression_limit`` may be given as any number or its text; it
-    is the decimal fraction that is written.
+    ``source`` is one path or URL; ``files`` of ``PolicyFacts`` are patterns of paths, in its place. ``entity`` is a
+    column of the source that identifies the person (or other entity) a record is about: then models, limits and audits
+    count distinct entities instead of records. ``key`` says where the secret stands that pseudonyms are made by.
+    ``accept`` names columns that are published though they identify persons.
     """
-
-    order = (
-        "version", "source", "files", "table", "csv", "join", "columns", "entity", "key", "sample", "accept",
-        "row_security", "privacy", "undeclared", "uncovered", "nulls", "suppressed", "if_exists", "suppression_limit",
-        "suppression_count", "quality", "search", "transformation", "publish", "ledger", "like", "periods", "repeats",
-        "output",
-        "report", "certificate", "engine",
-    )  # fmt: skip
 
     columns: tuple[Column, ...] = entry(
         replace(part_of(Column, "mapping of columns to their keys"), kind="by_name"),
@@ -163,6 +150,33 @@ class PolicyFacts(PolicyPart):
         page="hierarchies.md#what-they-cannot-read",
         kept=ALWAYS,
     )
+
+    @property
+    def quasi_identifiers(self) -> tuple[Column, ...]:
+        """The quasi-identifiers in the order of the policy."""
+        return tuple(c for c in self.columns if c.role == "quasi_identifier")
+
+    @property
+    def sensitive(self) -> tuple[Column, ...]:
+        """The sensitive columns in the order of the policy."""
+        return tuple(c for c in self.columns if c.role == "sensitive")
+
+    def uncovered_of(self, column: Column) -> str:
+        """Return ``error``, ``top`` or ``suppress``: what happens to values that a column's hierarchy does not list.
+
+        The column's own setting comes before the policy's; for a sensitive column it is always ``error``.
+        """
+        return "error" if column.role == "sensitive" else column.uncovered or self.uncovered
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseKeys(RecordKeys):
+    """The keys of what may be lost, how it is searched, and where the release goes.
+
+    Without a ``transformation`` all records are published at one node (full domain). ``suppression_limit`` may be given
+    as any number or its text; it is the decimal fraction that is written.
+    """
+
     suppression_limit: Decimal = entry(
         shaped(
             {"anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"type": "string", "pattern": FRACTION}]},
@@ -256,6 +270,34 @@ class PolicyFacts(PolicyPart):
         example="1",
         kept=ALWAYS,
     )
+
+    def allowed_suppressions(self, records: int) -> int:
+        """Return the largest number of records that may be suppressed: floor(limit * records) in decimal arithmetic.
+
+        With an ``entity``, records are entities: how many may lose any of their records that take part.
+        """
+        if self.suppression_count is not None:
+            return min(self.suppression_count, records)
+        return int((self.suppression_limit * records).to_integral_value(ROUND_FLOOR))
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyFacts(ReleaseKeys):
+    """What to publish and how safe it must be: the keys of a policy as fields, and what follows from them.
+
+    ``ledger`` says where releases are written down, to be judged together.
+    ``variables`` are the places that were written with variables of the environment.
+    ``publish`` says of which quasi-identifiers numbers or dates are published.
+    """
+
+    order = (
+        "version", "source", "files", "table", "csv", "join", "columns", "entity", "key", "sample", "accept",
+        "row_security", "privacy", "undeclared", "uncovered", "nulls", "suppressed", "if_exists", "suppression_limit",
+        "suppression_count", "quality", "search", "transformation", "publish", "ledger", "like", "periods", "repeats",
+        "output",
+        "report", "certificate", "engine",
+    )  # fmt: skip
+
     files: tuple[str, ...] = entry(
         _FILES,
         (),
@@ -328,23 +370,6 @@ class PolicyFacts(PolicyPart):
     file: Path | None = field(default=None, compare=False)
 
     @property
-    def quasi_identifiers(self) -> tuple[Column, ...]:
-        """The quasi-identifiers in the order of the policy."""
-        return tuple(c for c in self.columns if c.role == "quasi_identifier")
-
-    @property
-    def sensitive(self) -> tuple[Column, ...]:
-        """The sensitive columns in the order of the policy."""
-        return tuple(c for c in self.columns if c.role == "sensitive")
-
-    def uncovered_of(self, column: Column) -> str:
-        """Return ``error``, ``top`` or ``suppress``: what happens to values that a column's hierarchy does not list.
-
-        The column's own setting comes before the policy's; for a sensitive column it is always ``error``.
-        """
-        return "error" if column.role == "sensitive" else column.uncovered or self.uncovered
-
-    @property
     def models(self) -> tuple[PrivacyModel, ...]:
         """All privacy models: those of ``privacy``, then those of the sensitive columns, in their order."""
         entries = [(model, None) for model in self.privacy]
@@ -364,15 +389,6 @@ class PolicyFacts(PolicyPart):
         named = next((where for _, where in found if isinstance(where, Mapping)), None)
         of_source = ("k_map", None) in found or ("k_map", "source") in found
         return {"sampled": self.sample} if named is None and self.sample is not None and of_source else named
-
-    def allowed_suppressions(self, records: int) -> int:
-        """Return the largest number of records that may be suppressed: floor(limit * records) in decimal arithmetic.
-
-        With an ``entity``, records are entities: how many may lose any of their records that take part.
-        """
-        if self.suppression_count is not None:
-            return min(self.suppression_count, records)
-        return int((self.suppression_limit * records).to_integral_value(ROUND_FLOOR))
 
     def resolve(self, path: str) -> str:
         """Return a path of the policy as an absolute one; URLs pass through."""

@@ -26,6 +26,7 @@ class Draft:
         verify_source: raises SourceChangedError; called last, before the release is put in place.
         target: where the release goes.
         papers: what travels beside a file.
+        further: an audit beside those of the claim, of what was written; raises AuditError.
     """
 
     query: exp.Query
@@ -34,6 +35,7 @@ class Draft:
     verify_source: Callable[[], None]
     target: Target
     papers: Papers | None = None
+    further: Callable[[Engine, exp.Expr], None] | None = None
 
     def compare(self, engine: Engine, written: exp.Expr, earlier: Callable[[], exp.Expr]) -> None:
         """Compare a file or folder as it was written with the one at its place, if it will replace that.
@@ -87,3 +89,5 @@ class Draft:
         audit_release(engine, relation, self.claim)
         if self.copied is not None:
             audit_copies(engine, relation, self.copied, self.claim)
+        if self.further is not None:
+            self.further(engine, relation)

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from sqlanon.core.facts import Facts, pick
 from sqlanon.core.lattice.catalog import Catalog
+from sqlanon.core.search.base import Verdict
 from sqlanon.errors import AuditError
 
 SUPPRESSION_REASONS = ("failing_class", "uncovered")
@@ -249,3 +250,24 @@ def _bounds(count: int, k: int) -> tuple[int, int]:
 def coarse(count: int, k: int) -> int | str:
     """Return a count for what travels: ``<k`` if it is small."""
     return f"<{k}" if is_small(count, k) else count
+
+
+def ledger_of(catalog: Catalog, verdict: Verdict) -> Ledger:
+    """Return the account of every record, and of every entity where a policy names them, at a judged node."""
+    entities = None
+    if catalog.entities is not None and verdict.suppressed_entities is not None:
+        entities = Entities(
+            total=catalog.entities + catalog.excluded_entities,
+            published=catalog.entities - verdict.suppressed_entities,
+            suppressed=verdict.suppressed_entities,
+            excluded=catalog.excluded_entities,
+            smallest_class=verdict.smallest_entities,
+        )
+    return Ledger.of(
+        catalog,
+        verdict.suppressed,
+        classes=verdict.classes,
+        smallest=verdict.smallest,
+        largest=verdict.largest,
+        entities=entities,
+    )

@@ -13,7 +13,7 @@ not survive a SELECT.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from secrets import token_hex
@@ -77,16 +77,10 @@ def publish(
         AuditError: what was written does not satisfy the policy.
         EngineError: the database refused a statement.
     """
-    output, path, types, query = target.output, Path(target.output.target), claim.types, rows.query
-    is_file = output.kind not in IN_DATABASE
+    output, types, query = target.output, claim.types, rows.query
     check_target(engine, target, read=[query])
     marker = unused_marker(engine, query, claim.columns) if redacted is not None else None
-    is_foreign = is_file and not engine.capabilities.writes_folders and not engine.has("files")
-    in_file = [engine.file_type(name) for name in types.values()] if is_foreign else list(types.values())
-    ending = path.suffix.lower() if is_file else ""
-    ending = FOLDER_ENDING if output.partition_by or output.kind in LAKES else ending
-    written = dict(zip(types, written_types(in_file, ending, marker), strict=True))
-    written |= dict.fromkeys(output.partition_by, "VARCHAR")  # the name of a folder is a text
+    written = types_there(engine, output, types, marker)
     claim = replace(
         claim,
         types=written,
@@ -96,22 +90,43 @@ def publish(
     )
     copied_rows = as_texts(query, types, written) if copied else None
     with ordered(engine, rows, types, claim) as written_rows:
-        draft = Draft(written_rows, claim, copied_rows, verify_source, target, papers)
-        document = None
-        if is_file and engine.capabilities.writes_folders:
-            document = publish_folder(engine, draft, path)
-        elif is_foreign:
-            document = publish_apart(engine, draft, path, _publisher(output))
-        elif output.kind in LAKES:
-            document = _publisher(output)(engine, draft, path)
-        elif is_file and output.partition_by:
-            document = publish_partitions(engine, draft, path)
-        elif is_file:
-            document = publish_file(engine, draft, path)
-        else:
-            _publish_relation(engine, draft, place(engine, output.target, target.catalog))
+        document = put(engine, Draft(written_rows, claim, copied_rows, verify_source, target, papers))
     warnings = () if target.replacing is None else tuple(target.replacing.warnings)
     return Publication({output.kind: output.target}, marker, document, warnings)
+
+
+def types_there(engine: Engine, output: Output, types: Mapping[str, str], marker: str | None = None) -> dict[str, str]:
+    """Return the types that columns have where a release is written."""
+    is_file = output.kind not in IN_DATABASE
+    in_file = [engine.file_type(name) for name in types.values()] if _is_foreign(engine, output) else [*types.values()]
+    ending = Path(output.target).suffix.lower() if is_file else ""
+    ending = FOLDER_ENDING if output.partition_by or output.kind in LAKES else ending
+    written = dict(zip(types, written_types(in_file, ending, marker), strict=True))
+    return written | dict.fromkeys(output.partition_by, "VARCHAR")  # the name of a folder is a text
+
+
+def _is_foreign(engine: Engine, output: Output) -> bool:
+    """Return whether a release leaves its engine, to be written as a file."""
+    return output.kind not in IN_DATABASE and not engine.capabilities.writes_folders and not engine.has("files")
+
+
+def put(engine: Engine, draft: Draft) -> dict[str, Any] | None:
+    """Write, audit and put in place a draft; return the manifest of a file.
+
+    Raises:
+        TargetError, SourceChangedError, AuditError, EngineError: see ``publish``.
+    """
+    output, path = draft.target.output, Path(draft.target.output.target)
+    if output.kind in IN_DATABASE:
+        _publish_relation(engine, draft, place(engine, output.target, draft.target.catalog))
+        return None
+    if engine.capabilities.writes_folders:
+        return publish_folder(engine, draft, path)
+    if _is_foreign(engine, output):
+        return publish_apart(engine, draft, path, _publisher(output))
+    if output.kind in LAKES:
+        return _publisher(output)(engine, draft, path)
+    return publish_partitions(engine, draft, path) if output.partition_by else publish_file(engine, draft, path)
 
 
 def _publisher(output: Output) -> Publisher:

@@ -138,3 +138,8 @@ def read_sizes(
     sizes = SizeHistogram.of(((row[0], row[-1]) for row in found), suppressed=suppressed, excluded=excluded)
     known = [(size, max(size, members), classes) for size, *more, classes in found for members in more]
     return sizes, PopulationClasses(tuple(sorted(known))) if known else None
+
+
+def as_buckets(sizes: SizeHistogram) -> tuple[tuple[int, int, int, int], ...]:
+    """Return ``class_sizes`` of classes by size: least and most size, classes and records of what is not empty."""
+    return tuple((b.least, b.most, b.classes, b.records) for b in in_buckets(sizes) if b.classes)

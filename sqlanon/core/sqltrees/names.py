@@ -206,6 +206,8 @@ PEOPLE = PREFIX + "people"
 """The records of a population file that the engine does not read itself, or of which a sample was drawn (k-map)."""
 RECORDS = PREFIX + "records"
 """The records of the population with their membership, when the subset is a relation of its own."""
+COUNTED = PREFIX + "counted"
+"""The released cells of tables of counts, in their order."""
 SUPPRESSED_MARKER = "[suppressed]"
 """The text in every column of a redacted record, unless the release holds that very text (see publication)."""
 

@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Self
 
+import pyarrow as pa
+
 from sqlanon.core.publish.lakes import LakeRelease, changed_meanwhile
 from sqlanon.errors import SqlanonError, TargetError
 
@@ -57,3 +59,31 @@ class Appended(ABC):
     @abstractmethod
     def unwritable(self, failure: str) -> TargetError:
         """Return the error of a table that cannot be read or written."""
+
+
+def refuse_types(schema: pa.Schema, format_name: str, *, narrow: bool) -> None:
+    """Refuse columns of types that a table would change.
+
+    Args:
+        narrow: it has integers of 8 and 16 bits.
+
+    Raises:
+        TargetError: names them.
+    """
+    strange = [field.name for field in schema if not _is_kept(field.type, narrow=narrow)]
+    if strange:
+        raise TargetError(
+            f"{format_name} does not hold the types of {', '.join(map(repr, strange))} as they are.",
+            hint="cast these columns in a view of the source: to text, a signed number or a timestamp.",
+        )
+
+
+def _is_kept(kind: pa.DataType, *, narrow: bool) -> bool:
+    types = pa.types
+    if types.is_timestamp(kind):
+        return bool(kind.unit == "us" and kind.tz in (None, "UTC"))
+    if types.is_signed_integer(kind):
+        return bool(narrow or kind.bit_width >= 32)
+    numbers = types.is_float32(kind) or types.is_float64(kind) or types.is_decimal128(kind)
+    others = types.is_boolean(kind) or types.is_string(kind) or types.is_binary(kind) or types.is_date32(kind)
+    return bool(numbers or others)

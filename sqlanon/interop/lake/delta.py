@@ -25,8 +25,7 @@ from sqlanon.core.publish.lakes import MANIFEST_KEY, LakeRelease, WrittenFile
 from sqlanon.core.source.lake import StoredPlace, stored_place
 from sqlanon.core.source.lake_folders import DELTA_LOG
 from sqlanon.errors import InputError, SourceError, TargetError
-from sqlanon.interop.lake.appended import Appended
-from sqlanon.interop.lake.kept import refuse_types
+from sqlanon.interop.lake.appended import Appended, refuse_types
 
 APPLICATION = "sqlanon"
 """The name under which a commit counts the releases to a table."""

@@ -16,8 +16,7 @@ import pyarrow as pa
 
 from sqlanon.core.publish.lakes import MANIFEST_KEY, LakeRelease
 from sqlanon.errors import InputError, TargetError
-from sqlanon.interop.lake.appended import Appended
-from sqlanon.interop.lake.kept import refuse_types
+from sqlanon.interop.lake.appended import Appended, refuse_types
 
 
 class IcebergTarget(Appended):

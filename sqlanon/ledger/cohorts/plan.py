@@ -14,7 +14,6 @@ from sqlanon.core.facts import Facts
 from sqlanon.core.lattice.nodes import Node
 from sqlanon.core.measures.base import AttributeMeasure, fold
 from sqlanon.core.plan.beside import judge_release
-from sqlanon.core.plan.planned import as_buckets
 from sqlanon.core.plan.published import PublishedClasses, PublishedTypes
 from sqlanon.core.plan.publishing import PublishablePlan
 from sqlanon.core.plan.represented import NO_VALUES
@@ -22,7 +21,7 @@ from sqlanon.core.publish.ledger import Ledger
 from sqlanon.core.publish.order import ReleasedRows
 from sqlanon.core.search.base import Problem
 from sqlanon.core.search.certificate import Certificate
-from sqlanon.core.sizes.histogram import SizeHistogram
+from sqlanon.core.sizes.histogram import SizeHistogram, as_buckets
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.data_types import data_type
 from sqlanon.core.sqltrees.trees import column, count_rows, named, table

@@ -5,8 +5,9 @@ can. It begins with the full-domain optimum, and no node is inserted by which th
 more than the node it began with.
 
 What a node would gain falls, as a rule, when others are inserted. So the gains of earlier steps are kept, the largest
-are judged anew until none that is still old exceeds the best new one (lazily, as in submodular maximisation), and from
-the best the neighbours in the lattice are climbed. Every gain that a node is chosen for is exact.
+are judged anew until none that is still old exceeds the best new one (lazily, as in submodular maximisation: CELF of
+Leskovec et al., KDD 2007), and from the best the neighbours in the lattice are climbed. In the process gains are
+estimated, and the best are followed through the whole sequence: every gain that a node is chosen for is exact.
 
 Which records are published by which node reveals something of those that were not taken before, the more so the better
 the order is known. So the order of nodes that cost about as much (``state.BLUR``) and the choice among nearly equal
@@ -28,12 +29,13 @@ from sqlanon.core.policy import SearchOptions
 from sqlanon.core.search.base import TIE, Problem
 from sqlanon.core.search.certificate import Certificate
 from sqlanon.recoding.local.kept import check_measure, check_models
-from sqlanon.recoding.local.state import Candidate, State, opened
+from sqlanon.recoding.local.rows import opened
+from sqlanon.recoding.local.state import BLOCKED, Candidate, State
 
 NO_LIMITS = SearchOptions()
 NEARLY = 0.01
 """Candidates whose gains differ from the best by less than this share are chosen among by chance."""
-ROUND = 24
+ROUND = 48
 """Old gains that are judged anew at once."""
 ROUNDS = 8
 """How often in a step old gains are judged anew."""
@@ -41,6 +43,10 @@ AT_ONCE = 64
 """Candidates that are judged at once, at most, so that whoever watches sees that something is done."""
 CLIMBS = 3
 """Candidates whose neighbours are climbed in a step."""
+FOLLOWED = 8
+"""Candidates that are followed through the whole sequence at once, the best by their estimates."""
+MOST_FOLLOWED = 64
+"""Candidates of a step that are followed, where none of those before gains."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +136,7 @@ class _Choice:
     chance: random.Random
     limits: SearchOptions
     loss: float = 1.0
-    fresh: dict[Node, Candidate] = field(default_factory=dict)
+    fresh: dict[Node, float] = field(default_factory=dict)
     old: dict[Node, float] = field(default_factory=dict)
     gains: list[tuple[Node, float]] = field(default_factory=list)
     started: float = field(default_factory=time.perf_counter)
@@ -190,13 +196,13 @@ class _Choice:
         It may gain nothing by itself, but the candidates are tried again. Return its place, None if it was not put.
         """
         state, top = self.state, self.state.problem.lattice.top
-        blocked = {node: self.loss - found.loss for node, found in self.fresh.items() if self._gain(node) < 0}
+        blocked = {node: self.loss - state.exact(node).loss for node, gain in self.fresh.items() if gain == BLOCKED}
         blocked = {node: gain for node, gain in blocked.items() if gain > TIE}
         if not blocked or top in state.nodes or len(state.nodes) + 1 >= self.most:
             return None
         self._ask([top])
         self.old |= blocked
-        return self._insert(self.fresh[top], spared=True)
+        return self._insert(state.exact(top), spared=True)
 
     def _renew(self) -> None:
         """Judge old gains anew, largest first, until the best new one exceeds those that are left."""
@@ -222,11 +228,17 @@ class _Choice:
 
     def _insert_best(self) -> int | None:
         """Insert the best candidate of this step, or one that is nearly as good, by chance; return its place."""
-        best = self._best_gain()
-        if best <= TIE:
-            return None
-        good = sorted(node for node in self.fresh if self._gain(node) >= best * (1 - NEARLY))
-        return self._insert(self.fresh[self.chance.choice(good)])
+        promising = [node for node in sorted(self.fresh, key=self._order) if self._gain(node) > TIE]
+        for some in batched(promising[:MOST_FOLLOWED], FOLLOWED):
+            followed = {node: self.state.exact(node) for node in some}
+            for node, candidate in followed.items():
+                fits = candidate.suppressed <= self.state.problem.catalog.allowed
+                self.fresh[node] = self.old[node] = self.loss - candidate.loss if fits else BLOCKED
+            best = max(map(self._gain, some))
+            if best > TIE:
+                good = sorted(node for node in some if self._gain(node) >= best * (1 - NEARLY))
+                return self._insert(followed[self.chance.choice(good)])
+        return None
 
     def _insert(self, candidate: Candidate, *, spared: bool = False) -> int:
         self.fresh = {}  # first, so that an interrupt inserts nothing twice
@@ -248,20 +260,17 @@ class _Choice:
         for some in batched(wanted[:room], AT_ONCE):
             if limit is not None and time.perf_counter() - self.started >= limit:
                 raise _Stopped("time limit")
-            for candidate in self.state.judge(some):
-                self.fresh[candidate.node] = candidate
-                self.old[candidate.node] = self._gain(candidate.node)
+            gains = dict(zip(some, self.state.gains(some, self.loss), strict=True))
+            self.fresh |= gains
+            self.old |= gains
             self._report()
         if room < len(wanted):
             raise _Stopped("evaluations")
         return len(wanted)
 
     def _gain(self, node: Node) -> float:
-        """Return what a candidate gains; -1 when it suppresses more than the limit allows."""
-        candidate = self.fresh.get(node)
-        if candidate is None or candidate.suppressed > self.state.problem.catalog.allowed:
-            return -1.0
-        return self.loss - candidate.loss
+        """Return what a candidate gains, as far as it is known."""
+        return self.fresh.get(node, BLOCKED)
 
     def _best_gain(self) -> float:
         return max(map(self._gain, self.fresh), default=0.0)

@@ -80,6 +80,17 @@ def loss(problem: Problem, kept: Sequence[int]) -> float:
     return fold(problem.measure.aggregate or "sum", losses, weights)
 
 
+def shares(problem: Problem) -> list[float]:
+    """Return, per attribute, by how much the folded loss falls for each unit that a record keeps."""
+    catalog, width = problem.catalog, len(problem.catalog.attributes)
+    units = [(a.domain if has_costs(problem) else a.height) - 1 for a in catalog.attributes]
+    whole = loss(problem, [0] * width)
+    alone = [
+        whole - loss(problem, [catalog.population * (i == j) * units[i] for j in range(width)]) for i in range(width)
+    ]
+    return [part / max(catalog.population * unit, 1) for part, unit in zip(alone, units, strict=True)]
+
+
 def generalization(problem: Problem, node: Node) -> float:
     """Return what generalizing every record to a node costs, suppression apart."""
     catalog = problem.catalog

@@ -17,13 +17,12 @@ from sqlanon.core.compiler.class_sizes import count_by
 from sqlanon.core.evaluate.session import Session
 from sqlanon.core.lattice.catalog import Catalog
 from sqlanon.core.plan.full_domain import Solution
-from sqlanon.core.plan.planned import as_buckets
 from sqlanon.core.plan.published import PublishedClasses, PublishedTypes
 from sqlanon.core.plan.publishing import PublishablePlan
 from sqlanon.core.plan.represented import NO_VALUES
 from sqlanon.core.publish.ledger import Ledger
 from sqlanon.core.search.certificate import Certificate
-from sqlanon.core.sizes.histogram import SizeHistogram
+from sqlanon.core.sizes.histogram import SizeHistogram, as_buckets
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.data_types import NUMBERS
 from sqlanon.errors import NoSolutionError

@@ -1,15 +1,14 @@
 """The present sequence of nodes, what each of them publishes, and what one more node would change.
 
-The rows stand in the database, each with the place of the node that publishes it (``recoding.compiler.recoding``);
-Python holds per node what it publishes and keeps, in integers. A candidate is judged exactly: with its own
-classes, and with those of all nodes after it that records are left for.
+The rows stand in the database, each with the place of the node that publishes it (``recoding.compiler.recoding``), or
+in the process where they fit (``rows``). Python holds per node what it publishes and keeps, in integers. A candidate is
+judged exactly: with its own classes, and with those of all nodes after it that records are left for.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -28,6 +27,8 @@ LANE_ROWS = 40_000
 """Fewer rows times candidates than this are not worth a second statement side by side."""
 STEPS = (1, 2, 3, 4, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32)
 """Lengths of statements: few, so that few texts are rendered; steps after the last node find no rows."""
+BLOCKED = -1.0
+"""What a candidate gains by which more would be suppressed than the policy allows."""
 BLUR = 0.1
 """By how much chance may raise what a node costs when sequences are put in order: the loss hardly feels it (with 16
 nodes ADULT 0.0620 to 0.0621, CUP 0.0729 to 0.0731), and which of two similar nodes came first is harder to guess."""
@@ -62,7 +63,7 @@ class Candidate:
 
 @dataclass(slots=True)
 class State:
-    """One owner of the tables of a choice; ``opened`` creates and drops them.
+    """One owner of the tables of a choice; ``rows.opened`` creates and drops them.
 
     Attributes:
         nodes: the present sequence, cheapest first.
@@ -83,6 +84,7 @@ class State:
     _rows_from: list[int] = field(default_factory=list)
     _ranks: dict[Node, tuple[float, float]] = field(default_factory=dict)
     _texts: dict[int, str] = field(default_factory=dict)
+    _judged: dict[Node, Candidate] = field(default_factory=dict)
 
     @property
     def _catalog(self) -> Catalog:
@@ -94,6 +96,17 @@ class State:
             chance = random.Random(f"{self.seed} {node}").random()
             self._ranks[node] = (generalization(self.problem, node) * (1 + BLUR * chance), chance)
         return self._ranks[node]
+
+    def gains(self, nodes: Sequence[Node], present: float) -> list[float]:
+        """Return what each node would gain over the present loss, or ``BLOCKED``: exactly, or by an estimate."""
+        judged = self.judge(nodes)
+        self._judged |= {candidate.node: candidate for candidate in judged}
+        allowed = self._catalog.allowed
+        return [present - own.loss if own.suppressed <= allowed else BLOCKED for own in judged]
+
+    def exact(self, node: Node) -> Candidate:
+        """Return the present sequence with a node inserted that ``gains`` was asked for since it last changed."""
+        return self._judged[node]
 
     def judge(self, nodes: Sequence[Node]) -> list[Candidate]:
         """Judge the present sequence with each of the nodes inserted; none of them stands there."""
@@ -119,6 +132,7 @@ class State:
 
     def accept(self, candidate: Candidate, *, spared: bool = False) -> None:
         """Insert a candidate that was judged last; nodes that publish nothing any more are dropped, unless spared."""
+        self._judged.clear()
         place = candidate.place
         after = [candidate.node, *self.nodes[place:]]
         if spared:
@@ -216,17 +230,3 @@ class State:
 def node_arrays(columns: dict[str, list[int] | list[str]]) -> dict[str, pa.Array]:
     """Return the columns of nodes (``node_rows``) as Arrow arrays."""
     return {name: pa.array(items, pa.string() if name == "levels" else pa.int64()) for name, items in columns.items()}
-
-
-@contextmanager
-def opened(engine: Engine, problem: Problem, question: Question, seed: int) -> Iterator[State]:
-    """Yield a state without nodes; its tables are dropped at the end, and no script contains them."""
-    state = State(engine, problem, question, seed)
-    replayed = len(engine.replay)
-    try:
-        with engine.side_by_side():
-            state._create()
-            yield state
-    finally:
-        state._drop()
-        del engine.replay[replayed:]

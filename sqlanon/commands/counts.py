@@ -1,0 +1,121 @@
+"""``sqlanon counts``: tables of counts that are safe to release, of a document or of a source and ``--by``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from sqlanon.commands.common import warn
+from sqlanon.commands.csv_options import read_csv_options, read_format_options
+from sqlanon.commands.progress import progress
+from sqlanon.commands.verbosity import say
+from sqlanon.core.source.files import Reading
+from sqlanon.core.source.opening import ONLY_TABLE, open_source
+from sqlanon.core.words import counted
+from sqlanon.counts.document import CountsPolicy, columns_by
+from sqlanon.counts.released import columns_of
+from sqlanon.counts.verb import CountsRelease, counts
+from sqlanon.errors import InputError
+
+MOST_ROWS = 60
+"""Rows that are printed; of a longer table the first ones."""
+SUPPRESSED = "x"
+"""What stands for a suppressed cell on a terminal."""
+
+
+def execute(
+    source: str,
+    table: str | None,
+    by: tuple[str, ...],
+    threshold: int | None,
+    entity: str | None,
+    to: str | None,
+    csv: tuple[str, ...],
+    as_json: bool,
+) -> int:
+    """Carry the command out, with the options of ``usage``, and return the exit code."""
+    if by:
+        dimensions = [name.strip() for text in by for name in text.split(",")]
+        asked = _asked(source, table, dimensions, threshold, entity, to, csv)
+    else:
+        beside = {"TABLE": table, "--threshold": threshold, "--entity": entity, "--to": to, "--csv": csv or None}
+        given = [name for name, value in beside.items() if value is not None]
+        if given:
+            raise InputError(
+                f"The document says what {' and '.join(given)} would say.",
+                hint="leave it out; or name dimensions of a source: --by sex,age:10.",
+            )
+        asked = CountsPolicy.from_file(source)
+    with progress() as watch:
+        found = counts(None, asked, watch=watch)
+    for warning in found.warnings:
+        warn(warning)
+    if as_json:
+        rows = {} if found.output else {"rows": found.rows.to_pylist()}
+        print(json.dumps(found.to_dict() | rows))
+        return 0
+    if not found.output:
+        print("\n".join(_drawn(found)))
+    for line in _account(found):
+        say(line)
+    return 0
+
+
+def _asked(
+    source: str,
+    table: str | None,
+    by: Sequence[str],
+    threshold: int | None,
+    entity: str | None,
+    to: str | None,
+    csv: Sequence[str],
+) -> CountsPolicy:
+    """Return the document that the options stand for."""
+    options = read_csv_options(csv)
+    reading = Reading(options, read_format_options(csv), needs_records=True)
+    is_database = Path(source).suffix.lower() in (".duckdb", ".sqlite", ".db") or "://" in source
+    name = table or (ONLY_TABLE if is_database else None)
+    with open_source(source, name, reading=reading) as opened:
+        dimensions, columns = columns_by(by, opened.types)
+    document: dict[str, Any] = {"source": source, "columns": columns, "counts": {"counts": {"dimensions": dimensions}}}
+    given = {"table": name, "threshold": threshold, "entity": entity, "csv": options or None}
+    document |= {key: value for key, value in given.items() if value is not None}
+    document |= {} if to is None else {"output": {"file": to}}
+    return CountsPolicy.from_dict(document)
+
+
+def _drawn(found: CountsRelease) -> list[str]:
+    """Return the released table in columns, for a terminal."""
+    first = found.rows.slice(0, MOST_ROWS).to_pylist()
+    rows = [["NULL" if value is None else str(value) for value in row.values()] for row in first]
+    titles = found.rows.column_names
+    if found.policy.rules.form == "long":
+        of_count = titles.index(columns_of(found.policy).count)
+        hidden = found.rows.column(titles[-1]).to_pylist()
+        for row, is_hidden in zip(rows, hidden, strict=False):
+            row[of_count:] = [SUPPRESSED if is_hidden else value for value in row[of_count:]]
+        titles, rows = titles[:-1], [row[:-1] for row in rows]
+    widths = [max(len(title), *(len(row[i]) for row in rows), 0) for i, title in enumerate(titles)]
+    padded = [[cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in [titles, *rows]]
+    lines = ["  ".join(row).rstrip() for row in padded]
+    left = found.rows.num_rows - len(rows)
+    return lines + ([f"and {counted(left, 'row')} more; --to FILE writes all of them."] if left else [])
+
+
+def _account(found: CountsRelease) -> list[str]:
+    """Return what was suppressed, and how far that is the least."""
+    protection = found.protection
+    unit = "persons (entities)" if found.unit == "entity" else "records"
+    lines = [
+        f"{counted(found.cells, 'cell')}, of which {protection.suppressed_cells:,} are suppressed ({SUPPRESSED}): "
+        f"{protection.unsafe:,} unsafe and {protection.complementary:,} that protect them "
+        f"({'proven the fewest' if protection.optimal else 'not proven the fewest'})",
+        f"  counts are of {unit}; below {found.threshold} one is unsafe",
+    ]
+    for name, own in found.by_dimension.items():
+        lines.append(f"  {name}: {own['suppressed']:,} of {own['cells']:,} cells that show it are suppressed")
+    if found.left_out:
+        lines.append(f"  {counted(found.left_out, 'record')} with a NULL were left out")
+    return lines + [f"  {kind}: {target}" for kind, target in found.output.items()]

@@ -1,0 +1,249 @@
+"""From an open source to the cells of all tables: hierarchies meet the values, and one statement counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from sqlglot import exp
+
+from sqlanon.core.compiler import encode
+from sqlanon.core.compiler.encoded_source import EncodedSource, EntityColumn, TakingPart
+from sqlanon.core.compiler.entities import records_without_entity
+from sqlanon.core.engines.base import Engine
+from sqlanon.core.engines.columns import numpy_column
+from sqlanon.core.policy import Policy
+from sqlanon.core.source.columns import check_columns
+from sqlanon.core.source.matching import measure_columns, refuse_uncovered
+from sqlanon.core.source.opening import Source
+from sqlanon.core.source.packing import pack
+from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.data_types import NUMBERS
+from sqlanon.core.words import counted as counted_words
+from sqlanon.counts import statements
+from sqlanon.counts.document import CountsPolicy
+from sqlanon.counts.grid import Dimension, Grid, Numbers, sets_of, with_common_margins
+from sqlanon.counts.statements import CountedSource
+from sqlanon.errors import InputError, UnsupportedError
+
+MOST_CELLS = 2_000_000
+"""Cells of all tables, at most."""
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The cells of a release with their true values, for the operator alone.
+
+    Attributes:
+        contributors: of each cell, the distinct entities, or the records.
+        amounts: of each cell, the sum of the measured column; None where nothing is summed.
+        largest: of each cell, the largest and the second largest contribution.
+        in_tables: of each table, the sets that it shows.
+        records: of the source; ``left_out`` of them have a NULL that the match excludes.
+        query: the statement that counted.
+    """
+
+    grid: Grid
+    contributors: Numbers
+    amounts: Floats | None
+    largest: Floats | None
+    in_tables: tuple[tuple[int, ...], ...]
+    records: int
+    left_out: int
+    query: exp.Query
+    warnings: tuple[str, ...] = ()
+
+
+def count_cells(source: Source, policy: CountsPolicy) -> Counted:
+    """Count the cells of all tables in the source's database.
+
+    Raises:
+        InputError and its children: a column, a hierarchy, a level or a measured value cannot be used.
+    """
+    engine, warnings = source.engine, list(source.warnings)
+    counted = _encoded(source, policy, warnings)
+    _check_measure(engine, counted)
+    used = policy.dimensions
+    dimensions = tuple(
+        _dimension(engine, position, name, levels, policy.rules.total)
+        for position, (name, levels) in enumerate(used.items())
+    )
+    if counted.source.entity is not None:
+        dimensions = _with_several(engine, counted, dimensions)
+    wanted = [sets_of(dict(table.dimensions), table.totalled, [*used]) for table in policy.tables]
+    shown = list(dict.fromkeys(levels for sets in wanted for levels in sets))
+    sets = with_common_margins(shown)
+    grid = Grid(dimensions, tuple(sets), tuple(levels in shown for levels in sets))
+    if len(grid) > MOST_CELLS:
+        raise InputError(
+            f"The tables have {len(grid):,} cells; at most {MOST_CELLS:,} are counted together.",
+            hint="show coarser levels, fewer dimensions in one table, or fewer margins.",
+        )
+    by_sets = engine.capabilities.groups_by_sets
+    steps = [dict(enumerate(levels)) for levels in sets]
+    query = statements.cells_query(counted, steps, by_sets=by_sets)
+    found = engine.arrow("count cells", query.copy())
+    contributors, amounts, largest = _filled(grid, found, counted.measured is not None)
+    records, taken = engine.run("count records", statements.left_out_query(counted))[0]
+    return Counted(
+        grid,
+        contributors,
+        amounts,
+        largest,
+        tuple(tuple(sets.index(levels) for levels in own) for own in wanted),
+        int(records),
+        int(records) - int(taken or 0),
+        query,
+        tuple(warnings),
+    )
+
+
+def _encoded(source: Source, policy: CountsPolicy, warnings: list[str]) -> CountedSource:
+    """Return the source with the lookups of its dimensions, which number their categories."""
+    engine, read, types = source.engine, policy.policy, source.types
+    check_columns(read, source)
+    dimensions = policy.dimensions
+    read = _in_order(read, [*dimensions])
+    entity = None
+    if read.entity is not None:
+        entity = EntityColumn(read.entity, types[read.entity])
+        missing = engine.run("records without an entity", records_without_entity(source.relation, entity))[0][0]
+        if missing:
+            raise InputError(
+                f"The entity column {entity.name!r} is NULL in {missing} records, so that no entity is counted.",
+                hint="fill it in, or leave such records out in a view of the source.",
+            )
+    taking_part = TakingPart(tuple(dimensions), read.nulls == "basic")
+    encoded = EncodedSource(source.relation, (), taking_part, entity)
+    measured = measure_columns(engine, encoded, read, types, warnings)
+    refuse_uncovered(engine, read, measured, source.relation)
+    for fact in measured:
+        wrong = [level for level in dimensions[fact.spec.name] if level >= fact.item.height]
+        if wrong:
+            raise InputError(
+                f"The hierarchy of column {fact.spec.name!r} has the levels 0 to {fact.item.height - 1}, and a table "
+                f"shows level {wrong[0]}.",
+                hint="show a level that there is.",
+            )
+    items, _, words = pack(measured)
+    tallest = max(item.height for item in items)
+    engine.create("lookup", names.LOOKUP, encode.numbered(encode.lookup(items, words), tallest))
+    for relation in (names.BRANCHES, names.LISTED, names.VALUES):
+        engine.drop(relation)
+    encoded = replace(encoded, items=items)
+    summed = None if policy.measured is None else (policy.measured, types[policy.measured])
+    return CountedSource(encoded, tuple(dimensions.values()), summed)
+
+
+def _in_order(policy: Policy, dimensions: Sequence[str]) -> Policy:
+    """Return the policy with the columns of the dimensions alone, in their order."""
+    return replace(policy, columns=tuple(next(c for c in policy.columns if c.name == name) for name in dimensions))
+
+
+def _check_measure(engine: Engine, counted: CountedSource) -> None:
+    """Refuse values that the protection of sums knows nothing of.
+
+    Raises:
+        InputError: some are below 0, lack or are not finite.
+        UnsupportedError: the column holds no numbers.
+    """
+    if counted.measured is None:
+        return
+    name, kind = counted.measured
+    if kind.upper().partition("(")[0] not in NUMBERS:
+        raise UnsupportedError(f"The measured column {name!r} holds no numbers.", hint="measure a column of numbers.")
+    negative, missing, endless = engine.run("measured values", statements.measure_query(counted))[0]
+    faults = {
+        "a value below 0, of which sums are not protected": negative,
+        "no value": missing,
+        "a value that is not finite": endless,
+    }
+    for fault, records in faults.items():
+        if records:
+            raise InputError(
+                f"The measured column {name!r} has {fault} in {counted_words(int(records), 'record')}.",
+                hint="leave such records out in a view of the source, or give them a value there.",
+            )
+
+
+def _dimension(engine: Engine, position: int, name: str, levels: tuple[int, ...], label: str) -> Dimension:
+    """Return a dimension with the categories that occur.
+
+    Raises:
+        InputError: a category is called as the total is.
+    """
+    found = engine.arrow("categories", statements.categories_query(position, levels)).to_pydict()
+    numbers = {n: np.array([int(v) for v in found[names.text_number(n)]], np.int64) for n in levels}
+    texts: list[str | None] = [None]
+    level_of, codes = [-1], [0]
+    place: dict[int, Numbers] = {}  # per level, the category of each row
+    for level in levels:
+        known, first, inverse = np.unique(numbers[level], return_index=True, return_inverse=True)
+        place[level] = inverse.reshape(-1) + len(texts)
+        texts += [found[names.level(level)][row] for row in first]
+        level_of += [level] * len(known)
+        codes += known.tolist()
+    if label in texts:
+        raise InputError(
+            f"A category of the dimension {name!r} is called as its total is.",
+            hint="give the total another name: total: All.",
+        )
+    above = {}
+    for level in levels:
+        own = np.full(len(texts), -1, np.int64)
+        for finer in [each for each in levels if each <= level]:
+            own[place[finer]] = place[level]
+        above[level] = own
+    return Dimension(name, levels, tuple(texts), np.array(level_of, np.int64), np.array(codes, np.int64), above)
+
+
+def _with_several(engine: Engine, counted: CountedSource, dimensions: Sequence[Dimension]) -> tuple[Dimension, ...]:
+    """Return the dimensions with the steps at which an entity has several categories."""
+    pairs = [
+        (position, finer, coarser)
+        for position, dimension in enumerate(dimensions)
+        for finer in dimension.levels
+        for coarser in (*[level for level in dimension.levels if level > finer], None)
+    ]
+    rows = engine.run("entities of several categories", statements.several_query(counted, pairs))
+    several = {pairs[int(place)] for place, count in rows if count}
+    return tuple(
+        replace(d, several=frozenset((finer, coarser) for p, finer, coarser in several if p == position))
+        for position, d in enumerate(dimensions)
+    )
+
+
+def _filled(grid: Grid, found: pa.Table, is_summed: bool) -> tuple[Numbers, Floats | None, Floats | None]:
+    """Return contributors, amounts and the largest contributions of all cells; what no row counts is 0."""
+    size = len(grid)
+    contributors = np.zeros(size, np.int64)
+    amounts, largest = np.zeros(size), np.zeros((size, 2))
+    codes, is_at = {}, {}
+    for position, dimension in enumerate(grid.dimensions):
+        for level in dimension.levels:
+            values = numpy_column(found.column(statements.code(position, level))).astype(np.float64)
+            is_at[position, level] = ~np.isnan(values)
+            codes[position, level] = np.nan_to_num(values).astype(np.int64)
+    names_of = ["contributors", *([statements.AMOUNT, *map(statements.largest, (1, 2))] if is_summed else [])]
+    figures = {name: numpy_column(found.column(name)) for name in names_of}
+    for number, levels in enumerate(grid.sets):
+        rows = np.ones(found.num_rows, bool)
+        for (position, level), present in is_at.items():
+            rows &= present == (levels[position] == level)
+        keys = np.zeros((int(rows.sum()), len(levels)), np.int64)
+        for position, wanted in enumerate(levels):
+            if wanted is not None:
+                dimension = grid.dimensions[position]
+                own = dimension.categories(wanted)
+                keys[:, position] = own[np.searchsorted(dimension.codes[own], codes[position, wanted][rows])]
+        cells = grid.cells(number, keys)
+        contributors[cells] = figures["contributors"][rows]
+        if is_summed:
+            amounts[cells] = np.nan_to_num(figures[statements.AMOUNT][rows].astype(np.float64))
+            for place in (1, 2):
+                largest[cells, place - 1] = np.nan_to_num(figures[statements.largest(place)][rows].astype(np.float64))
+    return contributors, amounts if is_summed else None, largest if is_summed else None

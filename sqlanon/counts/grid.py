@@ -1,0 +1,176 @@
+"""The cells of tables of counts: which there are, what they hold, and which is the sum of which.
+
+A *set* is a level (or the total) of each dimension, so that a table is some sets. Every combination of categories of a
+set is a cell, also one that no record falls into. Cells of several tables that agree in every dimension are one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+Numbers = np.ndarray[Any, np.dtype[np.int64]]
+Levels = tuple[int | None, ...]
+"""A set: the level of each dimension, None for the total."""
+TOTAL = 0
+"""The number of the total among the categories of every dimension."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """A dimension with the categories of its published levels; the first is the total.
+
+    Attributes:
+        levels: the published levels, the finest first.
+        texts: of each category; the total and a NULL have None.
+        level: of each category, the level that it stands at; -1 is the total.
+        codes: of each category, its number among the texts of its level; ascending within a level.
+        above: per published level, the category of that level that each category belongs to; -1 where it is above.
+        several: the steps, (finer level, coarser level or None), at which an entity may have several categories.
+    """
+
+    name: str
+    levels: tuple[int, ...]
+    texts: tuple[str | None, ...]
+    level: Numbers
+    codes: Numbers
+    above: dict[int, Numbers]
+    several: frozenset[tuple[int, int | None]] = frozenset()
+
+    def categories(self, level: int | None) -> Numbers:
+        """Return the categories of a level; of None, the total."""
+        return np.flatnonzero(self.level == (-1 if level is None else level))
+
+    def up(self, categories: Numbers, level: int | None) -> Numbers:
+        """Return the categories of a level that some categories belong to."""
+        return np.zeros_like(categories) if level is None else self.above[level][categories]
+
+
+@dataclass(frozen=True, slots=True)
+class CellRelation:
+    """The relation of two sets: each cell of the coarser one is made of cells of the finer one.
+
+    Attributes:
+        children, parents: cells of the finer set, and the cell of the coarser set that each belongs to.
+        exact: the parent is the sum of its children; else it is at least the largest, and at most the sum.
+    """
+
+    children: Numbers
+    parents: Numbers
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """All cells of a release, numbered set by set.
+
+    Attributes:
+        sets: the sets of all tables, and those that hold their common margins, which no table shows.
+        published: whether a table shows a set.
+        starts: the first cell of each set, and at the end how many cells there are.
+    """
+
+    dimensions: tuple[Dimension, ...]
+    sets: tuple[Levels, ...]
+    published: tuple[bool, ...]
+    starts: tuple[int, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        starts = [0]
+        for levels in self.sets:
+            starts.append(starts[-1] + int(np.prod([len(c) for c in self._categories(levels)], dtype=np.int64)))
+        object.__setattr__(self, "starts", tuple(starts))
+
+    def __len__(self) -> int:
+        return self.starts[-1]
+
+    def _categories(self, levels: Levels) -> list[Numbers]:
+        return [d.categories(level) for d, level in zip(self.dimensions, levels, strict=True)]
+
+    def keys(self, number: int) -> Numbers:
+        """Return the categories of the cells of a set: a row a cell, a column a dimension."""
+        own = self._categories(self.sets[number])
+        return np.stack([part.reshape(-1) for part in np.meshgrid(*own, indexing="ij")], axis=1)
+
+    @property
+    def all_keys(self) -> Numbers:
+        """The categories of all cells."""
+        return np.concatenate([self.keys(number) for number in range(len(self.sets))])
+
+    @property
+    def whole(self) -> int | None:
+        """The cell of the grand total; None where no table shows it, or there is no cell."""
+        total = (None,) * len(self.dimensions)
+        shown = [n for n, levels in enumerate(self.sets) if levels == total and self.published[n]]
+        return self.starts[shown[0]] if shown else None
+
+    @property
+    def is_published(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Whether a table shows each cell."""
+        return np.repeat(np.array(self.published), np.diff(self.starts))
+
+    def cells(self, number: int, keys: Numbers) -> Numbers:
+        """Return the numbers of the cells of a set with these categories."""
+        place = np.zeros(len(keys), np.int64)
+        for position, own in enumerate(self._categories(self.sets[number])):
+            place = place * len(own) + np.searchsorted(own, keys[:, position])
+        return place + self.starts[number]
+
+    def steps(self) -> Iterator[CellRelation]:
+        """Yield the relations of each set and those right below it."""
+        for coarse, coarser in enumerate(self.sets):
+            below = [n for n, levels in enumerate(self.sets) if n != coarse and is_finer(levels, coarser)]
+            for fine in below:
+                finer = self.sets[fine]
+                if any(n != fine and is_finer(finer, self.sets[n]) for n in below):
+                    continue
+                keys = self.keys(fine)
+                above = [d.up(keys[:, p], coarser[p]) for p, d in enumerate(self.dimensions)]
+                moved = [
+                    (p, low, high) for p, (low, high) in enumerate(zip(finer, coarser, strict=True)) if low != high
+                ]
+                exact = not any((low, high) in self.dimensions[p].several for p, low, high in moved)
+                children = np.arange(self.starts[fine], self.starts[fine + 1])
+                yield CellRelation(children, self.cells(coarse, np.stack(above, axis=1)), exact)
+
+
+def is_finer(one: Levels, other: Levels) -> bool:
+    """Return whether every cell of one set lies in a cell of the other; equal sets do.
+
+    >>> is_finer((0, 1), (0, None)), is_finer((None, 1), (0, None))
+    (True, False)
+    """
+    return all(b is None or (a is not None and a <= b) for a, b in zip(one, other, strict=True))
+
+
+def with_common_margins(sets: Sequence[Levels]) -> list[Levels]:
+    """Return some sets, and of every two of them the finest that both lie in: there one says something of the other.
+
+    >>> with_common_margins([(0, None), (None, 1)])
+    [(0, None), (None, 1), (None, None)]
+    """
+    found = list(dict.fromkeys(sets))
+    for one in found:
+        for other in found[: found.index(one)]:
+            levels = tuple(None if a is None or b is None else max(a, b) for a, b in zip(one, other, strict=True))
+            if levels not in found:
+                found.append(levels)
+    return found
+
+
+def sets_of(dimensions: dict[str, tuple[int, ...]], totalled: Sequence[str], among: Sequence[str]) -> list[Levels]:
+    """Return the sets of a table.
+
+    Args:
+        dimensions: of the table, with their levels.
+        totalled: those with a total.
+        among: the dimensions of all tables; of the others the table shows the total.
+    """
+    choices: list[list[int | None]] = [
+        [*dimensions[name], *([None] if name in totalled else [])] if name in dimensions else [None] for name in among
+    ]
+    return list(product(*choices))

@@ -1,0 +1,261 @@
+"""The keys of a document of counts, as fields: its tables, its columns, and the rules by which cells are safe."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, replace
+from typing import Any
+
+from sqlanon.core.policy.columns import UNCOVERED
+from sqlanon.core.policy.facts import TOP_KEYS
+from sqlanon.core.policy.parts import PolicyPart, entry, keys_of, part_of
+from sqlanon.parameters import (
+    Parameter,
+    choice,
+    find,
+    flag,
+    names,
+    number,
+    or_nothing,
+    parts,
+    shaped,
+    text,
+    whole,
+)
+
+SHARED = (
+    "version", "source", "files", "table", "csv", "join", "entity", "row_security", "uncovered", "nulls", "engine",
+    "output", "if_exists",
+)  # fmt: skip
+"""Keys that mean what they mean in a policy."""
+TARGETS = ("file", "table", "view")
+"""Kinds of output that hold a table of counts."""
+LEVELS = {"type": ["integer", "array", "null"], "items": {"type": "integer", "minimum": 0}, "minimum": 0}
+DIMENSIONS = {
+    "anyOf": [
+        {"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1},
+        {"type": "object", "additionalProperties": LEVELS, "minProperties": 1},
+    ]
+}
+OF_COLUMN = ("sum", "mean")
+WORDS = ("count", "share")
+"""The measures: of a column, and by themselves."""
+MEASURE = {
+    "anyOf": [
+        {"enum": list(WORDS)},
+        {"type": "object", "propertyNames": {"enum": list(OF_COLUMN)}, "minProperties": 1, "maxProperties": 1},
+    ]
+}
+INTERVAL = {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 2, "maxItems": 2}
+WEIGHTS = {
+    "anyOf": [
+        {"enum": ["cells", "records"]},
+        {"type": "object", "additionalProperties": {"type": "number", "exclusiveMinimum": 0}},
+    ]
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CellMeasure:
+    """What a cell shows beside its count: ``sum``, ``mean`` (of a column) or ``share`` (of the grand total)."""
+
+    kind: str
+    column: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of its column in the released table."""
+        return self.kind if self.column is None else f"{self.kind}_{self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class CountsTable(PolicyPart):
+    """One table: a cell for each combination of the categories of its dimensions.
+
+    Attributes:
+        dimensions: each dimension with the levels of its hierarchy that are published, the finest first.
+        margins: the dimensions that have a total.
+    """
+
+    name: str
+    dimensions: Mapping[str, tuple[int, ...]] = entry(
+        shaped(DIMENSIONS, "list of columns, or mapping of columns to levels"),
+        MISSING,
+        about="The columns whose values are the categories, with the levels of their hierarchies that are published: "
+        "one, or several that nest. A column without a hierarchy has its values, others the first level above them.",
+        example="counts: {by_age: {dimensions: {sex: 0, age: [1, 2]}}}",
+    )
+    measures: tuple[CellMeasure, ...] = entry(
+        shaped({"type": "array", "items": MEASURE}, "list of measures"),
+        (),
+        about="What is published of a cell beside its count: sum or mean of a column, and share, of the grand total.",
+        example="counts: {by_sex: {dimensions: [sex], measures: [share, {mean: length_of_stay}]}}",
+        without="the count alone",
+    )
+    margins: tuple[str, ...] | bool = entry(
+        shaped({"anyOf": [{"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}, "flag, or columns"),
+        True,
+        about="The dimensions that have a total: all, none, or those that are listed.",
+        example="counts: {by_age: {dimensions: [sex, age], margins: [sex]}}",
+    )
+
+    @property
+    def totalled(self) -> tuple[str, ...]:
+        """The dimensions that have a total."""
+        if isinstance(self.margins, bool):
+            return tuple(self.dimensions) if self.margins else ()
+        return self.margins
+
+
+@dataclass(frozen=True, slots=True)
+class Dominance(PolicyPart):
+    """A sum is unsafe where its n largest contributors hold more than the share k of it."""
+
+    n: int = entry(
+        whole(1), 2, about="So many contributors, the largest ones: 1 or 2.", example="dominance: {n: 1, k: 0.75}"
+    )
+    k: float = entry(
+        number(0, 1), 0.9, about="Hold more than this share of a sum.", example="dominance: {n: 2, k: 0.85}"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CountsColumn(PolicyPart):
+    """A column whose values are categories."""
+
+    hierarchy: Any = entry(
+        parts("hierarchy", "one kind of hierarchy with its options, or the path of a file", or_text=True),
+        about="What its values are generalized to, level by level; a table says which levels it shows.",
+        example="columns: {age: {hierarchy: {intervals: {width: 10}}}}",
+        page="hierarchies.md",
+        without="its values are the categories",
+    )
+    uncovered: str | None = entry(
+        or_nothing(UNCOVERED),
+        about="What becomes of values that the hierarchy does not list: error, or top.",
+        example="columns: {age: {hierarchy: {intervals: {width: 10}}, uncovered: top}}",
+        without="the document's own uncovered",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CountsFacts(PolicyPart):
+    """The rules of a release of counts: which cells are unsafe, and what makes them safe."""
+
+    threshold: int = entry(
+        whole(2),
+        5,
+        about="A count below it, and above 0, is unsafe.",
+        unit="records; with an entity, persons",
+        example="10",
+        page="counts.md#thresholds",
+    )
+    dominance: Dominance = entry(
+        part_of(Dominance),
+        Dominance,
+        about="When few contributors make up a sum, which is unsafe then.",
+        example="{n: 2, k: 0.85}",
+        page="counts.md#sums-and-means",
+    )
+    p_percent: float = entry(
+        number(0, 1),
+        0.1,
+        about="A sum is unsafe where its second largest contributor could estimate the largest within this share.",
+        unit="a share of the largest contribution",
+        example="0.15",
+        page="counts.md#sums-and-means",
+    )
+    groups: tuple[str, ...] = entry(
+        names("list of dimensions", "This is not a list of dimensions.", "write groups: [diagnosis]."),
+        (),
+        about="Sensitive dimensions: a cell that holds all contributors of its row is unsafe, however large it is.",
+        example="[diagnosis]",
+        page="counts.md#groups",
+        without="none",
+    )
+    interval: tuple[int, ...] | None = entry(
+        replace(shaped(INTERVAL, "two whole numbers"), kind="listed"),
+        about="What must remain possible of an unsafe count: at most the first number, and at least the second.",
+        unit="records; with an entity, persons",
+        example="[0, 10]",
+        without="from 0 to the threshold",
+    )
+    insiders: bool = entry(
+        flag(),
+        True,
+        about="Whether the one contributor of a cell of 1, who knows it, must not learn another unsafe cell exactly.",
+        example="false",
+        page="counts.md#insiders",
+    )
+    joint: int = entry(
+        whole(0),
+        10_000,
+        about="Up to so many cells of the table of all dimensions together, they are the unknowns that protection is "
+        "judged by; beyond, the published cells are.",
+        unit="cells",
+        example="0",
+        page="counts.md#linked-tables",
+    )
+    weights: str | Mapping[str, float] = entry(
+        shaped(WEIGHTS, "cells, records, or a mapping of dimensions to numbers"),
+        "cells",
+        about="What suppressing a cell costs: 1 (cells), its count (records), or the product of the numbers of the "
+        "dimensions that it is no total of.",
+        example="records",
+    )
+    never: str | None = entry(
+        or_nothing(choice(totals="no total is suppressed to protect other cells")),
+        about="Which safe cells are never suppressed. Where nothing else protects, nothing is published.",
+        example="totals",
+        without="any cell may be",
+    )
+    zeros: str = entry(
+        choice(publish="a cell without records is 0", omit="a cell without records has no row"),
+        "publish",
+        about="How a cell appears that no record falls into. Either way it is known to be 0.",
+        example="omit",
+    )
+    total: str = entry(text(), "Total", about="What a total is called in the place of a category.", example="All")
+    form: str = entry(
+        choice(
+            long="a row for each cell, with a flag of suppressed ones",
+            wide="a column for each category of the last dimension; NULL is a suppressed cell",
+        ),
+        "long",
+        about="The form of the released table.",
+        example="wide",
+    )
+    time_limit: float = entry(
+        number(0),
+        60.0,
+        about="How long the proof of the least suppression is looked for, at most.",
+        unit="seconds",
+        example="300",
+    )
+
+
+_OUTPUT = (
+    "Where the tables go: a file, or a table or view of the source's database. All tables of a document go together."
+)
+KEYS = (
+    *(find(TOP_KEYS, name) for name in SHARED if name != "output"),
+    Parameter(
+        "columns",
+        replace(part_of(CountsColumn, "mapping of columns to their keys"), kind="by_name"),
+        required=False,
+        about="The columns whose values are categories, with their hierarchies.",
+        example="{age: {hierarchy: {intervals: {width: 10}}}}",
+        page="counts.md",
+        default="each column of a table has its values as categories",
+    ),
+    Parameter(
+        "counts",
+        replace(part_of(CountsTable, "mapping of tables to their keys"), kind="by_name"),
+        about="The tables of counts, which are published together and protected as one.",
+        example="{by_sex: {dimensions: [sex]}}",
+        page="counts.md",
+    ),
+    replace(find(TOP_KEYS, "output"), about=_OUTPUT, example="{file: counts.parquet}", page="counts.md"),
+    *keys_of(CountsFacts),
+)
+"""The keys of a document."""

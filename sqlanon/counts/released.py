@@ -1,0 +1,234 @@
+"""What is published of counted cells: a typed row for each, the same in a wide form, and the manifest beside it.
+
+    sex   | age      | count | suppressed
+    ------+----------+-------+-----------
+    f     | [20, 30) |    17 | false
+    m     | [20, 30) |       | true
+    Total | [20, 30) |    41 | false
+
+Rows stand in the order of tables and categories: nothing of it comes from the records. A category that is NULL in the
+source is NULL; a total has its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sqlanon.core.sqltrees import names
+from sqlanon.counts.counting import Counted, Floats
+from sqlanon.counts.document import CountsPolicy
+from sqlanon.counts.grid import Dimension, Numbers
+from sqlanon.counts.keys import CountsTable
+from sqlanon.errors import InputError
+
+TYPES = {pa.string(): "VARCHAR", pa.int64(): "BIGINT", pa.float64(): "DOUBLE", pa.bool_(): "BOOLEAN"}
+CITED = {
+    8: "OpenSAFELY (7 and less are unsafe)",
+    10: "ONS, ACRO",
+    11: "CMS (10 and less are unsafe)",
+}
+"""Thresholds that people cite, with who does."""
+Flags = np.ndarray[Any, np.dtype[np.bool_]]
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenColumns:
+    """The names of the columns of a released table: what an audit must know to read it.
+
+    Attributes:
+        table: names the table, where there are several.
+        dimensions: of each dimension its text, and its level where several are shown.
+        measures: of each measure but the count.
+    """
+
+    table: str | None
+    dimensions: tuple[tuple[str, str | None], ...]
+    count: str
+    measures: tuple[str, ...]
+    suppressed: str
+
+
+def columns_of(policy: CountsPolicy) -> WrittenColumns:
+    """Return the names of the columns of a release in the long form, none of which is another's."""
+    taken: list[str] = [*policy.dimensions]
+
+    def own(wanted: str) -> str:
+        taken.append(names.unused(wanted, taken))
+        return taken[-1]
+
+    levels = [own(f"{name}_level") if len(levels) > 1 else None for name, levels in policy.dimensions.items()]
+    measures = dict.fromkeys(measure.name for table in policy.tables for measure in table.measures)
+    return WrittenColumns(
+        table=own("table") if len(policy.tables) > 1 else None,
+        dimensions=tuple(zip(policy.dimensions, levels, strict=True)),
+        count=own("count"),
+        measures=tuple(own(name) for name in measures),
+        suppressed=own("suppressed"),
+    )
+
+
+def released_rows(counted: Counted, policy: CountsPolicy, suppressed: Flags) -> pa.Table:
+    """Return the released table.
+
+    Args:
+        suppressed: of each cell, whether it is.
+    """
+    parts = [_rows_of(counted, policy, suppressed, number) for number in range(len(policy.tables))]
+    long = pa.concat_tables(parts)
+    return long if policy.rules.form == "long" else _wide(long, counted, policy)
+
+
+def _rows_of(counted: Counted, policy: CountsPolicy, suppressed: Flags, number: int) -> pa.Table:
+    """Return the rows of one table."""
+    grid, table, written = counted.grid, policy.tables[number], columns_of(policy)
+    sets = counted.in_tables[number]
+    cells = np.concatenate([np.arange(grid.starts[n], grid.starts[n + 1]) for n in sets])
+    keys = np.concatenate([grid.keys(n) for n in sets])
+    order = np.lexsort(keys.T[::-1]) if keys.size else np.arange(len(cells))
+    cells, keys = cells[order], keys[order]
+    if policy.rules.zeros == "omit":
+        there = counted.contributors[cells] > 0
+        cells, keys = cells[there], keys[there]
+    hidden = suppressed[cells]
+    found: dict[str, pa.Array] = {}
+    if written.table is not None:
+        found[written.table] = pa.array([table.name] * len(cells), pa.string())
+    for position, (name, level_name) in enumerate(written.dimensions):
+        dimension = grid.dimensions[position]
+        texts = np.array([policy.rules.total, *dimension.texts[1:]], object)
+        found[name] = pa.array(texts[keys[:, position]].tolist(), pa.string())
+        if level_name is not None:
+            levels = dimension.level[keys[:, position]]
+            found[level_name] = pa.array(levels, pa.int64(), mask=levels < 0)
+    counts = counted.contributors[cells]
+    found[written.count] = pa.array(counts, pa.int64(), mask=hidden)
+    whole = 0 if grid.whole is None else int(counted.contributors[grid.whole])
+    own = {measure.name: measure for measure in table.measures}
+    every = dict.fromkeys(measure.name for each in policy.tables for measure in each.measures)
+    for name, column in zip(every, written.measures, strict=True):
+        values, lacks = np.zeros(len(cells)), np.ones(len(cells), bool)
+        if name in own:
+            values, lacks = _measured(own[name].kind, counted, cells, counts, whole)
+            if own[name].kind == "share" and grid.whole is not None and suppressed[grid.whole]:
+                lacks = np.ones(len(cells), bool)  # of a total that is not published, every share would tell it
+        found[column] = pa.array(values, pa.float64(), mask=hidden | lacks)
+    found[written.suppressed] = pa.array(hidden, pa.bool_())
+    return pa.table(found)
+
+
+def _measured(kind: str, counted: Counted, cells: Numbers, counts: Numbers, whole: int) -> tuple[Floats, Flags]:
+    """Return the values of a measure, and where there is none."""
+    if kind == "share":
+        return counts / max(whole, 1), np.full(len(cells), whole == 0)
+    assert counted.amounts is not None
+    amounts = counted.amounts[cells]
+    return (amounts, np.zeros(len(cells), bool)) if kind == "sum" else (amounts / np.maximum(counts, 1), counts == 0)
+
+
+def _wide(long: pa.Table, counted: Counted, policy: CountsPolicy) -> pa.Table:
+    """Return a column for each category of the last dimension; its cells are counts, NULL where suppressed.
+
+    Raises:
+        InputError: there are other measures, several levels of that dimension, or too many categories.
+    """
+    written, dimension = columns_of(policy), counted.grid.dimensions[-1]
+    if written.measures or len(dimension.levels) > 1:
+        raise InputError(
+            "A wide form shows counts by one level of the last dimension.",
+            hint="leave out the other measures and levels, or form: wide.",
+        )
+    last, _ = written.dimensions[-1]
+    titles = ["NULL" if text is None else text for text in dimension.texts[1:]]
+    if last in policy.tables[0].totalled:
+        titles.append(policy.rules.total)
+    rows = [name for name in long.column_names if name not in (last, written.count, written.suppressed)]
+    if len({title.casefold() for title in (*titles, *rows)}) < len(titles) + len(rows):
+        raise InputError(
+            f"The categories of {last!r} cannot be names of columns: two are the same but for their case, or one is "
+            "that of another column.",
+            hint="use the long form, or name another dimension last.",
+        )
+    data = long.to_pydict()
+    table: dict[tuple[Any, ...], dict[str, int | None]] = {}
+    for place, own in enumerate(zip(*(data[name] for name in rows), strict=True) if rows else [()] * long.num_rows):
+        text = data[last][place]
+        table.setdefault(own, {})["NULL" if text is None else text] = data[written.count][place]
+    omitted = 0 if policy.rules.zeros == "omit" else None
+    found = {name: pa.array([key[i] for key in table], long.schema.field(name).type) for i, name in enumerate(rows)}
+    found |= {title: pa.array([row.get(title, omitted) for row in table.values()], pa.int64()) for title in titles}
+    return pa.table(found)
+
+
+def types_of(rows: pa.Table) -> dict[str, str]:
+    """Return the types of the released columns, in the words of policies."""
+    return {field.name: TYPES[field.type] for field in rows.schema}
+
+
+def suppressed_by_dimension(counted: Counted, policy: CountsPolicy, suppressed: Flags) -> dict[str, dict[str, int]]:
+    """Return, of each dimension, how many published cells and how many suppressed ones show it (are no total of it)."""
+    keys, shown = counted.grid.all_keys, counted.grid.is_published
+    found = {}
+    for position, name in enumerate(policy.dimensions):
+        own = shown & (keys[:, position] != 0)
+        found[name] = {"cells": int(own.sum()), "suppressed": int((own & suppressed).sum())}
+    return found
+
+
+def counts_manifest(
+    counted: Counted,
+    policy: CountsPolicy,
+    suppressed: Flags,
+    *,
+    system: str,
+    versions: Mapping[str, str],
+) -> dict[str, Any]:
+    """Return what travels with a release: names, rules, and how many cells are suppressed.
+
+    Which of them were unsafe, and how many, it does not say.
+
+    Args:
+        system: ``joint`` or ``published``: the unknowns by which protection was judged.
+    """
+    rules, shown = policy.rules, counted.grid.is_published
+    return {
+        "manifest_version": 1,
+        "policy_fingerprint": policy.fingerprint(),
+        "counts": [_described(table) for table in policy.tables],
+        "unit": policy.unit,
+        "rules": {
+            "threshold": rules.threshold,
+            **({"threshold_cited_by": CITED[rules.threshold]} if rules.threshold in CITED else {}),
+            "interval": list(rules.interval or (0, rules.threshold)),
+            "insiders": rules.insiders,
+            **(
+                {}
+                if policy.measured is None
+                else {"dominance": {"n": rules.dominance.n, "k": rules.dominance.k}, "p_percent": rules.p_percent}
+            ),
+            **({"groups": list(rules.groups)} if rules.groups else {}),
+        },
+        "nulls": policy.policy.nulls,
+        "system": system,
+        "cells": {"published": int(shown.sum()), "suppressed": int((shown & suppressed).sum())},
+        "suppressed_by_dimension": suppressed_by_dimension(counted, policy, suppressed),
+        "versions": dict(versions),
+    }
+
+
+def _described(table: CountsTable) -> dict[str, Any]:
+    return {
+        "name": table.name,
+        "dimensions": {name: list(levels) for name, levels in table.dimensions.items()},
+        "measures": ["count", *(measure.name for measure in table.measures)],
+        "margins": list(table.totalled),
+    }
+
+
+def titles(dimension: Dimension, categories: Sequence[int], total: str) -> list[str]:
+    """Return the categories of a dimension as a person reads them."""
+    return [total if c == 0 else "NULL" if dimension.texts[c] is None else str(dimension.texts[c]) for c in categories]

@@ -1,0 +1,258 @@
+"""The statements of counts: what each cell of all tables holds, and whether entities have one category each.
+
+Nothing leaves the database but numbers of cells, and the texts of categories. ``codes`` is the source with the numbers
+of its categories, which the lookups know, in one row for each combination (and entity):
+
+    code_0_1 | code_1_0 | who | held | amount     (the last three with our prefix)
+    ---------+----------+-----+------+-------
+           3 |        1 | 711 |    2 |   1200
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from sqlanon.core.compiler.encoded_source import SOURCE, EncodedSource, EntityColumn
+from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.trees import (
+    bigint,
+    canonical,
+    column,
+    count_distinct,
+    count_if,
+    count_rows,
+    cte,
+    equal,
+    is_null,
+    named,
+    number,
+    or_zero,
+    own_text,
+    row_number,
+    table,
+    total,
+    union_all,
+    when,
+    with_ctes,
+)
+
+WHO, HELD, AMOUNT = (names.PREFIX + name for name in ("who", "held", "amount"))
+"""Columns of ``codes``: the contributor, its records, and the sum of the measured column over them."""
+CODES, CONTRIBUTIONS, RANKED = "codes", "contributions", "ranked"
+TOP = 2
+"""So many of the largest contributors of a cell are looked at."""
+GROUPED_AS_THEY_ARE = (
+    "BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
+    "DATE", "UUID",
+)  # fmt: skip
+"""Types whose equal values have one canonical text, whatever the engine."""
+Steps = Mapping[int, int | None]
+"""The level that a grouping set has of each dimension, by its position; None, or none there, is the total."""
+
+
+@dataclass(frozen=True, slots=True)
+class CountedSource:
+    """A source whose dimensions have lookups.
+
+    Attributes:
+        source: its records and the columns of the dimensions.
+        levels: of each dimension, the levels that are published, the finest first.
+        measured: the column that is summed, with its type.
+    """
+
+    source: EncodedSource
+    levels: tuple[tuple[int, ...], ...]
+    measured: tuple[str, str] | None = None
+
+
+largest = names.namer("largest")
+"""Name of the column with the largest contribution of a cell (1), or the second largest (2)."""
+
+
+def code(position: int, level: int) -> str:
+    """Return the name of the column that numbers the categories of a dimension at a level."""
+    return f"code_{position}_{level}"
+
+
+def cells_query(counted: CountedSource, sets: Sequence[Steps], *, by_sets: bool) -> exp.Query:
+    """Return a row for each cell with a contributor: its codes, contributors, records, and of sums the amount and the
+    two largest contributions.
+
+    Args:
+        sets: the grouping sets; a code that is not grouped by is NULL.
+        by_sets: the engine groups by several sets in one reading of the rows.
+    """
+    shown = [code(p, level) for p, levels in enumerate(counted.levels) for level in levels]
+    parts = [cte(CODES, codes(counted), materialized=not by_sets)]
+    is_entity = counted.source.entity is not None
+    if counted.measured is None:
+        contributors = bigint(count_distinct(column(WHO))) if is_entity else total(column(HELD))
+        figures = [named(contributors, "contributors"), named(total(column(HELD)), "records")]
+        return with_ctes(_by_sets(CODES, sets, shown, figures, by_sets=by_sets), parts)
+    sums = [named(exp.Sum(this=column(AMOUNT)), AMOUNT), named(total(column(HELD)), HELD)]
+    contributions = _by_sets(CODES, sets, shown, sums, by_sets=by_sets, beside=(WHO,))
+    parts.append(cte(CONTRIBUTIONS, contributions))
+    keys = [column(name) for name in shown]
+    is_one = number(1) if is_entity else when(equal(column(HELD), number(1)), number(1), number(0))
+    order = [exp.Ordered(this=is_one, desc=True), exp.Ordered(this=column(AMOUNT), desc=True, nulls_first=False)]
+    ranked = exp.select(*keys, column(HELD), column(AMOUNT), named(is_one.copy(), "is_one"))
+    place = exp.Window(this=exp.RowNumber(), partition_by=[k.copy() for k in keys], order=exp.Order(expressions=order))
+    ranked = ranked.select(named(place, names.PLACE)).from_(table(CONTRIBUTIONS))
+    parts.append(cte(RANKED, ranked))
+    tops = [
+        exp.Max(
+            this=when(
+                exp.and_(equal(column(names.PLACE), number(i)), equal(column("is_one"), number(1))), column(AMOUNT)
+            )
+        )
+        for i in range(1, TOP + 1)
+    ]
+    query = exp.select(
+        *[key.copy() for key in keys],
+        named(bigint(count_rows()) if is_entity else total(column(HELD)), "contributors"),
+        named(total(column(HELD)), "records"),
+        named(exp.cast(exp.Sum(this=column(AMOUNT)), "DOUBLE"), AMOUNT),
+        *[named(exp.cast(value, "DOUBLE"), largest(i)) for i, value in enumerate(tops, start=1)],
+    ).from_(table(RANKED))
+    return with_ctes(query.group_by(*[key.copy() for key in keys]), parts)
+
+
+def codes(counted: CountedSource) -> exp.Select:
+    """Return the records by the numbers of their categories, grouped before they meet the lookups."""
+    source, entity = counted.source, counted.source.entity
+    items, grouped = [], []
+    for item in source.items:
+        plain = item.type.upper() in GROUPED_AS_THEY_ARE
+        text = column(item.name) if plain else canonical(item.name, item.type)
+        grouped.append(named(text, item.name))
+        items.append(item if plain else replace(item, type="VARCHAR"))
+    base = _base(counted, grouped)
+    held = [column(HELD, SOURCE)]
+    held += [column(AMOUNT, SOURCE)] if counted.measured is not None else []
+    held += [column(WHO, SOURCE)] if entity is not None or counted.measured is not None else []
+    based = EncodedSource(base.subquery("base"), tuple(items), replace(source.taking_part, basic=False))
+    wanted = [
+        named(column(names.text_number(level), names.lookup(p)), code(p, level))
+        for p, levels in enumerate(counted.levels)
+        for level in levels
+    ]
+    return based.joined([*wanted, *held])
+
+
+def _base(counted: CountedSource, grouped: Sequence[exp.Expr]) -> exp.Select:
+    """Return the records by their raw categories and contributor, with how many they are and what they sum up to."""
+    source, entity = counted.source, counted.source.entity
+    keys = [exp.column(part.alias, quoted=True) for part in grouped]
+    records = exp.select(*grouped).from_(source.relation.copy()).where(source.taking_part.condition())
+    if counted.measured is not None:
+        records = records.select(named(_summable(*counted.measured), AMOUNT))
+    if entity is not None:
+        records = records.select(named(_who(entity), WHO))
+        keys.append(column(WHO))
+    rows = records.subquery("records")
+    if counted.measured is None:
+        return exp.select(*keys, named(bigint(count_rows()), HELD)).from_(rows).group_by(*[k.copy() for k in keys])
+    sums = [named(bigint(count_rows()), HELD), named(exp.Sum(this=column(AMOUNT)), AMOUNT)]
+    if entity is not None:
+        return exp.select(*keys, *sums).from_(rows).group_by(*[k.copy() for k in keys])
+    # the largest records of the finest cells are kept apart: those of a parent are among those of its children
+    falling = exp.Ordered(this=column(AMOUNT), desc=True, nulls_first=False)
+    place = exp.Window(
+        this=exp.RowNumber(), partition_by=[k.copy() for k in keys], order=exp.Order(expressions=[falling])
+    )
+    ranked = exp.select(*[k.copy() for k in keys], column(AMOUNT), named(place, names.PLACE)).from_(rows)
+    rest = when(exp.LTE(this=column(names.PLACE), expression=number(TOP)), column(names.PLACE), number(TOP + 1))
+    summed = exp.select(*[k.copy() for k in keys], *sums).from_(ranked.subquery("placed"))
+    summed = summed.group_by(*[k.copy() for k in keys], rest)
+    columns = [*[k.copy() for k in keys], column(HELD), column(AMOUNT)]
+    numbered = named(row_number(*[k.copy() for k in columns]), WHO)
+    return exp.select(*columns, numbered).from_(summed.subquery("summed"))
+
+
+def _who(entity: EntityColumn) -> exp.Expr:
+    plain = entity.type.upper() in GROUPED_AS_THEY_ARE
+    return column(entity.name) if plain else own_text(entity.name, entity.type)
+
+
+def _summable(name: str, kind: str) -> exp.Expr:
+    """Return a measured value in a type whose sums are exact, where the source's is."""
+    if kind.upper() in GROUPED_AS_THEY_ARE:
+        return exp.cast(column(name), "DECIMAL(38, 0)")
+    return column(name) if kind.upper().startswith("DECIMAL") else exp.cast(column(name), "DOUBLE")
+
+
+def _by_sets(
+    relation: str,
+    sets: Sequence[Steps],
+    shown: Sequence[str],
+    figures: Sequence[exp.Expr],
+    *,
+    by_sets: bool,
+    beside: Iterable[str] = (),
+) -> exp.Query:
+    """Return figures of a relation for each of the grouping sets.
+
+    Args:
+        beside: columns that every set groups by, too.
+    """
+    keys = [[code(p, level) for p, level in steps.items() if level is not None] for steps in sets]
+    if by_sets:
+        grouping = [exp.Tuple(expressions=[column(name) for name in (*own, *beside)]) for own in keys]
+        query = exp.select(*[column(name) for name in (*shown, *beside)], *figures).from_(table(relation))
+        query.set("group", exp.Group(expressions=[exp.GroupingSets(expressions=grouping)]))
+        return query
+    found: list[exp.Query] = []
+    for own in keys:
+        values = [column(n) if n in own else named(exp.cast(exp.null(), "BIGINT"), n) for n in shown]
+        query = exp.select(*values, *map(column, beside), *[item.copy() for item in figures]).from_(table(relation))
+        by = [column(name) for name in (*own, *beside)]
+        if by:
+            query = query.group_by(*by)
+        found.append(query)
+    return union_all(found)
+
+
+def several_query(counted: CountedSource, pairs: Sequence[tuple[int, int, int | None]]) -> exp.Query:
+    """Return, by its place among ``pairs``, how many entities have several categories of a level within one above it.
+
+    Args:
+        pairs: dimension, level, and the level above it, None for the total.
+    """
+    found: list[exp.Query] = []
+    for place, (position, finer, coarser) in enumerate(pairs):
+        keys = [column(WHO), *([] if coarser is None else [column(code(position, coarser))])]
+        lower = column(code(position, finer))
+        several = exp.LT(this=exp.Min(this=lower), expression=exp.Max(this=lower.copy()))
+        groups = exp.select(*keys).from_(table(CODES)).group_by(*[k.copy() for k in keys]).having(several)
+        counts = exp.select(named(number(place), "place"), named(bigint(count_rows()), "several"))
+        found.append(counts.from_(groups.subquery("groups")))
+    return with_ctes(union_all(found), [cte(CODES, codes(counted), materialized=True)])
+
+
+def categories_query(position: int, levels: Sequence[int]) -> exp.Select:
+    """Return the categories of a dimension that occur: the number and the text of each level, the finest first."""
+    wanted = [column(of(level)) for level in levels for of in (names.text_number, names.level)]
+    rows = exp.select(*wanted).distinct().from_(table(names.LOOKUP))
+    occurs = exp.GT(this=column(names.COUNT), expression=number(0))
+    return rows.where(equal(column("attribute"), number(position)), occurs)
+
+
+def measure_query(counted: CountedSource) -> exp.Select:
+    """Return one row: how many values of the measured column are below 0, how many lack, how many are not finite."""
+    assert counted.measured is not None
+    source, (name, _) = counted.source, counted.measured
+    negative = count_if(exp.LT(this=column(name), expression=number(0)))
+    endless = count_if(exp.GT(this=exp.cast(column(name), "DOUBLE"), expression=exp.Literal.number("1.7e308")))
+    counts = {"negative": negative, "missing": count_if(is_null(column(name))), "endless": endless}
+    query = exp.select(*[named(or_zero(count), alias) for alias, count in counts.items()])
+    return query.from_(source.relation.copy()).where(source.taking_part.condition())
+
+
+def left_out_query(counted: CountedSource) -> exp.Select:
+    """Return one row: all records, and those that take part."""
+    taking_part = counted.source.taking_part
+    taken = named(count_if(taking_part.condition()), "taken")
+    return exp.select(named(bigint(count_rows()), "records"), taken).from_(counted.source.relation.copy())

@@ -1,0 +1,251 @@
+"""The audit of tables of counts as they were written: what a reader could compute from them.
+
+It shares nothing with what suppresses: it reads the rows, finds for each cell what it consists of, and asks HiGHS for
+the least and the greatest value of unsafe cells among all non-negative tables that agree with what is published.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from sqlanon.counts.counting import Counted
+from sqlanon.counts.document import CountsPolicy
+from sqlanon.counts.released import WrittenColumns, columns_of
+from sqlanon.errors import AuditError
+
+Place = tuple[int, ...]
+"""A cell, by the number of its category in each dimension."""
+Parts = dict[Place, list[tuple[list[Place], bool]]]
+"""Of each cell, the cells that it consists of, set by set, with whether it is their sum."""
+
+
+class CellAudit:
+    """Judges one released table, or several, by the published numbers.
+
+    Args:
+        shown: of each cell that a table shows, what is published; None is a suppressed one.
+    """
+
+    def __init__(self, parts: Parts, shown: Mapping[Place, float | None]) -> None:
+        self._parts, self._shown = parts, shown
+        self._number: dict[Place, int] = {}
+        for cell in [*shown, *parts, *(c for own in parts.values() for group, _ in own for c in group)]:
+            self._number.setdefault(cell, len(self._number))
+        self._solver: Any = None
+
+    def faults(
+        self, threshold: int, demands: Mapping[Place, tuple[float, float]], *, near: float = 1e-4
+    ) -> dict[str, int]:
+        """Return what is wrong with the tables, by kind, with how many cells it concerns.
+
+        Args:
+            threshold: no published count is between 1 and below it; 0 for sums.
+            demands: of each unsafe cell, the value that must remain possible below and above.
+        """
+        small = sum(value is not None and 0 < value < threshold for value in self._shown.values())
+        broken = 0
+        for parent, groups in self._parts.items():
+            for children, is_sum in groups:
+                broken += self._is_broken(parent, children, is_sum, near)
+        open_cells = sum(self._shown.get(cell, 0) is not None for cell in demands if cell in self._shown)
+        found = {"small counts": small, "relations": broken, "unsafe cells published": open_cells}
+        if demands and not any(found.values()):
+            narrow = 0
+            for cell, (low, high) in demands.items():
+                least, most = self.interval(cell)
+                slack = near * max(1.0, abs(high))
+                narrow += least > low + slack or most < high - slack
+            found["unsafe cells that can be computed"] = narrow
+        return {kind: count for kind, count in found.items() if count}
+
+    def _is_broken(self, parent: Place, children: list[Place], is_sum: bool, near: float) -> bool:
+        values = [self._shown.get(cell) for cell in (parent, *children)]
+        if any(value is None for value in values):
+            return False
+        whole, *own = (float(value) for value in values if value is not None)
+        slack = near * max(1.0, whole)
+        if is_sum:
+            return abs(whole - sum(own)) > slack
+        return whole > sum(own) + slack or whole < max(own, default=0.0) - slack
+
+    def interval(self, cell: Place) -> tuple[float, float]:
+        """Return the least and the greatest value of a cell that agree with what is published."""
+        module = importlib.import_module("highspy")
+        if self._solver is None:
+            self._solver = self._program(module)
+        found = []
+        for sense in (module.ObjSense.kMinimize, module.ObjSense.kMaximize):
+            self._solver.changeColCost(self._number[cell], 1.0)
+            self._solver.changeObjectiveSense(sense)
+            self._solver.run()
+            status = self._solver.getModelStatus()
+            if status == module.HighsModelStatus.kOptimal:
+                found.append(float(self._solver.getInfo().objective_function_value))
+            elif sense == module.ObjSense.kMaximize and status in (
+                module.HighsModelStatus.kUnbounded,
+                module.HighsModelStatus.kUnboundedOrInfeasible,
+            ):
+                found.append(float("inf"))
+            else:
+                raise AuditError(
+                    "What was written could not be audited: no table agrees with the published numbers.",
+                    hint="nothing was published; report it as a defect of sqlanon.",
+                )
+            self._solver.changeColCost(self._number[cell], 0.0)
+        return found[0], found[1]
+
+    def _program(self, module: Any) -> Any:
+        solver, endless = module.Highs(), module.kHighsInf
+        solver.setOptionValue("output_flag", False)
+        for cell in self._number:
+            value = self._shown.get(cell)
+            solver.addVar(0.0 if value is None else value, endless if value is None else value)
+        for parent, groups in self._parts.items():
+            for children, is_sum in groups:
+                places = [self._number[cell] for cell in (*children, parent)]
+                solver.addRow(0.0, 0.0 if is_sum else endless, len(places), places, [*[1.0] * len(children), -1.0])
+                for child in () if is_sum else children:
+                    solver.addRow(0.0, endless, 2, [self._number[parent], self._number[child]], [1.0, -1.0])
+        return solver
+
+
+def audit_written(rows: pa.Table, counted: Counted, policy: CountsPolicy) -> None:
+    """Audit released rows as they were read back.
+
+    Raises:
+        AuditError: they are not safe, or not whole; names kinds and numbers of cells, never a value.
+    """
+    grid, rules = counted.grid, policy.rules
+    shown = _shown(rows, counted, policy)
+    parts = _parts(shown, counted)
+    truth = {tuple(key): cell for cell, key in enumerate(grid.all_keys.tolist())}
+    counts = {place: int(counted.contributors[truth[place]]) for place in shown}
+    low, high = rules.interval or (0, rules.threshold)
+    demands = {place: (float(low), float(high)) for place, x in counts.items() if 0 < x < rules.threshold}
+    values = {place: cell.count for place, cell in shown.items()}
+    found = CellAudit(parts, values).faults(rules.threshold, demands)
+    if counted.amounts is not None and counted.largest is not None:
+        widths = {}
+        for place in shown:
+            amount = float(counted.amounts[truth[place]])
+            first, second = map(float, counted.largest[truth[place]])
+            top = first + (second if rules.dominance.n == 2 else 0)
+            guessed = rules.p_percent * first - (amount - first - second)
+            width = max(top / max(rules.dominance.k, 1e-6) - amount, guessed)
+            if width > 1e-6 and first > 0:
+                widths[place] = (max(amount - width, 0.0), amount + width)
+        sums = {place: cell.amount for place, cell in shown.items()}
+        found |= {f"{kind} (sums)": n for kind, n in CellAudit(parts, sums).faults(0, widths).items()}
+    if found:
+        listed = ", ".join(f"{kind}: {count}" for kind, count in found.items())
+        raise AuditError(
+            f"What was written is not safe ({listed}). Nothing was published.",
+            hint="the source may have changed meanwhile; run again, and report it as a defect if it stays.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCell:
+    """What a table shows of a cell: None is suppressed, or, of an amount, not shown."""
+
+    count: float | None
+    amount: float | None
+
+
+def _shown(rows: pa.Table, counted: Counted, policy: CountsPolicy) -> dict[Place, ShownCell]:
+    """Return every cell that a table shows, as it reads; one without a row is 0 where zeros are left out.
+
+    Raises:
+        AuditError: a cell has no row, two rows that differ, or a category that there is not.
+    """
+    names = columns_of(policy)
+    known = [
+        {(int(d.level[c]), d.texts[c]): c for c in range(1, len(d.texts))} | {(-1, policy.rules.total): 0}
+        for d in counted.grid.dimensions
+    ]
+    faults = {"rows of no cell": 0, "cells with several rows": 0, "cells without a row": 0}
+    found: dict[Place, ShownCell] = {}
+    for row in rows.to_pylist() if policy.rules.form == "long" else _unpivoted(rows, counted, policy):
+        place = []
+        of_dimension = zip(names.dimensions, known, counted.grid.dimensions, strict=True)
+        for (name, level_name), categories, dimension in of_dimension:
+            written = dimension.levels[0] if level_name is None else row[level_name]
+            at = -1 if row[name] == policy.rules.total or written is None else int(written)
+            place.append(categories.get((at, row[name]), -1))
+        hidden = str(row[names.suppressed]).lower() in ("true", "1", "t")
+        number = None if hidden or row[names.count] is None else float(row[names.count])
+        amount = _amount(row, names, number)
+        before = found.setdefault(tuple(place), ShownCell(number, amount))
+        faults["rows of no cell"] += -1 in place or (number is None) != hidden
+        faults["cells with several rows"] += before.count != number
+        if before.amount is None and amount is not None:
+            found[tuple(place)] = ShownCell(number, amount)
+    every = {tuple(k) for k, own in zip(counted.grid.all_keys.tolist(), counted.grid.is_published, strict=True) if own}
+    if policy.rules.zeros == "omit":
+        found |= {place: ShownCell(0.0, 0.0) for place in every - set(found)}
+    faults["cells without a row"] = len(every - set(found))
+    if any(faults.values()):
+        listed = ", ".join(f"{kind}: {count}" for kind, count in faults.items() if count)
+        raise AuditError(f"The written table is not whole ({listed}).", hint="report it as a defect of sqlanon.")
+    return found
+
+
+def _amount(row: Mapping[str, Any], names: WrittenColumns, count: float | None) -> float | None:
+    """Return the sum that a row tells, by itself or by its mean."""
+    for name in names.measures:
+        if count is not None and row[name] is not None and not name.startswith("share"):
+            return float(row[name]) * (count if name.startswith("mean") else 1.0)
+    return None
+
+
+def _unpivoted(rows: pa.Table, counted: Counted, policy: CountsPolicy) -> Iterator[dict[str, Any]]:
+    """Yield the cells of a wide form as rows of the long one."""
+    names = columns_of(policy)
+    last = names.dimensions[-1][0]
+    kept = [name for pair in names.dimensions[:-1] for name in pair if name is not None]
+    for row in rows.to_pylist():
+        for title, value in row.items():
+            if title not in kept:
+                text = None if title == "NULL" else title
+                cell = {last: text, names.count: value, names.suppressed: value is None}
+                yield {name: row[name] for name in kept} | cell
+
+
+def _parts(shown: Mapping[Place, ShownCell], counted: Counted) -> Parts:
+    """Return of what each cell consists: the cells of every finer set that a table shows, and whether it is their sum.
+
+    Where no table shows what two sets have in common, the cells of that are unknown, and consist of both.
+    """
+    dimensions = counted.grid.dimensions
+
+    def levels_of(place: Place) -> tuple[int, ...]:
+        return tuple(int(d.level[c]) for d, c in zip(dimensions, place, strict=True))
+
+    by_set: dict[tuple[int, ...], list[Place]] = {}
+    for place in shown:
+        by_set.setdefault(levels_of(place), []).append(place)
+    every = list(by_set)
+    for one in every:
+        for other in every:
+            common = tuple(-1 if -1 in pair else max(pair) for pair in zip(one, other, strict=True))
+            if common not in every:
+                every.append(common)
+    found: Parts = {}
+    for coarse in every:
+        for fine in [levels for levels in by_set if levels != coarse]:
+            steps = list(zip(dimensions, fine, coarse, strict=True))
+            if any(high != -1 and (low == -1 or low > high) for _, low, high in steps):
+                continue
+            several = [(low, None if high == -1 else high) in d.several for d, low, high in steps if low != high]
+            groups: dict[Place, list[Place]] = {}
+            for place in by_set[fine]:
+                own = zip(dimensions, place, coarse, strict=True)
+                groups.setdefault(tuple(0 if h == -1 else int(d.above[h][c]) for d, c, h in own), []).append(place)
+            for parent, children in groups.items():
+                found.setdefault(parent, []).append((children, not any(several)))
+    return found
