@@ -257,6 +257,7 @@ class Intervals:
 
     kind: ClassVar[str] = "intervals"
     example: ClassVar[str] = "{width: 5, fanouts: [2, 2], lower: 0, upper: 100}"
+    one_of: ClassVar[tuple[str, ...]] = ("width", "edges")
     options: ClassVar[tuple[Parameter, ...]] = (
         option(
             "width",
