@@ -221,7 +221,7 @@ def _edges(spread: Spread) -> list[list[int | float]]:
 
     Where a quarter of the records or more hold 0, it is an interval of its own.
     """
-    q05, q25, q50, q75, q95 = (Decimal(str(q)) for q in (spread.q05, *spread.quartiles, spread.q95))
+    q05, q25, q50, q75, q95 = (Decimal(str(q)) for q in (spread.q05, spread.q25, spread.q50, spread.q75, spread.q95))
     sides = sorted((q50 - q05, q95 - q50))
     if sides[1] <= SKEWED * sides[0] and q95 - q05 <= LONG_TAILED * (q75 - q25):
         return []
