@@ -120,6 +120,8 @@ def describe_proof(certificate: Certificate) -> str:
     what = "version that meets the policy loses"
     if certificate.strategy == "patterns_exact":
         what = "assignment of these patterns loses"
+    if certificate.strategy == "local_recoding":
+        what = "set of nodes, in whatever order, loses"
     return (
         f"Proven to be within {share(certificate.gap)} of the optimum: "
         f"no {what} less than {figure(certificate.lower_bound)}."

@@ -65,12 +65,13 @@ def test_patterns_and_local_recoding_name_what_they_do(folder: Path) -> None:
     tried = [step for step in patterns if step.phase == "trying patterns" and step.total]
     assert tried and all(step.done <= step.total for step in tried if step.total)
     recoded = watched(folder, transformation={"type": "local_recoding", "nodes": 4, "seed": 1})
-    assert phases(recoded)[:6] == [
+    assert phases(recoded)[:7] == [
         "reading",
         "encoding",
         "searching",
         "inserting nodes",
         "assigning records",
+        "proving a bound",
         "publishing",
     ]
     inserted = [step for step in recoded if step.phase == "inserting nodes" and not step.statement]

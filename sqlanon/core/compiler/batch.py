@@ -7,6 +7,7 @@ same text on SQLite.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Literal
 
 from sqlglot import exp
@@ -16,11 +17,28 @@ from sqlanon.core.compiler.question import Question
 from sqlanon.core.compiler.tallies import costs, digits, totals
 from sqlanon.core.lattice.nodes import Node
 from sqlanon.core.sqltrees import names
-from sqlanon.core.sqltrees.trees import bigint, column, cte, equal, masked, named, number, table, union_all, with_ctes
+from sqlanon.core.sqltrees.trees import (
+    bigint,
+    column,
+    count_if,
+    count_rows,
+    cte,
+    equal,
+    keys,
+    masked,
+    named,
+    number,
+    table,
+    total,
+    union_all,
+    with_ctes,
+)
 
 Form = Literal["cross", "union"]
 
 
+PRIME = 1_000_003
+"""The remainders of keys by this number are as good as drawn."""
 NO_GRAIN = -1
 """The ``arm`` of a place in a batch that is not taken."""
 
@@ -53,6 +71,30 @@ def roll_up(grain: str, masks: Sequence[int], has_population: bool = False, has_
         .from_(table(grain))
         .group_by(*[part.copy() for part in parts], *identity(has_entity))
     )
+
+
+def sample(words: int, step: int, has_entity: bool) -> exp.Select:
+    """Return about one row of the base in ``step``: by the remainder of its key, the same ones in every run."""
+    remainders: list[exp.Expr] = [exp.Mod(this=key, expression=number(PRIME)) for key in keys(words)]
+    spread = exp.Mod(this=exp.Paren(this=reduce(_plus, remainders)), expression=number(step))
+    return exp.select(*keys(words), *identity(has_entity)).from_(table(names.BASE)).where(equal(spread, number(0)))
+
+
+def sampled_grains(masks: Sequence[Sequence[int]], has_entity: bool) -> exp.Query:
+    """Return per node, given by its masks, its place, the rows of the sample, their groups, and those of one row."""
+    rows = []
+    for place, own in enumerate(masks):
+        parts = [masked(key, number(mask)) for key, mask in zip(keys(len(own)), own, strict=True)]
+        groups = exp.select(named(bigint(count_rows()), names.COUNT)).from_(table(names.BASE_SAMPLE))
+        groups = groups.group_by(*parts, *identity(has_entity))
+        single = count_if(equal(column(names.COUNT), number(1)))
+        counts = [bigint(number(place)), total(column(names.COUNT)), bigint(count_rows()), single]
+        rows.append(exp.select(*counts).from_(groups.subquery("groups")))
+    return union_all(rows)
+
+
+def _plus(left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    return exp.Add(this=left, expression=right)
 
 
 def batch(question: Question, arms: Sequence[int], *, form: Form) -> exp.Query:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 from sqlglot import exp
 
@@ -160,16 +161,18 @@ class EncodedSource:
         return self.joined(projections).where(both([*self.covered(), population.condition(SOURCE)]), copy=False)
 
     def covered(self) -> list[exp.Expr]:
-        """Return the conditions that every quasi-identifier of a record, joined with the lookups, is covered.
+        """Return the condition that every quasi-identifier of a record, joined with the lookups, is covered, if any.
 
-        A condition that NULL does not meet would make an inner join of the LEFT JOIN, and of inner joins by the text of
-        a value PostgreSQL expects no row: it has no statistics of expressions. SQLite would reorder them.
+        It is one, a product over all lookups. A condition on a single lookup would make an inner join of its LEFT JOIN:
+        of inner joins by the text of a value DuckDB and PostgreSQL expect hardly a row, so that DuckDB puts all records
+        into the hash table of the next join, once a column. SQLite would reorder them.
         """
-        return [
-            exp.NEQ(this=or_zero(column(COVERED, names.lookup(position))), expression=number(0))
+        flags: list[exp.Expr] = [
+            or_zero(column(COVERED, names.lookup(position)))
             for position, item in enumerate(self.items)
             if not item.sensitive
         ]
+        return [exp.NEQ(this=reduce(_times, flags), expression=number(0))] if flags else []
 
     def code(self, position: int, word: int) -> exp.Expr:
         """Return the bits that a column's value has in a word of the key; of a sensitive column, only values of the
@@ -189,3 +192,7 @@ class EncodedSource:
             label = exp.paren(bigint(column(names.EARLIER, SOURCE)))
             parts.append(exp.paren(exp.BitwiseLeftShift(this=label, expression=number(self.earlier.shift))))
         return either_bits(parts)
+
+
+def _times(left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    return exp.Mul(this=left, expression=right)

@@ -145,7 +145,7 @@ class Evaluator:
             if wanted:
                 self._judge_locally(self._local, wanted, exact)
             return [self._memo[request.node] for request in requests]
-        self._snapshots.prepare(list(wanted.values()))
+        self._snapshots.prepare(list(wanted))
         if self._of_release:
             for node in wanted:
                 self._judge_settled(node, exact)

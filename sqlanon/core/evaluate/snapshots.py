@@ -2,41 +2,45 @@
 
 A snapshot's name depends on its node alone, never on a threshold, so it serves every k of the same plan.
 
-When to create one: every floor that requests name collects credit, the rows that were read for nodes at or above it. A
-floor is tried when its credit times the share of rows that its grain is expected to save outweighs what trying costs,
-and when all trials together stay within a tenth of the rows read so far: so they never cost more than that, however bad
-the guess. How much a grain shrinks is learnt from the trials: the logarithm of the share that is left, per unit of
-the logarithm by which the attributes have fewer values. When to drop one: the least recently used first, when rows or
-tables exceed their budget, and all of them with the plan.
+When to create one: before a batch of nodes is judged. The nodes that would be judged from many rows, and the greatest
+nodes below two or all of them, are candidates. How many rows the grain of a candidate has is estimated from a sample of
+the base; it is created where that saves more than it costs. Nodes judged of late count like those of the batch, because
+a search asks next for nodes near them. A sample decides what is created, never what is counted. When to drop one: the
+least recently used first, when rows or tables exceed their budget, and all of them with the plan.
 """
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
-from sqlanon.core.compiler.batch import roll_up
+from sqlanon.core.compiler.batch import roll_up, sample, sampled_grains
 from sqlanon.core.engines.base import SNAPSHOT, Engine
 from sqlanon.core.lattice.catalog import Catalog
 from sqlanon.core.lattice.nodes import Node, leq
 from sqlanon.core.sqltrees import names
 
-SHARE = 0.1
-"""Trials may cost this share of the rows read so far."""
 SETUP_ROWS = 100_000
 """The fixed price of a trial, in rows (measured: about 2 ms, at 20 ns a row)."""
-PASSES = 2
-"""The price of reading and writing the rows of a trial, in readings of the source's rows."""
+KEPT_PRICE = 3
+"""The price of a row that is kept, in rows that are read (measured: 20 ns to read one, 60 to 100 to make a group)."""
 WORTH = 0.6
 """A snapshot is expected, and kept, to have at most this share of the rows that it was rolled up from."""
 SMALL = 60_000
 """A grain of so few rows is not rolled up further: planning statements costs more than it saves."""
-CANDIDATES = 64
-"""Floors that collect credit at a time; the one with the least makes room."""
-SHRINKAGE = 0.3
-"""The assumed shrinkage of the first grain: the logarithm of its share, per unit of the attributes' own."""
+SAMPLE_ROWS = 32_768
+"""About so many rows of the base are sampled."""
+LEAST_WORK = 20 * SAMPLE_ROWS
+"""Batches that read at most so many rows are judged as they are: estimates cost more than they save."""
+RECENT = 16
+"""So many nodes count when the worth of a snapshot is estimated: those of the batch, and those asked for before it."""
+AGAIN = 1.5
+"""What a snapshot saves for these nodes, times this, is expected in all: a search goes on near them."""
+PAIRED = 5
+"""Of the nodes of a batch so many are paired to find candidates, and so many snapshots are created for them."""
+MOST_ESTIMATES = 10_000
+"""Nodes whose estimates are remembered."""
 
 
 @dataclass(slots=True)
@@ -69,12 +73,12 @@ class SnapshotStore:
         self._catalog = catalog
         self.base = Snapshot(catalog.bottom, names.BASE, catalog.base_rows)
         self._kept: dict[Node, Snapshot] = {}
-        self._row_budget = 4 * catalog.base_rows if row_budget is None else row_budget
+        self._row_budget = catalog.base_rows if row_budget is None else row_budget
         self._table_budget = table_budget
-        self._credit: dict[Node, int] = {}
+        self._recent: list[Node] = []
+        self._estimates: dict[Node, float] = {}
         self._refused: set[Node] = set()
-        self._shrinkage, self._observed = SHRINKAGE, 1
-        self._read = self._spent = 0
+        self._sampled = False
         self._clock = 0
         self.materialised = 0
 
@@ -89,67 +93,77 @@ class SnapshotStore:
         return best
 
     def clear(self) -> None:
-        """Drop all snapshots but the base."""
+        """Drop all snapshots but the base, and the sample."""
         for snapshot in self._kept.values():
             self._engine.drop(snapshot.table)
         self._kept.clear()
+        if self._sampled:
+            self._engine.drop(names.BASE_SAMPLE)
+            self._sampled = False
 
-    def prepare(self, floors: Sequence[Node]) -> None:
-        """Account for requests at or above these floors, and materialise the most promising one, if any."""
+    def prepare(self, nodes: Sequence[Node]) -> None:
+        """Create the snapshots that are worth it for nodes that are about to be judged."""
         if self._table_budget == 0 or self.base.rows <= SMALL:
             return
-        for floor, requests in Counter(floors).items():
-            rows = requests * self.nearest(floor).rows
-            self._read += rows
-            for candidate in self._credit:
-                if leq(candidate, floor):
-                    self._credit[candidate] += rows
-            if floor not in self._credit and floor not in self._kept and floor not in self._refused:
-                if len(self._credit) >= CANDIDATES:
-                    self._credit.pop(min(self._credit, key=lambda node: self._credit[node]))
-                self._credit[floor] = rows
-        self._try()
+        self._recent = [*self._recent, *nodes][-max(RECENT, len(nodes)) :]
+        for _ in range(PAIRED):
+            if sum(self.nearest(node).rows for node in nodes) <= LEAST_WORK or (best := self._best(nodes)) is None:
+                return
+            self._materialise(best, self.nearest(best))
 
-    def _try(self) -> None:
-        """Materialise the candidate that is expected to have saved the most, if it is worth its price."""
-        best: tuple[float, Node, Snapshot] | None = None
-        for candidate, credit in self._credit.items():
-            source = self.nearest(candidate)
-            share = math.exp(-self._shrinkage / self._observed * self._fewer(source.node, candidate))
-            saved = credit * (1.0 - share)
-            if source.rows <= SMALL or share > WORTH or saved <= _price(source):
+    def _best(self, nodes: Sequence[Node]) -> Node | None:
+        """Return the node whose grain is expected to save the most, if it is worth its price."""
+        large = [node for node in nodes if self.nearest(node).rows > SMALL]
+        if not large:
+            return None
+        candidates = {*large[:PAIRED], _meet(large), *map(_meet, combinations(large[:PAIRED], 2))}
+        candidates -= self._refused | self._kept.keys()
+        self._estimate(candidates)
+        best, most = None, 0.0
+        for candidate in sorted(candidates):
+            rows, source = self._estimates[candidate], self.nearest(candidate)
+            if source.rows <= SMALL or rows > WORTH * source.rows:
                 continue
-            if best is None or saved > best[0]:
-                best = (saved, candidate, source)
-        if best is not None and self._spent + _price(best[2]) <= SHARE * self._read:
-            self._materialise(best[1], best[2])
+            served = [self.nearest(node).rows for node in self._recent if leq(candidate, node)]
+            saved = AGAIN * sum(max(own - rows, 0.0) for own in served) - source.rows - KEPT_PRICE * rows - SETUP_ROWS
+            if saved > most:
+                best, most = candidate, saved
+        return best
 
-    def _fewer(self, lower: Node, upper: Node) -> float:
-        """Return the logarithm by which the attributes have fewer values, summed."""
-        return sum(
-            math.log(max(a.widths[low], 1) / max(a.widths[high], 1))
-            for a, low, high in zip(self._catalog.attributes, lower, upper, strict=True)
-        )
+    def _estimate(self, candidates: Collection[Node]) -> None:
+        """Estimate the rows of some grains from those of the sample.
 
-    def _materialise(self, floor: Node, source: Snapshot) -> Snapshot | None:
-        """Create the grain at ``floor``, and keep it when it is small enough."""
-        self._credit.pop(floor, None)
-        self._spent += _price(source)
-        table = names.snapshot(floor)
+        What a sample of m rows shows grows with m by the power f/d, where f of its d groups have one row (the next row
+        makes a new one with a chance of about f/m). The power falls as the sample grows, so this is rather too much.
+        """
+        if len(self._estimates) > MOST_ESTIMATES:
+            self._estimates.clear()
+        unknown = sorted(set(candidates) - self._estimates.keys())
+        if not unknown:
+            return
         catalog = self._catalog
-        query = roll_up(source.table, catalog.grain_masks(floor), catalog.has_population, catalog.has_entity)
+        if not self._sampled:
+            step = -(-self.base.rows // SAMPLE_ROWS)
+            self._engine.create(SNAPSHOT, names.BASE_SAMPLE, sample(catalog.words, step, catalog.has_entity))
+            self._sampled = True
+        query = sampled_grains([catalog.grain_masks(node) for node in unknown], catalog.has_entity)
+        for place, rows, groups, single in self._engine.run("estimate", query):
+            all_rows = self.base.rows
+            self._estimates[unknown[place]] = groups * (all_rows / rows) ** (single / groups) if rows else all_rows
+
+    def _materialise(self, node: Node, source: Snapshot) -> Snapshot | None:
+        """Create the grain of a node, and keep it when it is small enough."""
+        table = names.snapshot(node)
+        catalog = self._catalog
+        query = roll_up(source.table, catalog.grain_masks(node), catalog.has_population, catalog.has_entity)
         rows = self._engine.create(SNAPSHOT, table, query)
-        fewer = self._fewer(source.node, floor)
-        if fewer > 0:
-            self._shrinkage += math.log(source.rows / max(rows, 1)) / fewer
-            self._observed += 1
         if rows > WORTH * source.rows or rows > self._row_budget:
             self._engine.drop(table)
-            self._refused.add(floor)
+            self._refused.add(node)
             return None
         self._make_room(rows)
-        snapshot = Snapshot(floor, table, rows, self._clock)
-        self._kept[floor] = snapshot
+        snapshot = Snapshot(node, table, rows, self._clock)
+        self._kept[node] = snapshot
         self.materialised += 1
         return snapshot
 
@@ -163,5 +177,6 @@ class SnapshotStore:
             held -= victim.rows
 
 
-def _price(source: Snapshot) -> int:
-    return PASSES * source.rows + SETUP_ROWS
+def _meet(nodes: Sequence[Node]) -> Node:
+    """Return the greatest node below some nodes."""
+    return tuple(map(min, zip(*nodes, strict=True)))

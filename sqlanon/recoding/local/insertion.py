@@ -108,14 +108,15 @@ def batched(nodes: Sequence[Node], most: int) -> Iterator[Sequence[Node]]:
         yield nodes[first : first + most]
 
 
-def unproven(problem: Problem, loss: float, evaluated: int) -> Certificate:
-    """Return the certificate of a local recoding, of which nothing is proven."""
+def certified(problem: Problem, lost: float, evaluated: int, bound: float | None = None) -> Certificate:
+    """Return the certificate of a local recoding: what no other loses less than (``bounding``), if that is known."""
+    gap = None if bound is None else (lost - bound) / lost if lost > 0 else 0.0
     return Certificate(
         measure=problem.measure.name,
         aggregate=problem.measure.aggregate,
-        loss=loss,
-        lower_bound=None,
-        gap=None,
+        loss=lost,
+        lower_bound=bound,
+        gap=gap,
         optimal=False,
         strategy="local_recoding",
         evaluated=evaluated,
@@ -156,7 +157,7 @@ class _Choice:
             self._insert_best()
         except KeyboardInterrupt:
             if self.limits.on_interrupt == "discard":
-                reached = unproven(self.state.problem, self.loss, self.state.evaluated)
+                reached = certified(self.state.problem, self.loss, self.state.evaluated)
                 raise interrupted(f"{self.state.evaluated} sets of nodes", reached) from None
             stopped = "interrupted"
             self._insert_best()

@@ -17,8 +17,9 @@ from sqlanon.core.plan.full_domain import Plan, search_plan
 from sqlanon.core.policy import LocalRecoding, SearchOptions
 from sqlanon.core.search.base import TIE, Problem
 from sqlanon.errors import HierarchyError, NoSolutionError, SearchStoppedError
+from sqlanon.recoding.local.bounding import lower_bound
 from sqlanon.recoding.local.holding import TRIES, Starts
-from sqlanon.recoding.local.insertion import unproven
+from sqlanon.recoding.local.insertion import certified
 from sqlanon.recoding.local.recoded_plan import RecodedPlan, accounted, load_rules
 from sqlanon.recoding.local.rules import Recoding
 from sqlanon.recoding.local.trials import Trial, Trials
@@ -213,9 +214,15 @@ def _plan(
 ) -> RecodedPlan:
     load_rules(session, problem.catalog, recoding.rules)
     assert recoding.loss is not None
+    bound, deadline = None, None if session.policy.search.time_limit is None else trials.deadline
+    try:
+        bound = lower_bound(session.engine, problem, trials.question.size, deadline)
+    except KeyboardInterrupt:
+        if trials.on_interrupt == "discard":
+            raise
     return RecodedPlan(
         catalog=problem.catalog,
-        certificate=unproven(problem, recoding.loss, evaluated),
+        certificate=certified(problem, recoding.loss, evaluated, bound),
         seconds=session.seconds,
         warnings=(),
         kind="local_recoding",

@@ -83,13 +83,14 @@ class ClassNumbers:
         return found
 
 
+def has_room(catalog: Catalog) -> bool:
+    """Return whether the base fits in the process."""
+    return catalog.base_rows <= MOST_ROWS and KeyLayout.of(catalog, ()) is not None
+
+
 def fits(catalog: Catalog, question: Question) -> bool:
     """Return whether candidates are judged in the process: the base fits, and the size of a class alone matters."""
-    return (
-        catalog.base_rows <= MOST_ROWS
-        and all(isinstance(model, KAnonymity) for model in question.models)
-        and KeyLayout.of(catalog, ()) is not None
-    )
+    return has_room(catalog) and all(isinstance(model, KAnonymity) for model in question.models)
 
 
 @dataclass(slots=True)
