@@ -208,6 +208,7 @@ class _Suppressing:
         self._grid, self._truth, self._exempt, self._weights = grid, truth, exempt, weights
         self._deadline, self._whole, self._size = deadline, whole, len(grid)
         self._witnesses: list[Floats] = [truth]
+        self._impossible = False  # whether the last program had no solution at all
         self._only_zeros = not (exempt & (truth > 0)).any()
         self._highs = self._module.Highs()
         self._highs.setOptionValue("output_flag", False)
@@ -291,14 +292,18 @@ class _Suppressing:
             may_fail: where zeros alone must be shown and still a cell follows from an insider's own, both have the same
                 contributors, as the zeros say: nothing is learnt.
         """
-        found = [w for demand in sides if (w := self._witness(demand, hidden, may_extend=True)) is not None]
+        found, impossible = [], True
+        for demand in sides:
+            witness = self._witness(demand, hidden, may_extend=True)
+            found += [] if witness is None else [witness]
+            impossible &= self._impossible
         if not found:
             if time.monotonic() >= self._deadline:
                 raise SearchStoppedError(
                     "The time limit came before every unsafe cell was protected; nothing was published.",
                     hint="raise time_limit, or show coarser levels.",
                 )
-            if may_fail:
+            if may_fail and impossible:
                 return False
             raise NoSolutionError(
                 "What the document allows to suppress does not protect the unsafe cells; nothing was published.",
@@ -333,6 +338,7 @@ class _Suppressing:
     def _witness(self, demand: WitnessDemand, hidden: Flags, *, may_extend: bool) -> Floats | None:
         """Return the table that meets a demand and differs from the true one in the cheapest further cells."""
         if demand.high < demand.low:
+            self._impossible = True
             return None
         size, endless, highs = self._size, self._module.kHighsInf, self._highs
         free = hidden | ~self._grid.is_published
@@ -347,6 +353,7 @@ class _Suppressing:
         highs.setOptionValue("time_limit", highs.getRunTime() + max(0.1, self._deadline - time.monotonic()))
         highs.run()
         is_found = highs.getModelStatus() == self._module.HighsModelStatus.kOptimal
+        self._impossible = highs.getModelStatus() == self._module.HighsModelStatus.kInfeasible
         values = np.array(highs.getSolution().col_value[:size]) if is_found else None
         highs.changeColBounds(demand.cell, 0.0, endless)
         if demand.known >= 0:
