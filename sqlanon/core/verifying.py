@@ -22,7 +22,7 @@ from sqlanon.core.models.base import PrivacyModel, judges_persons
 from sqlanon.core.policy import Policy
 from sqlanon.core.publish.proof_file import AT_LEAST, OPEN, CertificateBox, Statement, digest, stated
 from sqlanon.core.search.base import Claim, Problem, Verdict
-from sqlanon.core.search.proof import GroupBounds, first_gap, group_lattice, rests_soundly
+from sqlanon.core.search.proof import GroupBounds, Parts, first_gap, group_lattice, rests_soundly
 from sqlanon.core.search.verdicts import required_counts, verdict_of
 from sqlanon.core.source.encoding import Encoding
 from sqlanon.core.sqltrees import names
@@ -207,12 +207,11 @@ class Verifier:
         if not isinstance(measure, AttributeMeasure) or not measure.adds_up or sorted(listed) != [*range(len(top))]:
             blame("Groups do not part the columns, or the measure is not the sum of what they lose.")
             return None
-        shown: dict[tuple[int, ...], list[tuple[Claim, float]]] = {}
+        shown: dict[tuple[int, ...], list[tuple[Claim, Parts]]] = {}
         for columns, boxes in partition:
-            part, lattice = measure.of_group(columns), group_lattice(problem.lattice, top, columns)
-            claims: list[tuple[Claim, float]] = []
-            shown[columns] = claims
-            for claim in (box.claim for box in boxes):
+            lattice, claims = group_lattice(problem.lattice, top, columns), [box.claim for box in boxes]
+            shown[columns] = []
+            for claim in claims:
                 if claim.witness is None or not rests_soundly(claim) or claim.top not in lattice:
                     blame("A box of a group does not lie below the node that it rests on.")
                     return None
@@ -220,12 +219,13 @@ class Verifier:
                 infeasible = problem.infeasible_below(witness)
                 if claim.bound is None and not infeasible:
                     blame("A box of a group is said to hold no candidate, but its node does not show it.")
-                bound = math.inf if infeasible else part.bound(claim.bottom, None, witness.lower_bounds)
-                claims.append((claim, bound))
-            if not claims or first_gap([claim for claim, _ in claims], lattice.bottom, lattice.top) is not None:
+                if not infeasible:
+                    parts = problem.parts_under(witness)
+                    shown[columns].append((claim, [parts[i] for i in columns]))
+            if not claims or first_gap(claims, lattice.bottom, lattice.top) is not None:
                 blame("The boxes of a group do not cover its lattice.")
                 return None
-        return GroupBounds(shown)
+        return GroupBounds(measure.unit or 0.0, shown)
 
     def _check_box(self, box: CertificateBox, statement: Statement, judged: dict[Node, Verdict]) -> float | None:
         """Check the claim about a box; return the bound that holds, None when it has no candidates."""
@@ -238,7 +238,10 @@ class Verifier:
         if claim.by_groups and not self._groups:
             blame("A box rests on groups, but there are none.")
             return -float("inf")
-        by_groups = max(bounds.of(claim.bottom, claim.top) for bounds in self._groups) if claim.by_groups else 0.0
+        by_groups = -math.inf
+        if claim.by_groups:
+            under = None if witness is None else self._problem.parts_under(witness)
+            by_groups = max(bounds.of(claim.bottom, claim.top, under) for bounds in self._groups)
         if claim.bound is None:
             if by_groups == math.inf:
                 return None

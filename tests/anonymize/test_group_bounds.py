@@ -17,7 +17,7 @@ from tables import text_table
 
 import sqlanon
 from sqlanon.core.publish.proof_file import digest, write_proof
-from sqlanon.core.search import groups
+from sqlanon.core.search import box, groups
 
 ADDITIVE = ("loss", "precision", "non_uniform_entropy", "weighted_information_loss", "height")
 MAKERS = (random_world, mapped_world, random_release_world)
@@ -178,6 +178,14 @@ def test_what_is_changed_in_the_proof_of_a_group_is_found(connection, resting, t
     for number in random.Random(1).sample(rested, min(scaled(3), len(rested))):
         others = written["boxes"][:number] + written["boxes"][number + 1 :]
         assert faults(boxes=[*others, [*written["boxes"][number][:2], "groups", None]]), "a box is said to be empty"
+    low = written["nodes"].index(min(written["nodes"]))
+    by_groups = [number for number, box in enumerate(written["boxes"]) if box[2] == "groups" and len(box) == 5]
+    for number in by_groups[:3]:
+        others, box = written["boxes"][:number] + written["boxes"][number + 1 :], written["boxes"][number]
+        assert faults(boxes=[*others, [*box[:4], low]]), "the node that stands beside the groups is not above the box"
+        assert faults(boxes=[*others, [*box[:3], None, box[4]]]), "a box is said to be empty"
+    bare = [box[:4] if box[2] == "groups" else box for box in written["boxes"]]
+    assert faults(boxes=bare), "the groups do not show the optimum without the boxes' own nodes"
     whole = [[bottom, top, "groups", "loss"]]
     assert faults(boxes=whole), "the groups do not show the optimum by themselves"
     assert faults(boxes=[[bottom, top, "groups", None]])
@@ -196,7 +204,6 @@ def test_what_is_changed_in_the_proof_of_a_group_is_found(connection, resting, t
         assert faults(groups=with_boxes(empty)), "a box of a group is said to be empty"
         lifted = [[box[0], box[1], None, box[3]] if number == shown else box for number, box in enumerate(boxes)]
         assert faults(boxes=whole, groups=with_boxes(lifted))
-        low = written["nodes"].index(min(written["nodes"]))
         moved = [[*box[:2], low, box[3]] if box[1] != written["nodes"][low] else box for box in boxes]
         assert faults(groups=with_boxes(moved)), "a node does not stand above its box"
         narrowed = [[box[0], "".join(map(min, box[1], "2222")), *box[2:]] for box in boxes]
@@ -255,3 +262,42 @@ def test_a_wide_search_proves_more_in_as_many_evaluations(
             assert plan.certificate.evaluated <= 800 and plan.certificate.lower_bound <= plan.certificate.loss
             bounds.append(plan.certificate.lower_bound)
     assert bounds[1] > 1.1 * bounds[0]
+
+
+@pytest.mark.slow
+def test_a_local_search_that_gains_nothing_waits_where_a_proof_is_near(
+    connection: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The proof then takes fewer evaluations; in a wide lattice the local search goes on."""
+    rng = random.Random(9)
+    names = [f"c{i}" for i in range(7)]
+    text_table(connection, names, [tuple(str(int(8 * rng.random() ** 4)) for _ in names) for _ in range(400)])
+    levels = {str(v): [str(v // 2), str(v // 4), "*"] for v in range(8)}
+    policy = sqlanon.Policy.from_dict(
+        {
+            "table": "t",
+            "columns": {name: {"role": "quasi_identifier", "hierarchy": {"levels": levels}} for name in names},
+            "privacy": [{"type": "k_anonymity", "k": 5}],
+            "suppression_limit": 0.05,
+        }
+    )
+    monkeypatch.setattr(box, "LARGE", 1)
+    monkeypatch.setattr(box, "LOCAL_FROM", 40)
+    found = []
+    for wide in (box.WIDE, 1):
+        monkeypatch.setattr(box, "WIDE", wide)
+        with sqlanon.plan(connection, policy) as plan:
+            assert plan.certificate.optimal
+            found.append((plan.certificate.loss, plan.certificate.evaluated))
+    assert found[0][0] == found[1][0] and found[0][1] < found[1][1]
+
+
+def test_the_bound_that_is_expected_to_be_higher_goes_on() -> None:
+    """A bound that has come to rest is expected to stay, one that still rises to rise with every doubling."""
+    resting, rising = groups.Pace(), groups.Pace()
+    for evaluated in (0, 300, 600, 1200):
+        resting.note(evaluated, 0.3)
+        rising.note(evaluated, 0.05 * math.log2(1 + evaluated / 300))
+    assert resting.after(100) == resting.after(10_000) == 0.3
+    assert rising.after(1) < 0.3 < rising.after(100_000)
+    assert rising.after(1200) == pytest.approx(0.05 * (math.log2(5) + math.log2(5 / 3)))

@@ -22,16 +22,22 @@ def text_column(values: Sequence[str | None]) -> pa.Array:
     Raises:
         UnicodeEncodeError: a text has half of a surrogate pair.
     """
-    if not all(value is None or isinstance(value, str) for value in values):
+    texts: Sequence[Any] = values if None not in values else ["" if value is None else value for value in values]
+    try:
+        data = "".join(texts)
+    except TypeError:
         return pa.array(values, pa.string())  # which says what is wrong
-    data = [b"" if value is None else value.encode() for value in values]
-    offsets = np.zeros(len(data) + 1, np.int64)
-    np.cumsum([len(item) for item in data], out=offsets[1:])
+    encoded = texts if data.isascii() else [text.encode() for text in texts]
+    offsets = np.zeros(len(texts) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, encoded), np.int64, len(texts)), out=offsets[1:])
     if offsets[-1] > LONGEST:
         return pa.array(values, pa.string())
-    present = np.packbits(np.fromiter((value is not None for value in values), bool, len(data)), bitorder="little")
-    buffers = [pa.py_buffer(present), pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(b"".join(data))]
-    return pa.Array.from_buffers(pa.string(), len(data), buffers)
+    present = None
+    if texts is not values:
+        flags = np.fromiter((value is not None for value in values), bool, len(values))
+        present = pa.py_buffer(np.packbits(flags, bitorder="little"))
+    buffers = [present, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data.encode())]
+    return pa.Array.from_buffers(pa.string(), len(texts), buffers)
 
 
 def whole_column(values: Sequence[int]) -> pa.Array:

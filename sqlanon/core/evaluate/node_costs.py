@@ -109,7 +109,7 @@ class NodeCosts:
                     amounts[number] = [cost * total for cost in costs[:, 0].tolist()]
                 else:
                     counted = np.bincount(values.numbers(number), weights, costs.shape[1])
-                    amounts[number] = (costs @ counted).tolist()
+                    amounts[number] = np.einsum("lv,v->l", costs, counted).tolist()  # on one core: `@` wakes all
             found.append(amounts)
         return found
 

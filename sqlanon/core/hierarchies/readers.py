@@ -72,7 +72,8 @@ def _rows(text: str, delimiter: str, nulls: set[str], name: str) -> list[Row]:
     if QUOTE in text:
         return _quoted_rows(text, delimiter, nulls, name)
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    return [tuple([None if field in nulls else field for field in line.split(delimiter)]) for line in lines if line]
+    rows: list[Row] = [tuple(line.split(delimiter)) for line in lines if line]
+    return [row if nulls.isdisjoint(row) else tuple(None if field in nulls else field for field in row) for row in rows]
 
 
 def _refuse_other_delimiter(text: str, delimiter: str, nulls: set[str], name: str) -> None:

@@ -284,7 +284,7 @@ class AttributeMeasure(ABC):
         """
         own = type(self)
         names = ("loss", "losses", "bound", "bounds_along_axes")
-        return self._unit is not None and all(getattr(own, n) is getattr(AttributeMeasure, n) for n in names)
+        return self.unit is not None and all(getattr(own, n) is getattr(AttributeMeasure, n) for n in names)
 
     def of_group(self, columns: Collection[int]) -> Self:
         """Return what some attributes contribute to this measure: the others weigh nothing."""
@@ -329,7 +329,7 @@ class AttributeMeasure(ABC):
         return math.fsum(self._weights)
 
     @cached_property
-    def _unit(self) -> float | None:
+    def unit(self) -> float | None:
         """What a step of one weighted part adds to the folded loss; None where that depends on the others."""
         if self.aggregate == "arithmetic_mean":
             return 1.0 / self._total if self._total > 0 else 0.0
@@ -420,22 +420,26 @@ class BoxBounds:
 
 
 class PartBounds(BoxBounds):
-    """The same of a measure of attributes: the parts of the attributes are looked up, and folded."""
+    """The same of a measure of attributes: the parts of the attributes are looked up, and folded.
+
+    Attributes:
+        parts: per attribute and level up to that of the node, its weighted part of the bound.
+    """
 
     def __init__(self, measure: AttributeMeasure, top: Node, lower_bounds: LowerBounds) -> None:
-        self._fold, self._unit = measure._fold, measure._unit
-        self._parts = measure._parts((0,) * len(top), top, lower_bounds)
+        self._fold, self.unit = measure._fold, measure.unit
+        self.parts = measure._parts((0,) * len(top), top, lower_bounds)
 
     def of(self, bottom: Node, bottom_facts: BottomFacts | None) -> float:
-        return self._fold([parts[level] for parts, level in zip(self._parts, bottom, strict=True)])
+        return self._fold([parts[level] for parts, level in zip(self.parts, bottom, strict=True)])
 
     def climbs(self, bottom: Node, bottom_facts: BottomFacts | None) -> tuple[Sequence[Sequence[float]], float]:
-        if self._unit is not None:
-            return self._parts, self._unit
-        now = [parts[level] for parts, level in zip(self._parts, bottom, strict=True)]
+        if self.unit is not None:
+            return self.parts, self.unit
+        now = [parts[level] for parts, level in zip(self.parts, bottom, strict=True)]
         return [
             [self._fold([*now[:axis], part, *now[axis + 1 :]]) for part in parts]
-            for axis, parts in enumerate(self._parts)
+            for axis, parts in enumerate(self.parts)
         ], 1.0
 
 

@@ -37,7 +37,7 @@ AT_LEAST = "loss"
 OPEN = "open"
 """A bound of which nothing is said, because every number is withheld."""
 GROUPS = "groups"
-"""In the place of a node: the box rests on the proofs of the groups."""
+"""In the place of a node: the box rests on the proofs of the groups, and on the node at the end of its row."""
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
@@ -111,7 +111,8 @@ def proof_document(
         for claim, bound in claims:
             rests_on = GROUPS if claim.by_groups else None if claim.witness is None else nodes[claim.witness]
             row = [_text(claim.bottom, catalog), _text(claim.top, catalog), rests_on, bound]
-            listed.append(row if claim.below is None else [*row, nodes[claim.below]])
+            also = claim.witness if claim.by_groups else claim.below
+            listed.append(row if also is None else [*row, nodes[also]])
         return listed
 
     parts = [
@@ -259,15 +260,17 @@ def stated(document: Mapping[str, Any], catalog: Catalog) -> Statement:
 
 
 def _box(row: Sequence[Any], nodes: Sequence[Node], catalog: Catalog) -> CertificateBox:
-    bottom, top, witness, bound, *below = row
+    bottom, top, rests_on, bound, *more = row
+    by_groups = rests_on == GROUPS
+    also = nodes[_index(more[0])] if more else None
     kind = bound if bound in (AT_LEAST, OPEN) else "number"
     claim = Claim(
         bottom=_node(bottom, catalog),
         top=_node(top, catalog),
-        witness=None if witness is None or witness == GROUPS else nodes[_index(witness)],
-        below=nodes[_index(below[0])] if below else None,
+        witness=also if by_groups else None if rests_on is None else nodes[_index(rests_on)],
+        below=None if by_groups else also,
         bound=_number(bound) if kind == "number" else -math.inf,
-        by_groups=witness == GROUPS,
+        by_groups=by_groups,
     )
     return CertificateBox(claim, kind)
 

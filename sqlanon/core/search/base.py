@@ -7,12 +7,12 @@ I/O, so a test can drive it with a dictionary.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 
 from sqlanon.core.lattice.catalog import Catalog
 from sqlanon.core.lattice.nodes import Lattice, Node
-from sqlanon.core.measures.base import BottomFacts, BoxBounds, LowerBounds, Measure, bounds_under
+from sqlanon.core.measures.base import BottomFacts, BoxBounds, LowerBounds, Measure, PartBounds, bounds_under
 
 TIE = 1e-12
 """Losses that differ by less than this share are equal (SPEC-measures, ties)."""
@@ -85,7 +85,7 @@ class Claim:
         witness: a judged node at or above ``top``; None when the bound needs none.
         below: for measures of classes, a judged node at or below ``bottom``.
         bound: the loss of every candidate is at least this; None: the box holds no candidate.
-        by_groups: the bound rests on the proofs of groups of attributes (``search.groups``), on no node.
+        by_groups: the bound rests on the proofs of groups of attributes (``search.groups``), and on the witness.
     """
 
     bottom: Node
@@ -129,6 +129,12 @@ class Problem:
     def bounds_under(self, top: Verdict) -> BoxBounds:
         """Return lower bounds for the boxes under ``top``."""
         return bounds_under(self.measure, top.node, top.lower_bounds)
+
+    def parts_under(self, top: Verdict) -> Sequence[Sequence[float]]:
+        """Return the parts that the bounds under ``top`` add up, of a measure that adds up (``PartBounds.parts``)."""
+        bounds = self.bounds_under(top)
+        assert isinstance(bounds, PartBounds)
+        return bounds.parts
 
     def least(self) -> float:
         """Return a lower bound on the loss of every node, without any verdict."""

@@ -28,10 +28,10 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from sqlanon.core.lattice.nodes import Lattice, Node
-from sqlanon.core.measures.base import BottomFacts, BoxBounds
+from sqlanon.core.measures.base import BottomFacts, BoxBounds, PartBounds
 from sqlanon.core.search.base import TIE, Claim, Problem, Progress, Request, Strategy, Verdict
 from sqlanon.core.search.branching import Branching, Cut
-from sqlanon.core.search.groups import ColumnGroups, groups_of
+from sqlanon.core.search.groups import WIDE, ColumnGroups, groups_of
 from sqlanon.core.search.incumbents import LocalSearch
 from sqlanon.core.search.infeasible import InfeasibleBelow
 
@@ -48,7 +48,10 @@ LOCAL_FROM = 1000
 
 A proof takes about the square root of the number of nodes (CREDITCARD, 10 to 15 columns: 0.8 to 1.2 times)."""
 LARGE = 4000
-"""Where a proof takes more than that, it begins at once, and has ``LOCAL_FROM`` evaluations more."""
+"""Where a proof takes more than that, it begins at once, and has ``LOCAL_FROM`` evaluations more.
+
+After ``LOCAL_FROM`` that gained nothing it waits until a proof has taken twice as long as usual, unless the lattice is
+wide."""
 MOST_LEVELS = 2_000_000
 """Levels of the boxes that are queued, 80,000 of 24 columns, say; beyond, boxes are cut depth first."""
 MOST_CLAIMS = 1_000_000
@@ -68,7 +71,7 @@ class Box:
     """All nodes between ``bottom`` and the node of ``top``, which has been judged.
 
     ``witness`` is a judged node at or above the top, ``below``, for measures of classes, one at or below the bottom:
-    the bound rests on them, or, ``by_groups``, on the proofs of the groups.
+    the bound rests on them, or, ``by_groups``, on the node of the top and the proofs of the groups.
     """
 
     bound: float
@@ -87,7 +90,7 @@ class Box:
     def claim(self, bound: float | None) -> Claim:
         """Return the claim that the box has this bound."""
         if self.by_groups:
-            return Claim(self.bottom, self.top.verdict.node, None, None, bound, by_groups=True)
+            return Claim(self.bottom, self.top.verdict.node, self.top.verdict.node, None, bound, by_groups=True)
         below = self.below.node if self.below is not None else None
         return Claim(self.bottom, self.top.verdict.node, self.witness.verdict.node, below, bound)
 
@@ -109,7 +112,8 @@ class _Search:
         self.dive_started = 0
         self.local: LocalSearch | None = None
         self.local_requests = 0
-        self.local_from = 0
+        self.local_from = self.local_again = self.local_gained = 0
+        self.local_best: Verdict | None = None
         self.groups: ColumnGroups | None = None
         self.claims: list[Claim] = []
         self.frozen = False
@@ -140,8 +144,9 @@ class _Search:
 
     def bounded(self, box: Box) -> Box | None:
         """Return a box with the bound of the groups, where that is higher, if it is open."""
-        if self.groups is not None and self.groups.claims:
-            bound = self.groups.bound(box.bottom, box.top.verdict.node)
+        under = box.top.bounds
+        if self.groups is not None and self.groups.claims and isinstance(under, PartBounds):
+            bound = self.groups.bound(box.bottom, box.top.verdict.node, under.parts)
             if bound > box.bound:
                 box.bound, box.by_groups = bound, True
         return self.settle(box)
@@ -257,12 +262,17 @@ class _Search:
         self.local = LocalSearch(self.problem, top)
         usual = math.isqrt(Lattice(self.problem.lattice.bottom, top.node).size)
         self.local_from = -int(LOCAL_FROM / DIVE_SHARE) if usual >= LARGE else max(LOCAL_FROM, 2 * usual)
+        self.local_again = 2 * usual if usual < WIDE else 0
 
     def local_nodes(self) -> list[Node]:
         """Return the nodes that the local search wants judged now."""
         if self.local is None or self._close():
             return []
         if self.local_requests >= DIVE_SHARE * (self.progress.evaluated - self.local_from):
+            return []
+        if self.progress.incumbent is not self.local_best:
+            self.local_best, self.local_gained = self.progress.incumbent, self.local_requests
+        if self.local_requests - self.local_gained >= LOCAL_FROM and self.progress.evaluated < self.local_again:
             return []
         self.local_requests += len(self.local.wanted)
         return self.local.wanted

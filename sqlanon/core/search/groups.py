@@ -18,21 +18,26 @@ from dataclasses import replace
 from sqlanon.core.lattice.nodes import Lattice, Node
 from sqlanon.core.measures.base import AttributeMeasure
 from sqlanon.core.search.base import TIE, Claim, Problem, Progress, Request, Search, Verdict
-from sqlanon.core.search.proof import GroupBounds, group_lattice
+from sqlanon.core.search.proof import GroupBounds, Parts, group_lattice
 
 WIDE = 100_000
 """Groups are searched where a proof would take more evaluations than this, the square root of the number of nodes."""
 LARGEST = (8, 12)
 """Most attributes of a group: of the first partition, which is searched soon, and of a second one that proves more."""
-TRIAL = 300
-"""After so many evaluations the first partition goes on only while its bound is above that of the boxes."""
+TRIAL, TRIAL_SHARE = 300, 0.125
+"""A partition and the boxes take turns until it has had so many evaluations, and this share of all."""
 
 Partition = tuple[tuple[int, ...], ...]
 """Groups of attributes, by their positions."""
 
 
 class _GroupSearch:
-    """The search of one group. ``wanted`` are the requests that it waits for; empty when it has ended."""
+    """The search of one group.
+
+    Attributes:
+        wanted: the requests that it waits for; empty when it has ended.
+        shown: then, its claims that may hold candidates, with the parts of the group's attributes at their nodes.
+    """
 
     def __init__(self, problem: Problem, top: Node, columns: tuple[int, ...], search: Search) -> None:
         assert isinstance(problem.measure, AttributeMeasure)
@@ -43,6 +48,8 @@ class _GroupSearch:
         self._steps = search(self.problem, self.progress)
         self.wanted: list[Request] = next(self._steps, [])
         self._least: float | None = None
+        self._parts: dict[Node, Parts] = {}
+        self.shown: list[tuple[Claim, Parts]] = []
 
     def see(self, verdicts: Sequence[Verdict]) -> None:
         """Go on with verdicts of the whole problem.
@@ -54,11 +61,18 @@ class _GroupSearch:
             self.wanted = self._steps.send([self._part(verdict) for verdict in verdicts])
         except StopIteration:
             self.wanted = []
-            self._least = min([math.inf, *(c.bound for c in self.progress.claims or () if c.bound is not None)])
+            claims = [claim for claim in self.progress.claims or () if claim.bound is not None]
+            self.shown = [(claim, self._parts[claim.witness]) for claim in claims if claim.witness is not None]
+            self._least = min([math.inf, *(claim.bound for claim in claims if claim.bound is not None)])
+            self._parts.clear()
 
     def _part(self, verdict: Verdict) -> Verdict:
+        feasible = not self.problem.infeasible_below(verdict)
+        if feasible:
+            parts = self.problem.parts_under(verdict)
+            self._parts[verdict.node] = tuple(parts[i] for i in self.columns)
         loss = self.measure.bound(verdict.node, None, verdict.lower_bounds)
-        return replace(verdict, loss=loss, feasible=not self.problem.infeasible_below(verdict))
+        return replace(verdict, loss=loss, feasible=feasible)
 
     @property
     def least(self) -> float:
@@ -68,6 +82,31 @@ class _GroupSearch:
         best = self.progress.incumbent
         bound = self.progress.lower_bound if self.progress.lower_bound is not None else -math.inf
         return bound if best is None else min(bound, best.loss * (1.0 - TIE))
+
+
+class Pace:
+    """How a lower bound rises with the evaluations that it has had: as with their logarithm, for some time.
+
+    >>> pace = Pace()
+    >>> pace.note(100, 0.25)
+    >>> pace.note(200, 0.375)
+    >>> pace.after(200)
+    0.5
+    """
+
+    def __init__(self) -> None:
+        self._marks = [(0, 0.0)]
+
+    def note(self, evaluated: int, bound: float) -> None:
+        """Remember the bound after so many evaluations."""
+        if evaluated > 1.05 * self._marks[-1][0]:
+            self._marks.append((evaluated, bound))
+
+    def after(self, more: int) -> float:
+        """Return the bound expected after so many more evaluations: it rises by each doubling as by the last."""
+        evaluated, bound = self._marks[-1]
+        half = next(at for number, at in reversed(self._marks) if number <= evaluated / 2)
+        return bound + (bound - half) * math.log2(1 + more / max(evaluated, 1))
 
 
 class ColumnGroups:
@@ -81,6 +120,9 @@ class ColumnGroups:
     def __init__(self, problem: Problem, top: Node, partitions: Sequence[Partition], search: Search) -> None:
         self._searches = [[_GroupSearch(problem, top, group, search) for group in groups] for groups in partitions]
         self.evaluated = 0
+        self._pace, self._boxes, self._began = Pace(), Pace(), 0
+        assert isinstance(problem.measure, AttributeMeasure)
+        self._unit = problem.measure.unit or 0.0
         self.claims: list[dict[tuple[int, ...], list[Claim]]] = []
         self._bounds: list[GroupBounds] = []
         self._asking = self._searches[0][0]
@@ -88,14 +130,20 @@ class ColumnGroups:
     def next(self, cut: int, least: float) -> list[Request]:
         """Return what the next group wants judged; nothing when it is the turn of the boxes, or all have ended.
 
-        Groups and boxes take turns, but the first partition goes on alone while its bound is higher, and only then.
+        Groups and boxes take turns at first. After a trial those go on whose bound is expected to be higher with twice
+        as many evaluations.
 
         Args:
             cut: nodes that were judged for boxes.
             least: the bound of these.
         """
-        alone = not self.claims and self.evaluated >= TRIAL
-        if self.ended or (self.least <= least if alone else self.evaluated > cut):
+        if self.ended:
+            return []
+        own, more = self.evaluated - self._began, self.evaluated + cut
+        self._boxes.note(cut, least)
+        self._pace.note(own, self._least_of(len(self.claims)))
+        trial = own < max(TRIAL, TRIAL_SHARE * more)
+        if own > cut if trial else self._pace.after(more) <= self._boxes.after(more):
             return []
         groups = self._searches[len(self.claims)]
         self._asking = min((group for group in groups if group.wanted), key=lambda group: group.progress.evaluated)
@@ -108,8 +156,9 @@ class ColumnGroups:
         groups = self._searches[len(self.claims)]
         if any(group.wanted for group in groups):
             return False
+        self._pace, self._began = Pace(), self.evaluated
         self.claims.append({group.columns: list(group.progress.claims or ()) for group in groups})
-        self._bounds.append(GroupBounds.by(self.claims[-1]))
+        self._bounds.append(GroupBounds(self._unit, {group.columns: group.shown for group in groups}))
         return True
 
     @property
@@ -120,11 +169,18 @@ class ColumnGroups:
     @property
     def least(self) -> float:
         """A lower bound on the loss of every candidate."""
-        return max(math.fsum(group.least for group in groups) for groups in self._searches)
+        return max(map(self._least_of, range(len(self._searches))))
 
-    def bound(self, bottom: Node, top: Node) -> float:
-        """Return the bound of a box by the partitions that have ended; infinite when it holds no candidate."""
-        return max((bounds.of(bottom, top) for bounds in self._bounds), default=-math.inf)
+    def _least_of(self, partition: int) -> float:
+        return math.fsum(group.least for group in self._searches[partition])
+
+    def bound(self, bottom: Node, top: Node, under: Parts) -> float:
+        """Return the bound of a box by the partitions that have ended; infinite when it holds no candidate.
+
+        Args:
+            under: the parts of a judged node at or above ``top``.
+        """
+        return max((bounds.of(bottom, top, under) for bounds in self._bounds), default=-math.inf)
 
 
 def groups_of(problem: Problem, top: Node, search: Search) -> ColumnGroups | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +19,7 @@ from sqlanon.core.search.antichain import RankedTree
 from sqlanon.core.search.base import TIE, Claim, Problem, Verdict
 
 Levels = npt.NDArray[np.int64]
+Parts = Sequence[Sequence[float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,40 +48,55 @@ def group_lattice(lattice: Lattice, top: Node, columns: Collection[int]) -> Latt
 class GroupBounds:
     """Lower bounds for boxes by what each group of attributes loses at least in them by itself; they are added up.
 
-    A claim about a group in the box [a, b] of its lattice, resting on a node w at or above b, holds for every node x
-    whose levels of the group lie between a and b, whatever the others are: x is at or below w too, so what is
-    certainly suppressed at w is suppressed at x, and the group's part of the loss of x is at least its bound.
-    So for every candidate of a box the least bound of a group's claims that meet the box bounds its part, and the sum
-    over disjoint groups bounds the loss.
+    A claim about a group in the box [c, d] of its lattice, resting on a node w at or above d, holds for every node x
+    whose levels of the group lie between c and d, whatever the others are: x is at or below w too, so what is
+    certainly suppressed at w is suppressed at x. If x also lies in a box [a, b] of all attributes under a judged node
+    v, the same holds of v. So attribute i of the group loses at least what both show at level max(a_i, c_i), and the
+    group at least the sum of these. The least sum of the claims that meet the box bounds the group's part of the loss
+    of its candidates, and the sum over disjoint groups bounds the loss.
+
+    Args:
+        unit: what a weighted loss of an attribute is multiplied with in the loss.
+        groups: per group its claims that may hold candidates, with the parts of the group's attributes
+            (``measures.base.PartBounds.parts``) at their nodes.
     """
 
-    def __init__(self, groups: Mapping[tuple[int, ...], Sequence[tuple[Claim, float]]]) -> None:
-        """Take the claims of each group with their bounds; infinite: the box holds no candidate."""
+    def __init__(self, unit: float, groups: Mapping[tuple[int, ...], Sequence[tuple[Claim, Parts]]]) -> None:
+        self._unit = unit
         self._tables = []
         for columns, claims in groups.items():
-            axes, shape = list(columns), (len(claims), -1)
+            axes = np.array(columns, dtype=np.int64)
+            shape = (len(claims), -1)
             lows = np.array([claim.bottom for claim, _ in claims], dtype=np.int64).reshape(shape)[:, axes]
             highs = np.array([claim.top for claim, _ in claims], dtype=np.int64).reshape(shape)[:, axes]
-            self._tables.append((axes, lows, highs, np.array([bound for _, bound in claims], dtype=np.float64)))
+            self._tables.append((axes, lows, highs, _padded([parts for _, parts in claims])))
 
-    @classmethod
-    def by(cls, groups: Mapping[tuple[int, ...], Sequence[Claim]]) -> Self:
-        """Return the bounds that the claims state."""
-        return cls(
-            {
-                columns: [(claim, math.inf if claim.bound is None else claim.bound) for claim in claims]
-                for columns, claims in groups.items()
-            }
-        )
+    def of(self, bottom: Node, top: Node, under: Parts | None = None) -> float:
+        """Return the bound of a box; infinite when it holds no candidate.
 
-    def of(self, bottom: Node, top: Node) -> float:
-        """Return the bound of a box; infinite when it holds no candidate."""
+        Args:
+            under: the parts of a judged node at or above ``top``; None: of none.
+        """
         low, high = np.array(bottom), np.array(top)
-        parts = []
-        for axes, lows, highs, bounds in self._tables:
-            meets = ((lows <= high[axes]) & (highs >= low[axes])).all(axis=1)
-            parts.append(float(bounds[meets].min(initial=math.inf)))
-        return math.fsum(parts)
+        own = None if under is None else _padded([under])[0]
+        total = []
+        for axes, lows, highs, parts in self._tables:
+            meets = np.flatnonzero(((lows <= high[axes]) & (highs >= low[axes])).all(axis=1))
+            at = np.maximum(lows[meets], low[axes])
+            places = np.arange(len(axes))
+            least = parts[meets[:, None], places, at]
+            if own is not None:
+                np.maximum(least, own[axes, at], out=least)
+            total.append(float(least.sum(axis=1).min(initial=math.inf)))
+        return math.fsum(total) * self._unit if math.inf not in total else math.inf
+
+
+def _padded(rows: Sequence[Parts]) -> npt.NDArray[np.float64]:
+    """Return the parts of nodes as one array: node, attribute, level."""
+    levels = max((len(part) for parts in rows for part in parts), default=1)
+    return np.array(
+        [[[*part, *[math.inf] * (levels - len(part))] for part in parts] for parts in rows], dtype=np.float64
+    ).reshape(len(rows), -1, levels)
 
 
 def proof_of(problem: Problem, verdicts: Iterable[Verdict], loss: float) -> Proof | None:

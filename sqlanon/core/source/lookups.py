@@ -173,8 +173,10 @@ def _as_table(given: Mapping[int, CheckedRows], tallest: int) -> pa.Table:
         columns = {"attribute": whole_column([position] * len(checked.rows))}
         levels = list(zip(*checked.rows, strict=True))
         for level in range(tallest):
-            texts = levels[level] if level < len(levels) else [None] * len(checked.rows)
-            columns[names.level(level)] = text_column(texts)
+            listed = level < len(levels)
+            columns[names.level(level)] = (
+                text_column(levels[level]) if listed else pa.nulls(len(checked.rows), pa.string())
+            )
         parts.append(pa.table(columns | {"place": whole_column(range(len(checked.rows)))}))
     return pa.concat_tables(parts)
 
