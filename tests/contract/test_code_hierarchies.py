@@ -52,7 +52,7 @@ CASES: list[tuple[str, Any, list[str], Expected]] = [
     ("zip3_of_list", {"zip3": {"small": ["021", "999"]}}, [], lambda v: brute.zip3(v, {"021", "999"})),
 ]
 for form, chain in (
-    ("%d.%m.%Y", ["day", "month", "quarter", "year", "decade"]),
+    ("%d.%m.%Y", ["day", "month", "quarter", "half_year", "year", "five_years", "decade", "twenty_years"]),
     ("%Y-%m-%d", ["weekday", "weekend"]),
     ("%Y-%m-%d", ["week", "week_year"]),
     ("%Y%m%d", ["month_of_year", "quarter_of_year"]),

@@ -9,7 +9,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -147,6 +147,14 @@ def test_a_session_that_was_ended_between_two_statements_is_lost(engine: Any, po
     execute(postgres, f"SELECT pg_terminate_backend({mine}, 5000)")
     with pytest.raises(EngineError, match="the connection to the server is lost"):
         engine.run("after", "SELECT 1")
+
+
+def test_the_memory_of_a_statement_is_the_roles_own_or_more_than_the_servers(postgres: Server) -> None:
+    execute(postgres, "CREATE ROLE narrow LOGIN", "ALTER ROLE narrow SET work_mem = '1MB'")
+    for user, expected in ((None, "64MB"), ("narrow", "1MB")):
+        with closing(PostgresEngine(postgres.uri() if user is None else postgres.uri(user=user))) as engine:
+            assert engine.run("memory", "SELECT pg_catalog.current_setting('work_mem')") == [(expected,)]
+    execute(postgres, "DROP ROLE narrow")
 
 
 def test_a_cancel_by_an_administrator_is_no_interrupt(engine: Any, postgres: Server) -> None:

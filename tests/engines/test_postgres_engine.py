@@ -325,13 +325,11 @@ def test_lookups_are_joined_by_a_hash(engine: Any) -> None:
         "CREATE FUNCTION pg_temp.explained(text) RETURNS SETOF text LANGUAGE plpgsql AS "
         "'BEGIN RETURN QUERY EXECUTE ''EXPLAIN '' || $1; END'",
     )
-    for method in ("nestloop", "mergejoin"):
-        engine.run("set", f"SET enable_{method} = off")
     plan = " ".join(
         line for (line,) in engine.run("plan", "SELECT * FROM pg_temp.explained($1)", [engine.render(query)])
     )
     assert "Hash" in plan
-    assert "Nested Loop" not in plan
+    assert "Nested Loop" not in plan and "Merge" not in plan
 
 
 class Judged:

@@ -5,6 +5,7 @@ import os
 import random
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from sqlanon.core.engines.base import Place
 from sqlanon.core.plan.full_domain import Plan
 from sqlanon.core.source.opening import open_source
 from sqlanon.core.source.spark import Cluster
+from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import column, named, number
 from sqlanon.errors import AuditError, PolicyError, SourceChangedError, SourceError, TargetError, UnsupportedError
 
@@ -118,6 +120,39 @@ def test_a_release_is_a_folder_of_shuffled_files_that_tell_nothing_of_the_source
         with pytest.raises(wrong):
             planned.publish(Output("file", str(odd)))
     assert {entry.name for entry in tmp_path.iterdir()} == {"release.parquet"} | papers
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("carries", [None, 5])
+def test_a_base_that_is_too_large_for_the_driver_comes_in_batches_or_stays(
+    session: Any, expected: Any, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, carries: int | None
+) -> None:
+    """Nothing is held beside the driver; the base is carried in batches, or its nodes are judged on the cluster."""
+    module = importlib.import_module("sqlanon.core.engines.spark.engine")
+    monkeypatch.setattr(module, "MOST_ROWS", 0)
+    monkeypatch.setattr(module, "BATCH", 50)
+    monkeypatch.setattr("sqlanon.core.evaluate.in_process.MOST_ROWS", 0)
+    if carries is not None:
+        few = replace(module.SparkEngine.capabilities, carries=carries)
+        monkeypatch.setattr(module.SparkEngine, "capabilities", few)
+    received = []
+    receive = module.SparkEngine._receive
+    monkeypatch.setattr(
+        module.SparkEngine,
+        "_receive",
+        lambda *given: (data := receive(*given), received.append((given[3], data.num_rows)))[0],
+    )
+    with plan(session, folder) as found:
+        batches = [count for table, count in received if table == names.BASE]
+        base_rows = found.catalog.base_rows
+        assert base_rows > 100
+        if carries is None:
+            assert (len(batches), sum(batches)) == (-(-base_rows // 50), base_rows)
+            assert found._session.transferred[0].rows == base_rows
+        else:
+            assert batches == [] and found._session.transferred == ()
+        release = found.publish(Output("file", str(tmp_path / "release.parquet")))
+        assert (release.ledger, sorted(rows(release.to_arrow()), key=repr)) == expected
 
 
 def test_a_release_is_a_table_of_the_catalog(session: Any, planned: Any, expected: Any) -> None:

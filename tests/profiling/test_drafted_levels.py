@@ -30,6 +30,8 @@ COLUMNS: dict[str, Callable[[random.Random], Any]] = {
     "admitted": lambda r: _DAY + datetime.timedelta(r.randrange(20_000)),
     "discharged_on": lambda r: (_DAY + datetime.timedelta(r.randrange(700))).strftime("%d.%m.%Y"),
     "balance": lambda r: round(r.gauss(200, 900), 2),
+    "price": lambda r: round(r.lognormvariate(5, 1.2), 2),
+    "fine": lambda r: 0 if r.random() < 0.6 else int(r.expovariate(0.02)),
 }
 
 
@@ -109,9 +111,18 @@ def test_postcodes_are_cut_and_rare_values_grouped(levels: dict[str, list[set[st
 
 
 def test_dates_are_periods_by_what_they_span(levels: dict[str, list[set[str]]]) -> None:
-    assert all(re.fullmatch(r"[0-9]{3}0s", text) for text in levels["admitted"][-2])
+    assert levels["admitted"][-2] == {"1960-1979", "1980-1999", "2000-2019"}
+    assert all(re.fullmatch(r"[0-9]{3}0s", text) for text in levels["admitted"][-3])
+    assert {"1960-1964", "1965-1969"} < levels["admitted"][-4]
+    assert levels["discharged_on"][-3] == {f"{year}-H{half}" for year in (1960, 1961) for half in (1, 2)}
     assert all(re.fullmatch(r"19[0-9]{2}", text) for text in levels["discharged_on"][-2])
     assert all(re.fullmatch(r"19[0-9]{2}-[0-9]{2}", text) for text in levels["discharged_on"][1])
+
+
+def test_skewed_amounts_have_intervals_of_shares(levels: dict[str, list[set[str]]]) -> None:
+    assert [len(texts) for texts in levels["price"][-3:]] == [6, 3, 1]
+    assert all(_are_apart(texts) for name in ("price", "fine") for texts in levels[name][1:-1])
+    assert all("<1" in texts for texts in levels["fine"][1:-1]), "nothing at all is an interval of its own"
 
 
 def test_amounts_have_no_band_that_holds_nothing(levels: dict[str, list[set[str]]]) -> None:

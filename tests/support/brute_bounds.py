@@ -13,11 +13,24 @@ NOTHING: Found = (None, None, None)
 
 
 def of_interval(value: Any, spec: dict[str, Any], level: int, *, whole: bool) -> Found:
-    """The bounds of the interval of a number at a level of {width, fanouts, lower, upper, origin}."""
-    if value is None or level > len(spec.get("fanouts", [])) + 1:
+    """The bounds of the interval of a number at a level of {width, fanouts, lower, upper, origin}, or of {edges}."""
+    if value is None or level > len(spec.get("fanouts", spec.get("edges", [])[1:])) + 1:
         return NOTHING
     if level == 0:
         return value, value, value
+    if "edges" in spec:
+        edges = [Fraction(str(edge)) for edge in spec["edges"][level - 1]]
+        first, end = (
+            max((e for e in edges if e <= value), default=None),
+            min((e for e in edges if e > value), default=None),
+        )
+        low, high = (
+            (first, end)
+            if not whole
+            else (None if first is None else ceil(first), None if end is None else ceil(end) - 1)
+        )
+        middle = None if first is None or end is None else (low + high) / 2 if not whole else (low + high) // 2
+        return low, high, middle
     number, width = Fraction(value), Fraction(str(spec["width"]))
     lower, upper = (None if spec.get(side) is None else Fraction(str(spec[side])) for side in ("lower", "upper"))
     if lower is not None and number < lower:
@@ -66,7 +79,10 @@ def _period(day: datetime.date, name: str) -> Any:
         "month": (day.year, day.month),
         "quarter": (day.year, (day.month - 1) // 3),
         "year": day.year,
+        "half_year": (day.year, day.month > 6),
         "decade": day.year // 10,
+        "five_years": day.year // 5,
+        "twenty_years": day.year // 20,
     }[name]
 
 

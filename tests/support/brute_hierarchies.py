@@ -92,7 +92,10 @@ def period(name: str, day: datetime.date) -> str:
         "month": f"{day.year:04}-{day.month:02}",
         "quarter": f"{day.year:04}-Q{(day.month + 2) // 3}",
         "year": f"{day.year:04}",
+        "half_year": f"{day.year:04}-H{1 + (day.month > 6)}",
         "decade": f"{day.year // 10 * 10}s",
+        "five_years": f"{day.year - day.year % 5}-{day.year - day.year % 5 + 4}",
+        "twenty_years": f"{day.year - day.year % 20}-{day.year - day.year % 20 + 19}",
     }[name]
 
 

@@ -52,19 +52,24 @@ def fraction(draw: random.Random, count: int) -> Case:
     spec: dict[str, Any] = {"width": draw.choice(["0.5", 3, "12.25"]), "fanouts": [2] * draw.randint(0, 2)}
     if draw.random() < 0.5:
         spec |= {"lower": draw.choice(["-1.5", 0]), "upper": draw.choice([9, "15.25"])}
+    height = len(spec["fanouts"]) + 3
+    if draw.random() < 0.3:
+        spec, height = {"edges": [["-3", 1, "7.25", 20], [1, 20]]}, 4
     decimal = draw.random() < 0.5
     values: Values = _drawn(draw, count, lambda: Decimal(draw.randint(-800, 2400)) / 100)
     kind = pa.decimal128(8, 2) if decimal else pa.float64()
     values = [value if decimal or value is None else float(value) for value in values]
     return Case(
-        values, kind, {"intervals": spec}, len(spec["fanouts"]) + 3,
+        values, kind, {"intervals": spec}, height,
         lambda value, level: brute.of_interval(value, spec, level, whole=False),
     )  # fmt: skip
 
 
 def calendar(draw: random.Random, count: int) -> Case:
     of_weeks = draw.choice([["day", "week"], ["week"], ["week", "week_year"]])
-    periods = draw.choice([["month", "quarter", "year", "decade"], of_weeks, ["day", "year"]])
+    periods = draw.choice(
+        [["month", "quarter", "half_year", "year", "five_years", "decade", "twenty_years"], of_weeks, ["day", "year"]]
+    )
     values: Values = _drawn(draw, count, lambda: datetime.date(1995, 1, 1) + datetime.timedelta(draw.randint(0, 9999)))
     kind, height = pa.date32(), len(periods) + 2 - ("day" in periods)
     if draw.random() < 0.4:

@@ -107,8 +107,8 @@ class Wide:
     def __init__(self, kind: pa.DataType, value: int | Decimal) -> None:
         self.data = pa.table({"key_0": pa.array([value], kind), "digit": pa.array(["0"], pa.large_string())})
 
-    def arrow(self, name: str, statement: exp.Expr | str) -> pa.Table:
-        return self.data
+    def read_batches(self, name: str, table: str) -> Iterator[pa.Table]:
+        yield from (self.data, self.data)
 
 
 def catalog() -> Any:
@@ -119,6 +119,7 @@ def test_counts_arrive_as_bigint_or_not_at_all() -> None:
     with engines() as (_, there):
         transfer(Wide(pa.decimal128(38, 0), Decimal(7)), there, catalog())
         assert there.columns(table(names.BASE)) == [("key_0", "BIGINT"), ("digit", "VARCHAR")]
+        assert there.run("rows", exp.select("*").from_(table(names.BASE))) == [(7, "0"), (7, "0")]
         there.drop(names.BASE)
         with pytest.raises(EngineError, match="64 bits"):
             transfer(Wide(pa.uint64(), 2**63), there, catalog())

@@ -197,6 +197,48 @@ def test_a_bound_finer_than_the_values_is_not_rounded() -> None:
     assert [row[1] for row in build(spec, "INTEGER", [0, 1])] == ["<0.000000000001", "[1, 2)"]
 
 
+@pytest.mark.parametrize(
+    ("type_name", "values"),
+    [
+        ("DOUBLE", ["-2", "-1", "0.3", "0.5", "19.99", "20", "50", "1e300", "nan", "inf", None]),
+        ("FLOAT", ["0.5", "0.7", "0.25", "50"]),
+        ("INTEGER", [-2, -1, 0, 1, 19, 20, 49, 50, None]),
+        ("BIGINT", [-(2**63), 0, 2**63 - 1]),
+        ("HUGEINT", [-(2**70), 0, 1, 50]),
+        ("UBIGINT", [0, 1, 2**64 - 1]),
+        ("DECIMAL(10,2)", ["-1.01", "0.49", "0.5", "49.99", "50"]),
+    ],
+)
+def test_intervals_between_edges_equal_plain_python(type_name: str, values: list[Any]) -> None:
+    """Also of a type whose values are whole, between edges that are not."""
+    chain = [["-1", "0.5", "0.7", "20", "50"], ["0.5", "50"], ["50"]]
+    rows = build(Intervals(edges=chain), type_name, values)
+    for value, row in zip(values, rows, strict=True):
+        expected = [None if value is None else _between(value, list(map(Decimal, edges))) for edges in chain]
+        assert list(row[1:]) == [*expected, None if value is None else "*"]
+    assert_tree(rows, first=0)
+
+
+def _between(value: Any, edges: list[Decimal]) -> str:
+    if not Decimal(value).is_finite():
+        return str(value)
+    place = sum(Decimal(value) >= edge for edge in edges)
+    if place in (0, len(edges)):
+        return f"<{edges[0]}" if place == 0 else f">={edges[-1]}"
+    return f"[{edges[place - 1]}, {edges[place]})"
+
+
+@pytest.mark.parametrize(
+    ("edges", "words"),
+    [([[1, 0]], "do not grow"), ([[1], [2]], "among those"), ([[1, 2], [1, 2]], "among those"), ([], "no lists"),
+     ([[]], "no lists"), ([1, 2], "no lists"), ([["a"]], "no lists"), ([[float("nan")]], "no lists")],
+)  # fmt: skip
+def test_edges_grow_and_nest(edges: Any, words: str) -> None:
+    [(option, message, hint)] = Intervals(edges=edges).faults()
+    assert (option, bool(hint)) == ("edges", True) and words in message
+    assert [option for option, _, _ in Intervals(edges=[[1]], width=5).faults()] == ["edges"]
+
+
 @pytest.mark.parametrize("type_name", ["DATE", "BOOLEAN", "TIMESTAMP", "INTEGER[]", "BLOB"])
 def test_intervals_need_numbers(type_name: str) -> None:
     with pytest.raises(UnsupportedError, match="intervals cannot serve") as caught:
@@ -266,13 +308,17 @@ def period(name: str, day: datetime.date) -> str:
         "week_year": f"{iso.year:04}-W",
         "month": f"{day.year:04}-{day.month:02}",
         "quarter": f"{day.year:04}-Q{(day.month + 2) // 3}",
+        "half_year": f"{day.year:04}-H{1 if day.month < 7 else 2}",
         "year": f"{day.year:04}",
+        "five_years": f"{day.year // 5 * 5}-{day.year // 5 * 5 + 4}",
         "decade": f"{day.year // 10 * 10}s",
+        "twenty_years": f"{day.year // 20 * 20}-{day.year // 20 * 20 + 19}",
     }[name]
 
 
 CHAINS = [("day", "month", "quarter", "year", "decade"), ("day", "week"), ("week",), ("month", "decade"), ("year",), ()]
-CHAINS += [("day", "week", "week_year"), ("week_year",)]
+CHAINS += [("day", "week", "week_year"), ("week_year",), ("month", "half_year", "five_years", "twenty_years")]
+CHAINS += [("half_year", "year", "five_years", "decade", "twenty_years")]
 
 
 @quick

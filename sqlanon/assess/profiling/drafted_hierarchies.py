@@ -7,9 +7,10 @@ holds no value of a record. A value that a hierarchy cannot read is published as
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import pairwise
 from typing import Any
 
 from sqlanon.assess.profiling.facts import ColumnProfile, Spread
@@ -27,11 +28,15 @@ OLDEST = 90
 """From this age on there is one label: HIPAA Safe Harbor (45 CFR 164.514(b)(2)(i)(C))."""
 FEWEST_KEPT = 20
 """The least threshold of ``frequent``: values that fewer records have make small classes."""
+MOST_THRESHOLDS = 4
 FEW_NUMBERS = 30
 """Whole numbers with so many values at most are counts, scales or codes."""
 MOST_COUNTED = 5
 """Counts from so many on are one group, at most."""
 MOST_ON_A_SCALE = 10
+SKEWED, LONG_TAILED = Decimal("2.5"), 3
+"""Numbers are skewed if the middle lies so many times as far from one outer quantile as from the other, or if the outer
+quantiles lie so many times as far apart as the quartiles."""
 GAPS = 0.8
 """Whole numbers that are fewer than this share of those between their bounds are codes."""
 UNORDERED = ("sex", "race", "religion", "politics", "sexuality", "crime", "union", "marital", "occupation")
@@ -60,7 +65,7 @@ class DraftedHierarchy:
         [(kind, options)] = self.keys.items()
         listed = options if isinstance(options, list) else []
         if isinstance(options, Mapping):
-            listed = options.get("levels") or [0, *(options.get("fanouts") or [])]
+            listed = options.get("levels") or options.get("edges") or [0, *(options.get("fanouts") or [])]
         return 2 + (
             len(listed) if kind in ("intervals", "dates", "frequent", "prefix") else 2 if kind != "suppress" else 0
         )
@@ -125,7 +130,9 @@ def _zip(found: ColumnProfile) -> DraftedHierarchy:
 def _dates(found: ColumnProfile, *, texts: bool, is_text: bool) -> DraftedHierarchy | None:
     """Return calendar periods; None for texts whose format cannot be read."""
     years = (found.spread.high - found.spread.low) if found.spread is not None else 0
-    levels = ["month", "quarter", "year", *(["decade"] if years >= 10 else [])]
+    levels = ["month", "quarter", *(["half_year"] if years <= 5 else []), "year"]
+    levels += [*(["five_years"] if years >= 5 else []), *(["decade"] if years >= 10 else [])]
+    levels += ["twenty_years"] if years >= 50 else []
     if found.reads_as == "moment":
         levels.insert(0, "day")
     keys: dict[str, Any] = {"dates": levels}
@@ -185,6 +192,9 @@ def _intervals(found: ColumnProfile, spread: Spread) -> DraftedHierarchy:
         width, fanouts = Decimal(5), [2, 2]
     elif 0 <= spread.low <= 10 and 90 < spread.high <= 100:  # percentages, scores
         width, fanouts = Decimal(10), [2]
+    elif found.looks_like != "year" and (edges := _edges(spread)):
+        remark = f"{', '.join(str(len(level) + 1) for level in edges)} intervals between round quantiles"
+        return DraftedHierarchy({"intervals": {"edges": edges}}, remark)
     else:
         width, fanouts = _widths(spread)
     keys = {"width": _number(width), "fanouts": fanouts}
@@ -203,6 +213,45 @@ def _intervals(found: ColumnProfile, spread: Spread) -> DraftedHierarchy:
             "Are these numbers in an order? If they are codes of kinds, write groups: {…} or suppress: {} instead."
         )
     return DraftedHierarchy({"intervals": keys}, remark, question)
+
+
+def _edges(spread: Spread) -> list[list[int | float]]:
+    """Return the edges of intervals that hold shares of skewed numbers: of many intervals, of some, and of three;
+    nothing where numbers are not skewed, which have intervals of one width.
+
+    Where a quarter of the records or more hold 0, it is an interval of its own.
+    """
+    q05, q25, q50, q75, q95 = (Decimal(str(q)) for q in (spread.q05, spread.q25, spread.q50, spread.q75, spread.q95))
+    sides = sorted((q50 - q05, q95 - q50))
+    if sides[1] <= SKEWED * sides[0] and q95 - q05 <= LONG_TAILED * (q75 - q25):
+        return []
+    quartiles = _rounded((q25, q50, q75), 1)
+    if len(quartiles) < 3 or any(b - a < abs(a) / 4 for a, b in pairwise(quartiles)):
+        quartiles = _rounded((q25, q50, q75), 2)
+    if q05 == q25 == spread.low == 0:
+        quartiles = sorted({Decimal(1).scaleb(-spread.places), *(edge for edge in quartiles if edge)})
+    some = sorted({*quartiles, *_rounded((q05, q95), 1)} - {Decimal(0)})
+    inner = [edge for edge in some if spread.low < edge < spread.high]
+    few = [edge for edge in quartiles if edge in inner] if len(quartiles) > 1 else inner
+    if len(few) < 2:
+        return []
+    sizes = [edge.adjusted() for edge in inner[len(inner) > 2 and q25 == 0 :]]
+    signs = {Decimal(1).copy_sign(edge) for edge in inner}
+    series = {
+        sign * digit * Decimal(1).scaleb(place)
+        for place in range(min(sizes), max(sizes) + 1)
+        for digit in (1, 2, 5)
+        for sign in signs
+    }
+    apart = {edge for edge in series if all(abs(edge - other) > abs(other) / 4 for other in inner)}
+    many = sorted({*inner, *(edge for edge in apart if inner[0] < edge < spread.high)})
+    levels = [many, inner, [few[0], few[-1]]]
+    return [[_number(edge) for edge in level] for place, level in enumerate(levels) if level not in levels[:place]]
+
+
+def _rounded(quantiles: Iterable[Decimal], digits: int) -> list[Decimal]:
+    """Return numbers, each once, with so many digits that are not zero."""
+    return sorted({round(n, digits - 1 - n.adjusted()) + Decimal(0) if n else n for n in quantiles})
 
 
 def _widths(spread: Spread) -> tuple[Decimal, list[int]]:
@@ -298,7 +347,7 @@ def _thresholds(found: ColumnProfile, records: int, *, at_most: float = 1.0) -> 
             continue
         result.append(number)
         before = item.values
-    return result[:4]
+    return result if len(result) <= MOST_THRESHOLDS else [result[0], *result[1 - MOST_THRESHOLDS :]]
 
 
 def _round_up(number: int) -> int:

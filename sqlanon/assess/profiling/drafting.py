@@ -33,8 +33,8 @@ from sqlanon.core.source.columns import is_scalar
 from sqlanon.core.source.words import speaks_of_persons
 from sqlanon.errors import InputError, SqlanonError
 
-LIMIT, LIMIT_OF_PERSONS = 0.05, 0.15
-"""Of records, and of persons: one of many records loses some of them, not all."""
+LIMIT, MOST_PERSONS = 0.05, 0.3
+"""Of records that may be left out; and of persons of whom one may be, where each has many."""
 NAMING = ("identifier", "uuid", "email", "phone")
 """Looks of columns whose values name one person each."""
 ASK_LEFT_OUT = (
@@ -359,6 +359,12 @@ def _about_policy(
     return decisions
 
 
+def _of_persons(entity: ColumnProfile) -> float:
+    """Return the share of the persons who lose a record where ``LIMIT`` of the records are drawn to be left out."""
+    kept: float = (1 - LIMIT) ** (entity.filled / entity.distinct)
+    return min(round(1 - kept, 2), MOST_PERSONS)
+
+
 def _settings(
     columns: Sequence[DraftedColumn], k: int, output: str, chosen: Proposal | None, entity: ColumnProfile | None
 ) -> list[str]:
@@ -367,7 +373,7 @@ def _settings(
         f"privacy: [{{type: k_anonymity, k: {k}}}]",
         f"suppression_limit: {LIMIT}   # the share of records that may be left out, so that a few do not coarsen all"
         if entity is None
-        else f"suppression_limit: {LIMIT_OF_PERSONS}   # the share of persons of whom a record may be left out",
+        else f"suppression_limit: {_of_persons(entity)}   # the share of persons of whom a record may be left out",
         "uncovered: top   # a value that a hierarchy cannot read (a text among numbers) is published as *",
     ]
     if entity is not None:

@@ -20,7 +20,8 @@ TAIL = 10
 FEWEST_FOR_SPREAD = 4 * TAIL
 """Records with a number, or a date, without which no spread is given."""
 THRESHOLDS = (5, 20, 50, 100, 1000)
-"""The numbers of records for which a profile counts the values that so many have; 1 % and 5 % of the records too."""
+"""The numbers of records for which a profile counts the values that so many have; shares of the records (%) too."""
+THRESHOLD_SHARES = (1, 2, 5, 10, 20)
 
 LOOKS = (
     "empty", "constant", "identifier", "uuid", "email", "phone", "name", "address", "url", "ip", "birth_date", "date",

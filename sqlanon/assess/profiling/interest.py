@@ -1,10 +1,11 @@
 """The order in which columns are given room in a release: what the table is about, before what is beside it.
 
 Two thirds of what readers ask for are the same in all tables: who (sex, age), when and where. The rest is the table's
-subject: what was found, decided, paid, or of which kind a record is. Names, values and places say so: a kind, a result
-or an amount rather than a flag; the last column, where outcomes often stand. Subject and frame take turns, so that
-neither uses up the room of the other. A second date, place or age says little beside the first: it comes late, and
-other flags last.
+subject: what was found, decided, measured, paid, or of which kind a record is. Names, values and places say so: a kind,
+a result, an amount or a number with decimals rather than a flag; the last column, where outcomes often stand. Subject
+and frame take turns, so that neither uses up the room of the other. Of events, whose dates lie within a few years, when
+and where come before the age of whom they concern. A second place or age says little beside the first: it comes late,
+and other flags last.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ PLACES = ("place", "postcode", "zip", "country", "coordinates", "latitude", "lon
 """Looks of who, when and where, the one that says most to readers first."""
 MANY_PLACES = 1_000
 """Places are houses or streets rather than towns from so many on."""
+FEW_YEARS = 5
+"""Dates within so many years are those of events, and of no birth, build or entry."""
 KINDS = range(3, 31)
 """Values of a column of kinds."""
 RARE = 0.9
@@ -46,11 +49,38 @@ def by_interest(columns: Sequence[ColumnProfile]) -> list[str]:
     scores = {item.name: subject_score(item, is_last=item is columns[-1]) for item in others}
     subjects = sorted((item for item in others if scores[item.name] > 0), key=lambda item: -scores[item.name])
     beside = sorted((item for item in others if scores[item.name] <= 0), key=lambda item: -scores[item.name])
-    frame = [item for item in (sex, age, when, where) if item is not None]
+    order = (when, sex, where, age) if when is not None and _is_of_events(when) else (sex, age, when, where)
+    frame = [item for item in order if item is not None]
     turns: Iterable[ColumnProfile | None] = (item for pair in zip_longest(subjects, frame) for item in pair)
     flags = [item for item in beside if _is_flag(item)]
     kinds = [item for item in beside if item not in flags]
     return [item.name for item in (*turns, *kinds, *again, *flags) if item is not None]
+
+
+def near_dates(order: Sequence[ColumnProfile]) -> dict[str, str]:
+    """Return of the dates of events in an order all but the first that lies in the same years, with that one."""
+    events = [item for item in order if item.looks_like in ("date", "moment") and _is_of_events(item)]
+    found: dict[str, str] = {}
+    for place, item in enumerate(events):
+        near = (other.name for other in events[:place] if other.name not in found and _in_same_years(item, other))
+        if (first := next(near, None)) is not None:
+            found[item.name] = first
+    return found
+
+
+def _in_same_years(one: ColumnProfile, other: ColumnProfile) -> bool:
+    a, b = one.spread, other.spread
+    return a is not None and b is not None and max(abs(a.low - b.low), abs(a.high - b.high)) <= 1
+
+
+def _is_of_events(when: ColumnProfile) -> bool:
+    return when.looks_like != "year" and when.spread is not None and when.spread.high - when.spread.low <= FEW_YEARS
+
+
+def _is_measured(found: ColumnProfile) -> bool:
+    """Return whether it is a number with decimals that says nothing of a body or a place."""
+    decimals = found.spread is not None and found.spread.places > 0
+    return decimals and found.looks_like in ("number", "amount") and found.topic != "body"
 
 
 def _is_flag(found: ColumnProfile) -> bool:
@@ -63,7 +93,7 @@ def subject_score(found: ColumnProfile, *, is_last: bool) -> float:
     named = max(named, speaks_of(parts_of(found.name), SUBJECTS))
     score = 2.0 * min(named, 1) + 0.5 * (named > 1)
     score += 1.5 * (found.topic in SENSITIVE or found.looks_like in ("icd10", "atc"))
-    score += 1.0 * is_last + 0.5 * (found.distinct in KINDS)
+    score += 1.0 * is_last + 0.5 * (found.distinct in KINDS) + 1.0 * _is_measured(found)
     score -= 1.0 * (found.topic in KNOWN) + 2.5 * (found.nulls + found.empty > SPARSE * found.records)
     score -= 1.0 * (found.most > RARE * found.filled)
     return score - 0.75 * _is_flag(found) - 0.25

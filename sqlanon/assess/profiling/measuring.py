@@ -16,7 +16,15 @@ from math import comb
 
 from sqlglot import exp
 
-from sqlanon.assess.profiling.facts import FEWEST_FOR_SPREAD, TAIL, THRESHOLDS, ColumnCounts, ColumnProfile, Frequent
+from sqlanon.assess.profiling.facts import (
+    FEWEST_FOR_SPREAD,
+    TAIL,
+    THRESHOLD_SHARES,
+    THRESHOLDS,
+    ColumnCounts,
+    ColumnProfile,
+    Frequent,
+)
 from sqlanon.assess.profiling.looks import year_is_last
 from sqlanon.assess.profiling.odd_records import odd_record_notes
 from sqlanon.assess.profiling.shapes import READ_BY, SHAPES
@@ -116,7 +124,7 @@ class Measures:
             return {}
         held = column(names.COUNT)
         filled = not_null(column("value"))
-        shares = [-(-self.records // 100), -(-self.records // 20)]
+        shares = [-(-self.records * share // 100) for share in THRESHOLD_SHARES]
         limits = sorted({*THRESHOLDS, *(limit for limit in shares if limit > 1)})
         blank = exp.and_(filled.copy(), equal(exp.Trim(this=column("value")), exp.Literal.string("")))
         others = exp.paren(exp.Sub(this=held.copy(), expression=number(1)))

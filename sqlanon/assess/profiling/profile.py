@@ -217,7 +217,7 @@ def _spread(
     counted = of_records.get("whole", 0.0) + of_records.get("point_zero", 0.0)
     is_whole = counted >= NEARLY_ALL * of_records.get("number", 0.0)  # of the records: a dirty value cuts no child
     places = 0 if is_whole or of_years else _places(whole, shares)
-    width = q95 - q05 or abs(q95) or 1.0
+    width = middle[2] - middle[0] or q95 - q05 or abs(q95) or 1.0  # most numbers lie between the quartiles
     step = 1.0 if of_years else 10.0 ** (math.floor(math.log10(width)) - 1)
     step = max(step, 10.0**-places)
     a, b, c, d, e = (round(_stepped(value, step, round), 9) for value in (q05, *middle, q95))

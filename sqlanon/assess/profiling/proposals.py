@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from sqlanon.assess.profiling.facts import ColumnProfile, percent
-from sqlanon.assess.profiling.interest import by_interest
+from sqlanon.assess.profiling.interest import by_interest, near_dates
 from sqlanon.assess.profiling.proposed import NOTHING, UNPROTECTED, Gain, Proposal, account, proposal_of
 from sqlanon.assess.profiling.wishes import UnmetWish, wishes_of
 from sqlanon.core import anonymizer
@@ -54,9 +54,10 @@ FEW_SENSITIVE = 3
 """Sensitive columns among the first, at most."""
 ENOUGH = 8
 """Columns that are chosen first, each with something of it; further ones, where they cost these little."""
-FLOOR = 0.45
-"""The share of the values that a value is told from, on average, where a column still says something."""
+FLOOR, FEWEST_LEFT = 0.55, 3
+"""Where a column still says something: the share of the values that a value is told from, and how many are left."""
 BESIDE_FIRST = "No release with something of it was found beside the columns that the table is more about."
+NEAR_DATE = "It lies in the years of {!r}, beside which the days between both say more: a view can count them."
 NONE_FOUND = (NoSolutionError, SearchStoppedError)
 """No release meets the policy, or none was found in the time of a search."""
 MOST_RECORDS = 300_000
@@ -149,7 +150,10 @@ class _Searches:
         self._floors = {item.name: level for item in whole.catalog.attributes if (level := _floor(item)) is not None}
         self._sensitive = [item.name for item in policy.columns if item.role == "sensitive"]
         candidates = [found[name] for name in found if name in self._floors or name in self._sensitive]
-        self._order = by_interest(candidates)
+        order = by_interest(candidates)
+        near = near_dates([found[name] for name in order])
+        self._near = {name: NEAR_DATE.format(first) for name, first in near.items()}
+        self._order = [name for name in order if name not in near]
         self._wishes = sorted(
             (
                 (item.name, *wish)
@@ -193,7 +197,7 @@ class _Searches:
 
     def _chosen(self, order: Iterable[str]) -> _Chosen:
         """Return the first columns of an order of which something can be published together, ``ENOUGH`` at most."""
-        chosen = _Chosen()
+        chosen = _Chosen(beyond=self._near)
         for name in order:
             if len(chosen.levels) + len(chosen.protected) == ENOUGH:
                 break
@@ -339,7 +343,9 @@ def _floor(attribute: Attribute) -> int | None:
     """Return the coarsest level of a column that still says something: most values are told from most others."""
     whole = attribute.costs[0]
     saying = [level for level, width in enumerate(attribute.widths) if width > 1]
-    enough = [level for level in saying if attribute.costs[level] >= FLOOR * whole]
+    enough = [
+        level for level in saying if attribute.costs[level] >= FLOOR * whole and attribute.widths[level] >= FEWEST_LEFT
+    ]
     return enough[-1] if enough else saying[0] if saying else None
 
 

@@ -93,7 +93,11 @@ SUBJECTS = (
     "returned response =arm treatment traitement behandlung contract vertrag contrat contrato contratto product "
     "produkt produit producto prodotto service =dienst purpose zweck finalid* finalit* tenure stage stade stadi* "
     "sever* disposition discharge entlass* readmi* rating satisf* zufrieden* schwere gravit* diagnos* topograph* "
-    "tumor therap* subject sujet thema fraud betrug =loss =debt =claim schaden sinistre siniestro"
+    "tumor therap* subject sujet thema fraud betrug =loss =debt =claim schaden sinistre siniestro verbrauch consum* "
+    "consom* verbruik zuzycie forbruk forbrug foerbruk* tuketim usage delay verspaetung retard* retraso ritardo "
+    "vertraging opoznien* forsink* foersen* gecikme =fine strafe amende =multa boete =kara mandat genre genero gatunek "
+    "gattung genere advice advies decision entscheid* decis* besluit decyzja beslut karar level niveau nivel livello "
+    "poziom niva offense offence incident distance distanz distan* afstand quantity menge quantit* cantidad ilosc"
 )
 """Words of what a record is about: of which kind it is, what was found or decided, how long it took, what it cost."""
 STUDIED = (

@@ -54,7 +54,7 @@ def wishes_of(
     """
     if found.topic == "sex":
         return ((0, "sex as it is", 0),)
-    if found.looks_like == "age" and isinstance(hierarchy, specs.Intervals):
+    if found.looks_like == "age" and isinstance(hierarchy, specs.Intervals) and not hierarchy.edges:
         widths = [hierarchy.width * math.prod(hierarchy.fanouts[:depth]) for depth in range(len(hierarchy.fanouts) + 1)]
         fitting = [depth + 1 for depth, width in enumerate(widths) if width <= BAND]
         return ((fitting[-1], f"ages in bands of {BAND} years at most", 1),) if fitting else ()
@@ -62,7 +62,8 @@ def wishes_of(
         without_day = height - 2 < len(hierarchy.levels)
         periods = [name for name in hierarchy.levels if name != "day" or not without_day]
         year = periods.index("year") + 1
-        if found.looks_like == "birth_date" and "decade" in periods:
-            return (year, "the year", 1), (year + 1, "the decade", 1)
+        if found.looks_like == "birth_date":
+            wished = {"year": "the year", "five_years": "five years", "decade": "the decade"}
+            return tuple((level, wished[name], 1) for level, name in enumerate(periods, 1) if name in wished)
         return ((year, "the year", 2),)
     return ((0, "the year", 2),) if found.looks_like == "year" else ()

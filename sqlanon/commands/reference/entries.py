@@ -210,7 +210,9 @@ def _hierarchies(path: tuple[str, ...], extensions: Extensions) -> Iterator[KeyE
         for option in getattr(spec, "options", ()):
             if option.name == kind:
                 continue  # the path of a file, beside which its options stand
-            given = [each for each in spec.options if each.required or each is option]
+            needed = getattr(spec, "one_of", ())
+            first = "" if option.name in needed else next(iter(needed), "")
+            given = [each for each in spec.options if each.required or each is option or each.name == first]
             inner = ", ".join(f"{_key(each.name)}: {each.example}" for each in given)
             entry = _entry(option, (*path, kind), page, spec, extensions)
             yield replace(entry, example=_hierarchy(kind, f"{kind}: {{{inner}}}" if kind in WITH_OPTIONS else inner))

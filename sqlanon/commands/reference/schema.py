@@ -157,11 +157,14 @@ class _SchemaWriter:
             schema = dict(kind.value.schema)
         elif name in WITH_OPTIONS:
             schema = self._object(kind.options, kind)
+            needed = getattr(kind, "one_of", ())
+            if needed:
+                schema["anyOf"] = [{"required": [option]} for option in needed]
             listed = specs.LISTED_OPTION.get(name)
             if listed is not None:
                 [short] = [self._value(option, ()) for option in kind.options if option.name == listed]
                 schema = {"anyOf": [short, schema]}
-            elif "required" not in schema:
+            elif "required" not in schema and not needed:
                 schema = _or_null(schema)
         else:
             whole = self._object(kind.options, kind)["properties"]

@@ -72,6 +72,7 @@ class Capabilities:
         analyzes: its planner knows nothing of the values of a new table before ANALYZE.
         recurs_freely: a recursive statement may group the rows it has so far, and read them more than once.
         groups_by_sets: one statement groups by several columns while it reads its rows once (GROUPING SETS).
+        carries: most rows of a base that are carried elsewhere to be judged, unless the policy asks for it.
     """
 
     name: str
@@ -87,6 +88,7 @@ class Capabilities:
     analyzes: bool = False
     recurs_freely: bool = True
     groups_by_sets: bool = True
+    carries: float = float("inf")
 
     def __post_init__(self) -> None:
         unknown = set(self.lacks) - set(FEATURES)
@@ -178,8 +180,6 @@ class Engine(ABC):
     def close(self) -> None:
         """Drop every working table and close what was opened; never the user's own connection."""
 
-    # -- statements ----------------------------------------------------------------------------------------------------
-
     @abstractmethod
     def render(self, statement: exp.Expr, *, pretty: bool = False) -> str:
         """Return the text of ``statement`` in the engine's dialect, every identifier quoted."""
@@ -225,11 +225,14 @@ class Engine(ABC):
     def arrow(self, name: str, statement: exp.Expr | str) -> pa.Table:
         """Run a named statement and return its rows as an Arrow table."""
 
-    def hold(self) -> None:
-        """Read one state of the source from now on, as far as the engine can; ``transaction`` commits, and ends that.
+    def read_batches(self, name: str, table: str) -> Iterator[pa.Table]:
+        """Yield the rows of a working table, as many at a time as come here at once: one batch at least."""
+        yield self.arrow(name, exp.select("*").from_(exp.to_table(table, quoted=True)))
 
-        Whatever is created meanwhile belongs to the same transaction, and goes if the engine is closed before.
-        """
+    def hold(self) -> None:
+        """Read one state of the source from now on, as far as the engine can, until ``transaction`` commits.
+
+        What is created meanwhile belongs to the same transaction, and goes if the engine is closed before."""
         return
 
     @contextmanager
@@ -419,8 +422,6 @@ class Engine(ABC):
     def detaching(self) -> AbstractContextManager[None]:
         """Detach at the end the databases that were attached meanwhile."""
         return nullcontext()
-
-    # -- where releases go ---------------------------------------------------------------------------------------------
 
     @abstractmethod
     def place(self, parts: Sequence[str], target_catalog: str | None) -> Place:

@@ -80,8 +80,8 @@ class Session:
         """Begin a session whose nodes are judged where the policy says (``search.where``).
 
         Unless it says ``engine``, that is in this process, if the base fits and all models are built in. Otherwise
-        ``auto`` stays with an engine that judges nodes side by side, or takes an embedded DuckDB, to which codes and
-        counts are copied, no record and no text.
+        ``auto`` stays with an engine that judges nodes side by side, or that carries no base of so many rows, or takes
+        an embedded DuckDB, to which codes and counts are copied, no record and no text.
 
         Raises:
             IdentifyingColumnError: the policy publishes columns that identify persons, and does not accept them.
@@ -131,7 +131,8 @@ class Session:
         engine, where = self.engine, self.encoded_policy.search.where
         if self.judging is not engine or isinstance(engine, DuckDBEngine) or where == "engine":
             return self
-        if self.judged_in_process or (where == "auto" and engine.has("side_by_side")):
+        stays = engine.has("side_by_side") or self.encoding.catalog.base_rows > engine.capabilities.carries
+        if self.judged_in_process or (where == "auto" and stays):
             return self
         embedded = DuckDBEngine(settings=self.policy.engine.embedded)
         embedded.journal.follow(engine.journal)

@@ -11,12 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pyarrow as pa
-from sqlglot import exp
 
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.lattice.catalog import Catalog
 from sqlanon.core.sqltrees import names
-from sqlanon.core.sqltrees.trees import table
 from sqlanon.errors import EngineError
 
 
@@ -61,9 +59,12 @@ def transfer(giving: Engine, taking: Engine, catalog: Catalog) -> tuple[Transfer
 
 def carry(giving: Engine, taking: Engine, name: str) -> Transferred:
     """Copy one table; for errors see ``transfer``."""
-    data = as_plain(name, giving.arrow("transfer", exp.select("*").from_(table(name))))
-    taking.load("transfer", name, data, replayed=False)
-    return Transferred(name, data.num_rows, data.nbytes)
+    rows = size = 0
+    for place, batch in enumerate(giving.read_batches("transfer", name)):
+        data = as_plain(name, batch)
+        (taking.append if place else taking.load)("transfer", name, data, replayed=False)
+        rows, size = rows + data.num_rows, size + data.nbytes
+    return Transferred(name, rows, size)
 
 
 def as_plain(name: str, data: pa.Table) -> pa.Table:

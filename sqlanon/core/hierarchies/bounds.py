@@ -38,7 +38,7 @@ MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}
 RANGE = re.compile(r"\[(-?[0-9.]+), (-?[0-9.]+)\)")
 START = re.compile(r"-?[0-9.]+")
 OPEN = re.compile(r"(<|>=)(-?[0-9.]+)")
-PERIOD = re.compile(r"([0-9]{4})(?:-(?:W([0-9]{2}|)|Q([1-4])|([0-9]{2})(?:-([0-9]{2}))?)|(s))?")
+PERIOD = re.compile(r"([0-9]{4})(?:-(?:W([0-9]{2}|)|Q([1-4])|H([12])|([0-9]{4})|([0-9]{2})(?:-([0-9]{2}))?)|(s))?")
 MOMENTS = ("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS")
 
 
@@ -180,8 +180,9 @@ def _decimal(name: str, spec: HierarchySpec | None, rows: Rows | None) -> str:
     digits, _, places = name.rstrip(")").partition("(")[2].partition(",")
     numbers: list[Decimal] = []
     if isinstance(spec, Intervals):
-        widest = spec.width * math.prod(spec.fanouts)
-        numbers = [n for n in (spec.width, widest, spec.origin, spec.lower, spec.upper) if n is not None]
+        widest = [] if spec.edges else [spec.width, spec.width * math.prod(spec.fanouts)]
+        given = (*widest, spec.origin, spec.lower, spec.upper, *(spec.edges or [()])[0])
+        numbers = [n for n in given if n is not None]
     numbers += [found for row in rows or () if (found := ValueType("number", name).read(row[0])) is not None]
     scale = max([int(places or 0), *(-int(n.as_tuple().exponent) for n in numbers)]) + 1
     whole = max([int(digits) - int(places or 0), *(n.adjusted() + 1 for n in numbers)]) + 1
@@ -233,20 +234,30 @@ def _period(values: ValueType, text: str) -> ValueBounds:
 
 
 def _days(
-    year: str, week: str | None, quarter: str | None, month: str | None, day: str | None, decade: str | None
+    year: str,
+    week: str | None,
+    quarter: str | None,
+    half: str | None,
+    last: str | None,
+    month: str | None,
+    day: str | None,
+    decade: str | None,
 ) -> tuple[date, date | None]:
     """Return the first day of a period, and the first after it; None after the last year."""
     if week == "":
-        last = int(year) == date.max.year
-        return date.fromisocalendar(int(year), 1, 1), None if last else date.fromisocalendar(int(year) + 1, 1, 1)
+        ends = int(year) == date.max.year
+        return date.fromisocalendar(int(year), 1, 1), None if ends else date.fromisocalendar(int(year) + 1, 1, 1)
     if week is not None:
         first = date.fromisocalendar(int(year), int(week), 1)
         return first, first + timedelta(days=7) if date.max - first >= timedelta(days=7) else None
     if day is not None:
         first = date(int(year), int(month or 1), int(day))
         return first, first + timedelta(days=1) if first < date.max else None
-    months = 120 if decade else 12 if quarter is None and month is None else 3 if quarter else 1
-    start = 3 * int(quarter) - 2 if quarter else int(month or 1)
+    if last is not None:
+        months = 12 * (int(last) + 1 - int(year))
+    else:
+        months = 120 if decade else 3 if quarter else 6 if half else 1 if month else 12
+    start = 3 * int(quarter) - 2 if quarter else 6 * int(half) - 5 if half else int(month or 1)
     first = date(int(year), start, 1)
     ordinal = 12 * first.year + first.month - 1 + months
     return first, date(ordinal // 12, ordinal % 12 + 1, 1) if ordinal // 12 <= date.max.year else None

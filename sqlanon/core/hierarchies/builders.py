@@ -6,11 +6,12 @@ Each builder is a tree by construction (the argument stands with it), and the en
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial, reduce
+from itertools import pairwise
 from typing import Protocol
 
 from sqlglot import exp
@@ -175,9 +176,12 @@ def _intervals(spec: Intervals, value: exp.Expr, type_name: str) -> list[exp.Exp
             f"intervals cannot serve the type {base_type}.",
             hint="cast the column to a number in a view of the source, or use another hierarchy.",
         )
-    numbers = [number for number in (spec.width, spec.origin, spec.lower, spec.upper) if number is not None]
+    given = (spec.width, spec.origin, spec.lower, spec.upper, *(spec.edges or [()])[0])
+    numbers = [number for number in given if number is not None]
     if any(_scale(number) > MAX_DIGITS or number.adjusted() > MAX_DIGITS for number in numbers):
         raise _too_long()
+    if spec.edges is not None:
+        return _edged(spec.edges, value, type_name)
     scale = max(_scale(spec.width), _scale(spec.origin), _decimal_scale(type_name) if base_type == "DECIMAL" else 0)
     boundless = type_name.upper() == "DECIMAL"  # its values have any number of places
     if boundless:
@@ -215,6 +219,45 @@ def _intervals(spec: Intervals, value: exp.Expr, type_name: str) -> list[exp.Exp
         beyond = _beyond(spec, number, side)
         special = [far, *beyond] if boundless else [*beyond, far]  # one without bound may be NaN, above every number
     return _labelled(value, index, special, _Cuts(spec, number, side, scale), width, shift)
+
+
+def _edged(levels: Sequence[Sequence[Decimal]], value: exp.Expr, type_name: str) -> list[exp.Expr]:
+    """Return half-open intervals between stated edges, with open ends.
+
+    A tree: the edges of a level are among those of the level before, so that an interval is a union of finer ones.
+    """
+    base_type = type_name.upper().split("(")[0]
+    text = exp.cast(value.copy(), "VARCHAR")
+    number: exp.Expr = exp.cast(text.copy() if base_type == "FLOAT" else value.copy(), "DOUBLE")
+    side: Side = _double_side
+    special: list[exp.If] = []
+    if base_type in FLOATS:
+        special = [exp.If(this=bind_template("NOT ISFINITE(:number)", number=number), true=text)]
+    elif base_type in (*NARROW, "BIGINT") and all(LEAST_LONG <= edge <= MOST_LONG for edge in levels[0]):
+        number, side = exp.cast(value.copy(), "BIGINT"), _scaled_side(0, "BIGINT")
+    else:
+        scale = max(*map(_scale, levels[0]), _decimal_scale(type_name)) if base_type == "DECIMAL" else 0
+        if max(abs(edge) for edge in levels[0]) * 10**scale > LIMIT:
+            raise _too_long()
+        number, side = _scaled(value, scale), _scaled_side(scale)
+        if type_name.upper() == "DECIMAL":
+            number = _floored(value, scale, "INT128")
+        far = "(:number BETWEEN :least AND :most) IS NOT TRUE"
+        special = [exp.If(this=bind_template(far, number=number, least=-LIMIT, most=LIMIT), true=_far())]
+    missing = exp.If(this=exp.Is(this=value.copy(), expression=exp.null()), true=exp.null())
+    result: list[exp.Expr] = []
+    for edges in levels:
+        texts = [_plain(edge) for edge in edges]
+        labels = [f"<{texts[0]}", *(f"[{start}, {end})" for start, end in pairwise(texts))]
+        below = [
+            exp.If(
+                this=bind_template(":number < :edge", number=number, edge=side(edge)), true=exp.Literal.string(label)
+            )
+            for edge, label in zip(edges, labels, strict=True)
+        ]
+        cases = [item.copy() for item in (missing, *special, *below)]
+        result.append(exp.Case(ifs=cases, default=exp.Literal.string(f">={texts[-1]}")))
+    return [*result, unless_null(value, exp.Literal.string(ROOT))]
 
 
 def _narrow_intervals(spec: Intervals, value: exp.Expr, width: int, origin: int, widest: int) -> list[exp.Expr]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sqlanon.core.hierarchies.calendar_specs import Ages, Dates, format_parts
+from sqlanon.core.hierarchies.calendar_specs import YEARS_OF, Ages, Dates, format_parts
 from sqlanon.core.hierarchies.expressions import (
     ROOT,
     among_texts,
@@ -145,15 +145,23 @@ def _period(name: str, moment: exp.Expr) -> exp.Expr:
         return _text(moment, PATTERNS[name])
     if name == "week_year":
         return joined(_split(_text(moment, PATTERNS["week"]), "W", 1), literal("W"))
+    quarter = exp.Anonymous(this="QUARTER", expressions=[moment.copy()])
+    if name == "half_year":
+        early = exp.LTE(this=quarter, expression=exp.convert(2))
+        return joined(_text(moment, "%Y"), when(early, literal("-H1"), literal("-H2")))
     if name in ("quarter", "quarter_of_year"):
-        number = exp.cast(exp.Anonymous(this="QUARTER", expressions=[moment.copy()]), "VARCHAR")
+        number = exp.cast(quarter, "VARCHAR")
         if name == "quarter_of_year":
             return joined(literal("Q"), number)
         return joined(_text(moment, "%Y"), literal("-Q"), number)
-    if name == "decade":
-        tenth = exp.Div(this=_year(moment), expression=exp.cast(exp.convert(10), "DOUBLE"))
-        decade = exp.Mul(this=exp.cast(exp.Floor(this=tenth), "BIGINT"), expression=exp.convert(10))
-        return joined(exp.cast(decade, "VARCHAR"), literal("s"))
+    if name in YEARS_OF:
+        years = YEARS_OF[name]
+        share = exp.Div(this=_year(moment), expression=exp.cast(exp.convert(years), "DOUBLE"))
+        start = exp.Mul(this=exp.cast(exp.Floor(this=share), "BIGINT"), expression=exp.convert(years))
+        if name == "decade":
+            return joined(exp.cast(start, "VARCHAR"), literal("s"))
+        end = exp.Add(this=start.copy(), expression=exp.convert(years - 1))
+        return joined(exp.cast(start, "VARCHAR"), literal("-"), exp.cast(exp.paren(end), "VARCHAR"))
     month = exp.Anonymous(this="RIGHT", expressions=[_text(moment, "%Y-%m"), exp.Literal.number(2)])
     if name == "month_of_year":
         groups: dict[str, tuple[str, ...]] = {label: (f"{number:02d}",) for number, label in enumerate(MONTHS, start=1)}

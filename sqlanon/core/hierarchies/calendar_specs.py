@@ -22,21 +22,26 @@ from sqlanon.core.hierarchies.spec_values import (
 from sqlanon.parameters import Parameter, option, or_nothing, shaped, text, whole
 
 Period = Literal[
-    "day", "week", "month", "quarter", "year", "decade",
+    "day", "week", "month", "quarter", "half_year", "year", "five_years", "decade", "twenty_years",
     "weekday", "weekend", "month_of_year", "quarter_of_year", "season", "week_year",
 ]  # fmt: skip
 DATE_LEVELS: tuple[Period, ...] = get_args(Period)
-CALENDAR = DATE_LEVELS[:6]
+CALENDAR = DATE_LEVELS[:9]
 """The periods that come once, finest first; the others come round again, but for the year of weeks (ISO 8601), which
 begins with its first week."""
+YEARS_OF: Mapping[str, int] = {"year": 1, "five_years": 5, "decade": 10, "twenty_years": 20}
+"""The years of a period of several."""
 _OF_MONTHS = frozenset({"month_of_year", "quarter_of_year", "season"})
 LIES_IN: Mapping[str, frozenset[str]] = {
     "day": frozenset(DATE_LEVELS) - {"day"},
     "week": frozenset({"week_year"}),
-    "month": frozenset({"quarter", "year", "decade"}) | _OF_MONTHS,
-    "quarter": frozenset({"year", "decade", "quarter_of_year"}),
-    "year": frozenset({"decade"}),
-    "decade": frozenset(),
+    "month": frozenset({"quarter", "half_year", *YEARS_OF}) | _OF_MONTHS,
+    "quarter": frozenset({"half_year", *YEARS_OF, "quarter_of_year"}),
+    "half_year": frozenset(YEARS_OF),
+    **{
+        name: frozenset(other for other, more in YEARS_OF.items() if more > years and not more % years)
+        for name, years in YEARS_OF.items()
+    },
     "weekday": frozenset({"weekend"}),
     "weekend": frozenset(),
     "month_of_year": _OF_MONTHS - {"month_of_year"},

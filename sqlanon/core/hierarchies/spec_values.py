@@ -23,6 +23,10 @@ YEARS = shaped(
     {"anyOf": [{"type": "number", "multipleOf": 1}, {"type": "string", "pattern": FRACTION}]},
     "whole number, or its text",
 )
+EDGES = shaped(
+    {"type": "array", "minItems": 1, "items": {"type": "array", "minItems": 1, "items": DECIMAL.schema}},
+    "list of lists of numbers",
+)
 FANOUTS = shaped({"type": "array", "items": {"type": "integer", "minimum": 2}}, "list of whole numbers of at least 2")
 SCALAR: Mapping[str, Any] = {"type": ["string", "number", "boolean", "null"]}
 """The JSON Schema of a value."""

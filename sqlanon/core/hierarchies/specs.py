@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -17,6 +18,7 @@ from sqlanon.core.hierarchies.code_specs import Codes, FrequentValues, Prefix, Z
 from sqlanon.core.hierarchies.spec_values import (
     DECIMAL,
     DECIMAL_ABOVE_0,
+    EDGES,
     FANOUTS,
     SCALAR,
     Exact,
@@ -241,18 +243,29 @@ class Redact:
 class Intervals:
     """Half-open intervals of a width, each further level joining so many of them as ``fanouts`` says; the root last.
 
+    Or intervals between stated ``edges``, where most numbers lie close together and some far away.
+
     Attributes:
         width: of an interval on level 1.
         fanouts: how many intervals of a level are joined on the next, level by level.
         origin: an edge.
         lower, upper: values below ``lower``, and from ``upper`` on, have one label each on all levels.
         labels: ``range`` is ``[20, 25)``, ``start`` is ``20``.
+        edges: those of level 1, 2, … in place of a width, each list some of the one before: ``[[20, 50, 100], [50]]``
+            is ``<20``, ``[20, 50)``, ``[50, 100)`` and ``>=100``, then ``<50`` and ``>=50``.
     """
 
     kind: ClassVar[str] = "intervals"
     example: ClassVar[str] = "{width: 5, fanouts: [2, 2], lower: 0, upper: 100}"
+    one_of: ClassVar[tuple[str, ...]] = ("width", "edges")
     options: ClassVar[tuple[Parameter, ...]] = (
-        Parameter("width", DECIMAL_ABOVE_0, about="The width of an interval on level 1.", example="5"),
+        option(
+            "width",
+            or_nothing(DECIMAL_ABOVE_0),
+            about="The width of an interval on level 1.",
+            example="5",
+            default="none, where edges are given",
+        ),
         option("fanouts", FANOUTS, about="How many intervals are joined, level by level.", example="[2, 2]"),
         option("origin", or_nothing(DECIMAL), about="An edge.", example="2", default="0"),
         option(
@@ -270,6 +283,13 @@ class Intervals:
             default="none",
         ),
         option("labels", choice(range="[20, 25)", start="20"), about="What an interval is called.", example="start"),
+        option(
+            "edges",
+            or_nothing(EDGES),
+            about="The edges of each level, in place of a width; those of a level are among those of the one before.",
+            example="[[20, 50, 100, 500], [50]]",
+            default="none",
+        ),
     )
     width: Decimal
     fanouts: tuple[int, ...]
@@ -277,16 +297,21 @@ class Intervals:
     lower: Decimal | None
     upper: Decimal | None
     labels: str
+    edges: tuple[tuple[Decimal, ...], ...] | None
 
     def __init__(
         self,
-        width: Exact,
+        width: Exact | None = None,
         fanouts: Sequence[int] = (),
         origin: Exact = 0,
         lower: Exact | None = None,
         upper: Exact | None = None,
         labels: Literal["range", "start"] = "range",
+        edges: Sequence[Sequence[Exact]] | None = None,
     ) -> None:
+        nested = is_list(edges) and all(is_list(level) for level in edges or ())
+        found = tuple(tuple(map(exact, level)) for level in edges or ()) if nested else edges
+        set_fields(self, edges=found)
         set_fields(self, width=exact(width), origin=Decimal(0) if origin is None else exact(origin))
         set_fields(self, lower=exact(lower), upper=exact(upper), labels=labels)
         set_fields(self, fanouts=tuple(fanouts) if is_list(fanouts) else fanouts)
@@ -297,8 +322,10 @@ class Intervals:
         good = {
             k: v for k, v in numbers.items() if isinstance(v, Decimal) and v.is_finite() and (k != "width" or v > 0)
         }
-        if self.width is None:
-            yield "width", "The width is missing.", "add width: 5, say."
+        if self.edges is not None:
+            yield from self._faults_of_edges()
+        elif self.width is None:
+            yield "width", "The width is missing.", "add width: 5, or edges: [[20, 50, 100]], say."
         for name, number in numbers.items():
             if number is not None and (name not in good or (name == "width" and number <= 0)):
                 yield name, "This is not a number in the range.", "give a finite number (width above 0)."
@@ -310,6 +337,25 @@ class Intervals:
             yield "labels", "This is not a kind of label.", "say range or start."
         if "lower" in good and "upper" in good and good["lower"] >= good["upper"]:
             yield "lower", "lower is not below upper.", "swap them."
+
+    def _faults_of_edges(self) -> Found:
+        """Yield edges that are none, that do not grow or nest, and what does not go with them."""
+        levels = self.edges if isinstance(self.edges, tuple) else ()
+        numbers = [edge for level in levels if isinstance(level, tuple) for edge in level]
+        if not levels or not all(levels) or not all(isinstance(n, Decimal) and n.is_finite() for n in numbers):
+            yield "edges", "These are no lists of numbers.", "write edges: [[20, 50, 100], [50]]."
+            return
+        if any(level != tuple(sorted(set(level))) for level in levels):
+            yield "edges", "The edges of a level do not grow.", "write each once, from the least to the greatest."
+        if any(not set(coarser) < set(finer) for finer, coarser in pairwise(levels)):
+            yield (
+                "edges",
+                "Not all edges of a level are among those of the one before.",
+                "leave edges out, level by level.",
+            )
+        beside = [number for number in (self.width, self.lower, self.upper) if number is not None]
+        if beside or self.fanouts or self.origin or self.labels != "range":
+            yield "edges", "Edges stand in place of a width and all that goes with one.", "leave the others out."
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,8 +67,10 @@ def _either(words: Sequence[str]) -> str:
 
 
 def _interval(spec: specs.Intervals, level: int) -> str:
-    if level > len(spec.fanouts) + 1:
+    if level > len(spec.fanouts if spec.edges is None else spec.edges[1:]) + 1:
         return EVERYTHING
+    if spec.edges is not None:
+        return f"{len(spec.edges[level - 1]) + 1} intervals"
     return f"intervals of width {_width(spec, level - 1)}"
 
 
@@ -105,6 +107,8 @@ def describe_hierarchy(spec: specs.HierarchySpec | None) -> str:
         return "levels in the policy"
     if isinstance(spec, specs.Groups):
         return "groups in the policy"
+    if isinstance(spec, specs.Intervals) and spec.edges is not None:
+        return "intervals between stated edges"
     if isinstance(spec, specs.Intervals):
         return f"intervals of width {', '.join(_width(spec, depth) for depth in range(len(spec.fanouts) + 1))}"
     if isinstance(spec, specs.Redact):

@@ -87,6 +87,8 @@ def _hierarchy(spec: specs.HierarchySpec, policy: Policy) -> dict[str, Any]:
             return {"table": spec.table}
         case specs.Levels() | specs.Groups():
             return {spec.kind: f"{WITHHELD}; {len(spec.rows[0]) - 1} levels above them"}
+        case specs.Intervals(edges=(_, *_) as edges):
+            return {"intervals": {"edges": [[_number(edge) for edge in level] for level in edges]}}
         case specs.Intervals():
             bounds = {"origin": spec.origin, "lower": spec.lower, "upper": spec.upper}
             numbers = {key: _number(value) for key, value in bounds.items() if value is not None}

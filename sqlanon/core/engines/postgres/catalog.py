@@ -40,6 +40,11 @@ PATIENT = (
     "WHERE name IN ('idle_in_transaction_session_timeout', 'transaction_timeout')"
 )
 """A run is one transaction, which waits while nodes are judged elsewhere."""
+ROOM = (
+    "SELECT pg_catalog.set_config(name, '64MB', false) FROM pg_catalog.pg_settings "
+    "WHERE name = 'work_mem' AND CAST(setting AS BIGINT) < 65536 AND source IN ('default', 'configuration file')"
+)
+"""Groups and joins of some hundred thousand rows stay in memory, unless the role or the database was given its own."""
 TIMEOUT = "SELECT CAST(setting AS BIGINT) FROM pg_catalog.pg_settings WHERE name = 'statement_timeout'"
 
 

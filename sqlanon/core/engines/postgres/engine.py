@@ -44,6 +44,7 @@ SETTINGS = {
     "client_min_messages": "error",
     "standard_conforming_strings": "on",
     "enable_nestloop": "off",
+    "enable_mergejoin": "off",
     "jit": "off",
     "row_security": "off",
 }
@@ -51,7 +52,8 @@ SETTINGS = {
 
 PostgreSQL keeps no statistics about several expressions together: for a join of seven lookups it expected one row,
 compared each record with each value, and took 50 times as long as hashing does. So nested loops are off. Their cost
-then looks so high that every statement would be compiled: so ``jit`` is off too. ``row_security`` off
+then looks so high that every statement would be compiled: so ``jit`` is off too. Merge joins are off because they sort
+all records by the text of a value, on disk, where lookups are hashed in kilobytes. ``row_security`` off
 shows no more rows: a statement from which row-level security would hide some is an error."""
 
 
@@ -137,6 +139,7 @@ class PostgresEngine(SerialEngine):
             self.run("session", "SELECT pg_catalog.set_config($1, $2, false)", setting)
         self.run("session", pg_catalog.NAMED)
         self.run("session", pg_catalog.PATIENT)
+        self.run("session", pg_catalog.ROOM)
         with suppress(EngineError):
             self.run("session", pg_catalog.WATCHED)
         for helper in HELPERS:

@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -25,7 +26,7 @@ import pyspark
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession, functions
 from sqlglot import exp
 
 from sqlanon.core.disk.folders import PrivateFolder, spill_folder
@@ -34,7 +35,7 @@ from sqlanon.core.engines.replay import temporary_table
 from sqlanon.core.engines.spark import dialect, values
 from sqlanon.core.engines.spark.dialect import quoted, type_word
 from sqlanon.core.engines.spark.errors import describe, quiet
-from sqlanon.core.engines.spark.facts import CAPABILITIES, DRIVER, LOGGING, MASTER, SETTINGS, STARTED
+from sqlanon.core.engines.spark.facts import BATCH, CAPABILITIES, DRIVER, LOGGING, MASTER, SETTINGS, STARTED
 from sqlanon.core.engines.spark.held import MOST_ROWS, HeldTables
 from sqlanon.core.engines.spark.places import SparkPlaces
 from sqlanon.core.sqltrees import names
@@ -77,6 +78,8 @@ class SparkEngine(SparkPlaces):
         self.received: dict[str, tuple[int, int]] = {}
         self._frames: dict[str, DataFrame] = {}
         self._persisted: dict[str, list[DataFrame]] = {}
+        self._rows: dict[str, int] = {}
+        """The rows of the tables that the executors keep."""
         self._logged: dict[str, tuple[list[Callable[[], exp.Query]], tuple[str, Statement]]] = {}
         """The queries of each working table, and its entry in the replayable script."""
         self._group = f"sqlanon-{uuid4()}"
@@ -171,10 +174,25 @@ class SparkEngine(SparkPlaces):
         self, name: str, statement: exp.Expr | str, parameters: Sequence[Any] = (), *, table: str = ""
     ) -> pa.Table:
         """Bring the rows of a statement to the driver; ``table`` is the table beside the driver that receives them."""
-        data: pa.Table = self._guard(name, lambda: self._frame(statement, parameters).toArrow())
-        rows, size = self.received.get(table or name, (0, 0))
-        self.received[table or name] = (rows + data.num_rows, size + data.nbytes)
+        return self._receive(name, lambda: self._frame(statement, parameters), table or name)
+
+    def _receive(self, name: str, frame: Callable[[], DataFrame], receiver: str) -> pa.Table:
+        """Bring the rows of a frame to the driver, and note under ``receiver`` how many came."""
+        data: pa.Table = self._guard(name, lambda: frame().toArrow())
+        rows, size = self.received.get(receiver, (0, 0))
+        self.received[receiver] = (rows + data.num_rows, size + data.nbytes)
         return values.without_metadata(data)
+
+    def read_batches(self, name: str, table: str) -> Iterator[pa.Table]:
+        # of what the executors keep, a part at a time by the hash of its rows: no result holds more than about BATCH
+        parts = -(-self._rows.get(table, 0) // BATCH)
+        if parts <= 1 or self._held.holds(table):
+            yield from super().read_batches(name, table)
+            return
+        kept = self._frames[table]
+        part = functions.pmod(functions.xxhash64(*map(quoted, kept.columns)), functions.lit(parts))
+        for number in range(parts):
+            yield self._receive(name, partial(kept.where, part == number), table)
 
     def _frame(self, statement: exp.Expr | str, parameters: Sequence[Any] = ()) -> DataFrame:
         parts: dict[str, exp.Query] = {}
@@ -242,8 +260,8 @@ class SparkEngine(SparkPlaces):
         if not self._held.owns(table):
             rows = int(self._guard(name, lambda: self._keep(table, self._frame(query))))
             if table == names.BASE and rows <= MOST_ROWS:
-                everything = exp.select("*").from_(working_table(table))
-                self._held.load("hold", table, self._fetch("hold", everything, table=table))
+                parts = list(self.read_batches("hold", table))
+                self._held.load("hold", table, pa.concat_tables(parts))
             return rows
         if self._held.answers(query):
             return self._held.create(name, table, query)
@@ -297,9 +315,9 @@ class SparkEngine(SparkPlaces):
         """Compute the rows of a frame once and keep them on the executors, which write to disk what does not fit."""
         kept = frame.persist()
         self._persisted.setdefault(table, []).append(kept)
-        rows = kept.count()
+        self._rows[table] = kept.count()
         self._register(table, kept)
-        return rows
+        return self._rows[table]
 
     def _grow(self, table: str, more: DataFrame) -> None:
         """Add rows by position, as INSERT does."""
@@ -312,6 +330,7 @@ class SparkEngine(SparkPlaces):
     def _forget(self, table: str) -> None:
         if self._frames.pop(table, None) is not None:
             self._session.catalog.dropTempView(table)
+        self._rows.pop(table, None)
         for frame in self._persisted.pop(table, []):
             frame.unpersist()
 

@@ -48,6 +48,12 @@ SETTINGS = {
     "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
 }
 """The settings of our session: no sum overflows silently, and no text depends on the user's settings."""
+BATCH = 2_000_000
+"""Rows of the base that the driver receives at once, of 8 bytes a word and a count: some 50 MiB. Spark's own limit
+(``spark.driver.maxResultSize``) is 1 GiB."""
+CARRIED = 20_000_000
+"""Most rows of a base that are carried to the driver unless the policy asks for it: some 500 MiB, in batches. The nodes
+of a larger one are judged on the cluster."""
 
 CAPABILITIES = Capabilities(
     name="Spark",
@@ -86,4 +92,5 @@ CAPABILITIES = Capabilities(
         ),
     },
     writes_folders=True,
+    carries=CARRIED,
 )

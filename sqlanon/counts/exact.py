@@ -1,0 +1,218 @@
+"""The suppression of least weight, by a program of cuts, and the proof that it is.
+
+A program in whole numbers chooses the cells to suppress (the master). The attacker's programs say which demands its
+choice does not meet, and give a cut for each (``cuts``). Cuts are looked for in the relaxed master first, where a cell
+that is a little suppressed may differ a little, then in the whole one. The master's bound is true at any time; when a
+choice of the master meets all demands, it is optimal.
+
+A cell that is suppressed alone in an exact relation, and is not unsafe, protects nothing: whoever knows the others
+computes it. So some suppression of least weight has none, and the master may ask for another beside each.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from sqlanon.counts.attacker import NEAR, highs_module
+from sqlanon.counts.cuts import SuppressionCut, cut_of, without
+from sqlanon.counts.facts import CellSuppression, Choice, Flags, Floats, Numbers, System
+from sqlanon.counts.heuristic import Suppressing
+from sqlanon.errors import SearchStoppedError
+
+ROUNDS = 60
+"""Rounds of cuts of the relaxed master, at most."""
+GAIN = 1e-3
+"""A relaxed round that raises the bound by less than this share is one of few that may."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proven:
+    """A suppression, and the cuts that its lower bound rests on."""
+
+    suppression: CellSuppression
+    cuts: tuple[SuppressionCut, ...]
+
+
+class Master:
+    """The program that chooses which cells to suppress beside the unsafe ones."""
+
+    def __init__(self, system: System) -> None:
+        self._module = highs_module()
+        self.cells = np.flatnonzero(system.published & ~system.unsafe & ~system.exempt)
+        self._place = np.full(len(system), -1, np.int64)
+        self._place[self.cells] = np.arange(len(self.cells))
+        self.whole_weights = bool((system.weights[self.cells] == np.rint(system.weights[self.cells])).all())
+        self._highs = self._module.Highs()
+        self._highs.setOptionValue("output_flag", False)
+        self._highs.setOptionValue("parallel", "off")
+        self._highs.setOptionValue("mip_rel_gap", 0.0)
+        self._highs.setOptionValue("mip_abs_gap", 0.999 if self.whole_weights else NEAR)
+        number = len(self.cells)
+        self._highs.addVars(number, np.zeros(number), np.ones(number))
+        self._numbers = np.arange(number, dtype=np.int32)
+        self._highs.changeColsCost(number, self._numbers, system.weights[self.cells].astype(np.float64))
+        for cell, others in _companions(system):
+            own = self._place[others]
+            self._row(np.append(own[own >= 0], self._place[cell]), np.append(np.ones((own >= 0).sum()), -1.0), 0.0)
+
+    def add(self, cut: SuppressionCut) -> None:
+        """Add a cut."""
+        self._row(self._place[cut.cells], cut.coefficients, 1.0)
+
+    def _row(self, places: Numbers, factors: Floats, least: float) -> None:
+        self._highs.addRow(
+            least, self._module.kHighsInf, len(places), places.astype(np.int32), factors.astype(np.float64)
+        )
+
+    def solve(self, seconds: float, *, whole: bool, begun: Floats | None = None) -> tuple[Floats | None, float]:
+        """Return how far each candidate is suppressed (None if that was not found), and a lower bound of the weight."""
+        highs, module = self._highs, self._module
+        kind = module.HighsVarType.kInteger if whole else module.HighsVarType.kContinuous
+        highs.changeColsIntegrality(len(self._numbers), self._numbers, np.full(len(self._numbers), kind))
+        if begun is not None:
+            highs.setSolution(len(begun), self._numbers, begun)
+        highs.setOptionValue("time_limit", highs.getRunTime() + max(0.05, seconds))
+        highs.run()
+        is_done = highs.getModelStatus() == module.HighsModelStatus.kOptimal
+        info = highs.getInfo()
+        bound = info.mip_dual_bound if whole else info.objective_function_value if is_done else 0.0
+        values = np.array(highs.getSolution().col_value) if is_done else None
+        return values, self.bound(bound)
+
+    def bound(self, found: float) -> float:
+        """Return a bound that is certain, of one that HiGHS found within its tolerances."""
+        if not math.isfinite(found):
+            return 0.0
+        safe = found - NEAR * max(1.0, abs(found))
+        return max(0.0, math.ceil(safe) if self.whole_weights else safe)
+
+
+def _companions(system: System) -> Iterator[tuple[int, Numbers]]:
+    """Yield each cell that may be suppressed with the others of an exact relation, one of which must be if it is."""
+    rows = system.rows
+    for row in np.flatnonzero(rows.lower == rows.upper).tolist():
+        cells = rows.columns[rows.starts[row] : rows.starts[row + 1]]
+        if not system.published[cells].all() or system.unsafe[cells].any():
+            continue
+        for cell in cells[~system.exempt[cells]].tolist():
+            yield cell, cells[cells != cell]
+
+
+def suppress(system: System, seconds: float, *, exact: bool = True) -> Proven:
+    """Return a suppression that protects, of least weight where that is proven within the time.
+
+    Args:
+        seconds: how long is searched, at most. The first suppression is not given up for the proof.
+        exact: whether a proof is looked for.
+
+    Raises:
+        NoSolutionError: what may be suppressed does not protect.
+        SearchStoppedError: no suppression was found within the time.
+        UnsupportedError: HiGHS is not installed, and some cell is unsafe.
+    """
+    if not system.unsafe.any():
+        return Proven(CellSuppression(system.unsafe.copy(), 0.0, 0.0, "heuristic"), ())
+    now = time.monotonic()
+    work = Suppressing(system, now + seconds)
+    best = work.reduced(work.extended(system.unsafe), now + (seconds / 3 if exact else seconds))
+    if not exact or work.weight(best) == 0:
+        return Proven(CellSuppression(best, work.weight(best), 0.0, "heuristic"), ())
+    return _Exact(work, best).proven()
+
+
+class _Exact:
+    """One search for the least suppression and its proof."""
+
+    def __init__(self, work: Suppressing, best: Flags) -> None:
+        self.work, self.best, self.system = work, best, work.system
+        self.master = Master(work.system)
+        self.cuts: list[SuppressionCut] = []
+        self.lower = 0.0
+
+    def proven(self) -> Proven:
+        """Return the best suppression when all is proven, or the time is over."""
+        try:
+            self._relaxed()
+            while self._weight > self.lower + NEAR and self._round():
+                pass
+        except SearchStoppedError:
+            pass
+        lower = min(self.lower, self._weight)
+        return Proven(CellSuppression(self.best, self._weight, lower, "exact"), tuple(self.cuts))
+
+    @property
+    def _weight(self) -> float:
+        return self.work.weight(self.best)
+
+    @property
+    def _left(self) -> float:
+        return self.work.deadline - time.monotonic()
+
+    def _relaxed(self) -> None:
+        """Add cuts that the relaxed master violates, as long as they raise its bound."""
+        choices, few = list(self.system.demands()), 0
+        for _ in range(ROUNDS):
+            values, bound = self.master.solve(self._left, whole=False)
+            if values is None:
+                return
+            few = few + 1 if bound <= self.lower * (1 + GAIN) else 0
+            self.lower = max(self.lower, bound)
+            if few > 4 or self._weight <= self.lower + NEAR:
+                return
+            open_ = self._opened(np.where(values < NEAR, 0.0, np.minimum(values, 1.0)))
+            if not sum(self._cut_off(choice, open_) for choice in choices):
+                return
+
+    def _opened(self, values: Floats) -> Floats:
+        open_ = self.system.unsafe.astype(np.float64)
+        open_[self.master.cells] = values
+        return open_
+
+    def _cut_off(self, choice: Choice, open_: Floats) -> bool:
+        """Add the cut of a choice that a relaxed suppression violates; return whether there is one."""
+        found = []
+        for demand in choice:
+            witness, multipliers = self.work.attacker.attack(demand, open_)
+            if witness is not None:
+                return False
+            found.append(multipliers)
+        cut = cut_of(self.system, choice, found)
+        if cut is None or float((cut.coefficients * open_[cut.cells]).sum()) > 1 - 1e-4:
+            return False
+        self._add(cut)
+        return True
+
+    def _round(self) -> bool:
+        """Solve the master in whole numbers and cut its choice off; return whether to go on."""
+        begun = self.best[self.master.cells].astype(np.float64)
+        values, bound = self.master.solve(self._left, whole=True, begun=begun)
+        self.lower = max(self.lower, bound)
+        if values is None or self._weight <= self.lower + NEAR:
+            return False
+        hidden = self._opened(np.rint(values)) > 0
+        refused = False
+        for choice in self.work.witnesses.open(hidden):
+            found: list[Floats] = []
+            for demand in choice:
+                why = self.work.refuted(demand, hidden)
+                if why is None:
+                    break
+                found.append(why)
+            else:
+                refused = True
+                cut = cut_of(self.system, choice, found)
+                holds = cut is not None and float(cut.coefficients[hidden[cut.cells]].sum()) < 1 - 1e-4
+                self._add(cut if cut is not None and holds else without(self.system, choice, hidden))
+        better = self.work.reduced(self.work.extended(hidden), self.work.deadline) if refused else hidden
+        if self.work.weight(better) < self._weight:
+            self.best = better
+        return refused
+
+    def _add(self, cut: SuppressionCut) -> None:
+        self.cuts.append(cut)
+        self.master.add(cut)

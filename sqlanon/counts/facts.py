@@ -1,0 +1,181 @@
+"""What protection works on: the unknowns of a release of counts, what relates them, and which of them are suppressed.
+
+**Unknowns.** A cell that some table shows is *published*, whether its value is suppressed or not. Other unknowns, such
+as the cells of the table of all dimensions, are shown by no table: nothing but the relations says anything of them.
+
+**Relations.** ``lower <= Σ factor · unknown <= upper``, a row each, in the compressed form of sparse matrices. A
+*witness* is a vector of non-negative numbers, whole ones for counts, that keeps all relations and agrees with every
+published cell that is not suppressed. The true values are one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+Numbers = np.ndarray[Any, np.dtype[np.int64]]
+Flags = np.ndarray[Any, np.dtype[np.bool_]]
+ALONE = -1
+"""Of a cell, that it has not one contributor."""
+
+
+@dataclass(frozen=True, slots=True)
+class SparseRows:
+    """Sparse rows: the entries of row r are those from ``starts[r]`` up to ``starts[r + 1]``."""
+
+    starts: Numbers
+    columns: Numbers
+    factors: Floats
+    lower: Floats
+    upper: Floats
+
+    @classmethod
+    def of(cls, rows: Iterable[tuple[Sequence[int], Sequence[float], float, float]]) -> SparseRows:
+        """Return rows from their columns, factors and bounds, one after the other."""
+        starts = [0]
+        columns: list[int] = []
+        factors: list[float] = []
+        bounds: list[tuple[float, float]] = []
+        for own, weights, low, high in rows:
+            columns += own
+            factors += weights
+            bounds.append((low, high))
+            starts.append(len(columns))
+        limits = np.array(bounds, np.float64).reshape(-1, 2)
+        return cls(
+            np.array(starts, np.int64),
+            np.array(columns, np.int64),
+            np.array(factors, np.float64),
+            limits[:, 0],
+            limits[:, 1],
+        )
+
+    def __len__(self) -> int:
+        return len(self.lower)
+
+    @property
+    def of_entries(self) -> Numbers:
+        """The row of each entry."""
+        return np.repeat(np.arange(len(self)), np.diff(self.starts))
+
+    def times(self, values: Floats) -> Floats:
+        """Return the value of each row."""
+        return np.bincount(self.of_entries, self.factors * values[self.columns], len(self)).astype(np.float64)
+
+    def combined(self, multipliers: Floats, width: int) -> Floats:
+        """Return the sum of the rows, each times its multiplier, as a vector over ``width`` unknowns."""
+        return np.bincount(self.columns, self.factors * multipliers[self.of_entries], width).astype(np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """That some witness has at least (``sign`` 1) or at most (-1) a value in a cell, and the true one in another.
+
+    Attributes:
+        known: the cell whose true value the witness has: an insider's; -1 for none.
+    """
+
+    cell: int
+    sign: int
+    value: float
+    known: int = -1
+
+    def is_met_by(self, witness: Floats, truth: Floats, near: float = 0.0) -> bool:
+        """Return whether a witness meets it."""
+        agrees = self.known < 0 or abs(witness[self.known] - truth[self.known]) <= near
+        return bool(agrees and self.sign * (witness[self.cell] - self.value) >= -near)
+
+
+Choice = tuple[Demand, ...]
+"""Demands of which one is enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """The unknowns of a release and what must be protected.
+
+    Attributes:
+        values: the true values; of unknowns that are not published, any.
+        published: whether a table shows the unknown.
+        rows: the relations.
+        unsafe: the published cells that are suppressed in any case.
+        least, greatest: of each unsafe cell, what some witness has at most there, and another at least.
+        weights: what suppressing each cell costs.
+        exempt: the published cells that are not suppressed to protect others.
+        contributor: of each unsafe cell of value 1, a number of whom it counts; else ``ALONE``. Whoever knows such a
+            cell may not learn another unsafe one, other than of the same contributor. Empty: there are no insiders.
+        whole: the values are whole numbers.
+        waives: where nothing that may be suppressed keeps an insider from a cell, nothing is asked: zeros that must be
+            shown say that both cells have the same contributors.
+    """
+
+    values: Floats
+    published: Flags
+    rows: SparseRows
+    unsafe: Flags
+    least: Floats
+    greatest: Floats
+    weights: Floats
+    exempt: Flags
+    contributor: Numbers = field(default_factory=lambda: np.empty(0, np.int64))
+    whole: bool = True
+    waives: bool = False
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def demands(self) -> Iterator[Choice]:
+        """Yield what must be met of each unsafe cell by itself."""
+        for cell in np.flatnonzero(self.unsafe).tolist():
+            for sign, value in ((1, self.greatest[cell]), (-1, self.least[cell])):
+                if sign * (self.values[cell] - value) < 0:
+                    yield (Demand(cell, sign, float(value)),)
+
+    def of_insider(self, known: int, other: int) -> Choice:
+        """Return what must be met so that who knows one cell does not know another: more there, or less."""
+        value = float(self.values[other])
+        more = Demand(other, 1, value + 1, known)
+        return (more, Demand(other, -1, value - 1, known)) if value >= 1 else (more,)
+
+    def holds(self, witness: Floats, hidden: Flags) -> bool:
+        """Return whether a vector of whole numbers is a witness, exactly."""
+        shown = self.published & ~hidden
+        sums = self.rows.times(witness)
+        return bool(
+            (witness >= 0).all()
+            and (witness == np.rint(witness)).all()
+            and (witness[shown] == self.values[shown]).all()
+            and (sums >= self.rows.lower).all()
+            and (sums <= self.rows.upper).all()
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CellSuppression:
+    """Which cells are suppressed. Which of them were unsafe is known to the operator alone.
+
+    Attributes:
+        suppressed: of each unknown, whether it is suppressed; all unsafe ones are.
+        weight: of those that are suppressed beside the unsafe ones.
+        lower_bound: no suppression that protects has less weight.
+        how: ``exact`` where cuts were looked for, else ``heuristic``.
+    """
+
+    suppressed: Flags
+    weight: float
+    lower_bound: float
+    how: str
+
+    @property
+    def optimal(self) -> bool:
+        """Whether nothing of less weight protects."""
+        return self.weight <= self.lower_bound
+
+    @property
+    def gap(self) -> float:
+        """The share of the weight that might be saved at most."""
+        return (self.weight - self.lower_bound) / self.weight if self.weight > self.lower_bound else 0.0

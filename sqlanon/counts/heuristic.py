@@ -1,0 +1,176 @@
+"""A suppression that protects: for each demand the witness that is cheapest to make possible, then fewer cells.
+
+For a demand that no witness meets, a program finds the witness whose deviation from the true values costs least (Kelly,
+Golden and Assad, Networks 1992), a cell that is suppressed already costing nothing. What it changes is suppressed, so
+that it is a witness from then on. Then each further cell is published again, the dearest first, if all demands are met
+without it. One witness meets many demands: those found are kept, and asked before any program is.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import numpy as np
+
+from sqlanon.counts.attacker import NEAR, Attacker
+from sqlanon.counts.facts import ALONE, Choice, Demand, Flags, Floats, System
+from sqlanon.errors import NoSolutionError, SearchStoppedError
+
+
+class Witnesses:
+    """Witnesses that were found, and which demands they meet."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.unsafe = np.flatnonzero(system.unsafe)
+        self._place = {int(cell): place for place, cell in enumerate(self.unsafe)}
+        self._near = 0.0 if system.whole else NEAR
+        self.waived: set[Choice] = set()
+        self._moved = np.zeros((0, len(system)), bool)
+        self._values = np.zeros((0, len(self.unsafe)))
+
+    def add(self, witness: Floats) -> None:
+        """Keep a witness."""
+        moved = self.moved(witness)
+        self._moved = np.vstack([self._moved, moved])
+        self._values = np.vstack([self._values, witness[self.unsafe]])
+
+    def moved(self, witness: Floats) -> Flags:
+        """Return which published cells a witness changes."""
+        found: Flags = np.abs(witness - self.system.values) > self._near
+        found[~self.system.published] = False
+        return found
+
+    def open(self, hidden: Flags) -> Iterator[Choice]:
+        """Yield what no witness meets that differs from the truth in hidden cells alone, as long as that is so."""
+        system = self.system
+        for choice in system.demands():
+            if not self.meets(choice, hidden):
+                yield choice
+        if not len(system.contributor):
+            return
+        own = system.contributor[self.unsafe]
+        usable = self._usable(hidden)
+        moved = self._moved[usable][:, self.unsafe].astype(np.float32)
+        for place in np.flatnonzero(own != ALONE).tolist():
+            kept = moved[:, place] == 0
+            wanted = (kept.astype(np.float32) @ moved == 0) & (own != own[place])
+            wanted[place] = False
+            for other in np.flatnonzero(wanted).tolist():
+                choice = system.of_insider(int(self.unsafe[place]), int(self.unsafe[other]))
+                if choice not in self.waived and not self.meets(choice, hidden):
+                    yield choice
+
+    def meets(self, choice: Choice, hidden: Flags) -> bool:
+        """Return whether a witness that differs from the truth in hidden cells alone meets one of some demands."""
+        for demand in choice:
+            values = self._values[:, self._place[demand.cell]]
+            fits = demand.sign * (values - demand.value) >= -self._near
+            if demand.known >= 0:
+                fits &= ~self._moved[:, demand.known]
+            rows = np.flatnonzero(fits)
+            if len(rows) and bool((~(self._moved[rows] & ~hidden).any(axis=1)).any()):
+                return True
+        return False
+
+    def _usable(self, hidden: Flags) -> Flags:
+        found: Flags = np.logical_not((self._moved & ~hidden).any(axis=1))
+        return found
+
+
+class Suppressing:
+    """Extends and reduces suppressions of one system."""
+
+    def __init__(self, system: System, deadline: float) -> None:
+        self.system, self.deadline = system, deadline
+        self.witnesses = Witnesses(system)
+        self.attacker = Attacker(system, deadline)
+        self._costs = np.where(system.exempt, np.inf, system.weights)
+
+    def weight(self, hidden: Flags) -> float:
+        """Return what the hidden cells cost that are not unsafe."""
+        return float(self.system.weights[hidden & ~self.system.unsafe].sum())
+
+    def extended(self, hidden: Flags) -> Flags:
+        """Return hidden cells and further ones with which all demands are met.
+
+        Raises:
+            NoSolutionError: there are none.
+            SearchStoppedError: the deadline came.
+        """
+        hidden = hidden.copy()
+        for choice in list(self.witnesses.open(hidden)):
+            if self.witnesses.meets(choice, hidden):
+                continue
+            best: Floats | None = None
+            least = np.inf
+            for demand in choice:
+                witness = self.attacker.extend(demand, hidden, self._costs)
+                if witness is None:
+                    continue
+                moved = self.witnesses.moved(witness) & ~hidden
+                if (cost := float(self.system.weights[moved].sum())) < least:
+                    best, least = witness, cost
+            if best is None and self.system.waives and choice[0].known >= 0:
+                self.witnesses.waived.add(choice)
+                continue
+            if best is None:
+                raise NoSolutionError(
+                    "What may be suppressed does not protect the unsafe cells; nothing was published.",
+                    hint="leave out never: totals, or show coarser levels.",
+                    nearest=None,
+                )
+            hidden |= self.witnesses.moved(best)
+            self._keep(best, hidden)
+        return hidden
+
+    def met(self, choice: Choice, hidden: Flags) -> bool:
+        """Return whether one of some demands is met by a witness of a suppression; it is kept."""
+        if self.witnesses.meets(choice, hidden):
+            return True
+        return any(self.refuted(demand, hidden) is None for demand in choice)
+
+    def refuted(self, demand: Demand, hidden: Flags) -> Floats | None:
+        """Return why no witness meets a demand: multipliers of the relations, all 0 if whole numbers alone are why.
+
+        None: one does, and it is kept.
+        """
+        open_ = hidden.astype(np.float64)
+        witness, multipliers = self.attacker.attack(demand, open_)
+        if witness is None:
+            return multipliers
+        if self.system.whole and not self.system.holds(witness, hidden):
+            witness, multipliers = self.attacker.attack(demand, open_, whole=True)
+            if witness is None:
+                return multipliers
+        self._keep(witness, hidden)
+        return None
+
+    def _keep(self, witness: Floats, hidden: Flags) -> None:
+        """Keep a witness; one that is none by exact arithmetic proves nothing.
+
+        Raises:
+            SearchStoppedError: it is none.
+        """
+        if self.system.whole and not self.system.holds(witness, hidden):
+            raise SearchStoppedError(
+                "HiGHS found no table in exact whole numbers; nothing was published.",
+                hint="show coarser levels, or fewer tables at once.",
+            )
+        self.witnesses.add(witness)
+
+    def reduced(self, hidden: Flags, until: float) -> Flags:
+        """Return hidden cells without such as are not needed, the dearest first."""
+        hidden = hidden.copy()
+        further = np.flatnonzero(hidden & ~self.system.unsafe)
+        for cell in further[np.argsort(-self.system.weights[further], kind="stable")].tolist():
+            if time.monotonic() >= until:
+                break
+            hidden[cell] = False
+            try:
+                needed = any(not self.met(choice, hidden) for choice in self.witnesses.open(hidden))
+            except SearchStoppedError:
+                needed = True
+            hidden[cell] = needed
+        return hidden

@@ -1,0 +1,256 @@
+"""Suppressions of counts: what protects, what the least is and what it rests on, against enumeration of all tables."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from effort import Block, seeds
+
+from sqlanon.counts.attacker import intervals
+from sqlanon.counts.exact import suppress
+from sqlanon.counts.facts import ALONE, Choice, Flags, Floats, SparseRows, System
+from sqlanon.errors import NoSolutionError
+
+pytest.importorskip("highspy", reason="needs HiGHS: the extra exact")
+ORACLES = Path(__file__).parents[3] / "shared" / "oracles" / "counts_small.jsonl"
+Relation = tuple[list[int], list[float], float, float]
+
+
+def total_of(children: list[int], parent: int, *, exact: bool = True) -> list[Relation]:
+    """The relation of a parent and its children; where it is not exact, the parent is from the largest to the sum."""
+    both = [*children, parent]
+    most: Relation = (both, [*[1.0] * len(children), -1.0], 0.0, 0.0 if exact else np.inf)
+    return [most] if exact else [most, *(([parent, child], [1.0, -1.0], 0.0, np.inf) for child in children)]
+
+
+def system_of(
+    values: list[int] | Floats, relations: list[Relation], threshold: int, *, insiders: bool, **changes: Any
+) -> System:
+    """A system of counts with the demands of a threshold."""
+    truth = np.array(values, np.float64)
+    size = len(truth)
+    published = changes.pop("published", np.ones(size, bool))
+    unsafe = (truth > 0) & (truth < threshold) & published
+    alone = np.where(unsafe & (truth == 1), np.arange(size), ALONE)
+    given: dict[str, Any] = {
+        "published": published,
+        "weights": np.ones(size),
+        "exempt": np.zeros(size, bool),
+        "contributor": alone if insiders else np.empty(0, np.int64),
+    }
+    return System(
+        truth,
+        rows=SparseRows.of(relations),
+        unsafe=unsafe,
+        least=np.zeros(size),
+        greatest=np.full(size, float(threshold)),
+        **{**given, **changes},
+    )
+
+
+def with_totals(table: np.ndarray[Any, Any]) -> tuple[Floats, list[Relation]]:
+    """The cells of a table with totals in all dimensions, and their relations."""
+    for axis in range(table.ndim):
+        table = np.concatenate([table, table.sum(axis=axis, keepdims=True)], axis=axis)
+    numbers = np.arange(table.size).reshape(table.shape)
+    relations = []
+    for axis in range(table.ndim):
+        for line in np.moveaxis(numbers, axis, -1).reshape(-1, table.shape[axis]).tolist():
+            relations += total_of(line[:-1], line[-1])
+    return table.reshape(-1).astype(np.float64), relations
+
+
+def random_system(seed: int) -> System:
+    """A small system: two or three dimensions, a hierarchy, linked tables, or persons in several categories."""
+    pick = random.Random(seed)
+    kind = ("two-way", "three-way", "hierarchy", "linked", "several")[seed % 5]
+    threshold = 2 if kind in ("three-way", "linked", "hierarchy") else pick.choice([2, 3])
+    changes: dict[str, Any] = {"insiders": pick.random() < 0.5}
+
+    def drawn(*shape: int) -> np.ndarray[Any, Any]:
+        return np.array(
+            [
+                pick.choice([0, 1, 1, 2] if np.prod(shape) == 8 else [0, 1, 1, 2, 3, 4])
+                for _ in range(int(np.prod(shape)))
+            ]
+        ).reshape(shape)
+
+    if kind in ("two-way", "three-way", "linked"):
+        shape = {"two-way": (2, pick.choice([2, 3])), "three-way": (2, 2, 2), "linked": (2, 2, 2)}[kind]
+        values, relations = with_totals(drawn(*shape))
+        if kind == "linked":  # the tables of the first two and of the last two dimensions
+            places = np.stack(np.unravel_index(np.arange(27), (3, 3, 3)))
+            changes["published"] = (places[0] == 2) | (places[2] == 2)
+    elif kind == "hierarchy":  # four values in two groups, by two columns
+        leaves = drawn(4, 2)
+        nodes = np.vstack([leaves, leaves[:2].sum(0), leaves[2:].sum(0), leaves.sum(0)])
+        values = np.hstack([nodes, nodes.sum(1, keepdims=True)]).reshape(-1).astype(np.float64)
+        relations = [r for row in range(7) for r in total_of([3 * row, 3 * row + 1], 3 * row + 2)]
+        for column in range(3):
+            for children, parent in (([0, 1], 4), ([2, 3], 5), ([4, 5], 6)):
+                relations += total_of([3 * c + column for c in children], 3 * parent + column)
+    else:  # the columns' persons may be in both rows
+        table = drawn(2, 2)
+        whole = [int(pick.randint(max(column), sum(column))) for column in table.T.tolist()]
+        nodes = np.vstack([table, whole])
+        values = np.hstack([nodes, nodes.sum(1, keepdims=True)]).reshape(-1).astype(np.float64)
+        relations = [r for row in range(3) for r in total_of([3 * row, 3 * row + 1], 3 * row + 2)]
+        relations += [r for c in range(3) for r in total_of([c, 3 + c], 6 + c, exact=False)]
+    if pick.random() < 0.3:
+        changes["weights"] = np.maximum(values, 1)
+    if pick.random() < 0.3:
+        changes["exempt"] = values == 0
+    return system_of(values, relations, threshold, **changes)
+
+
+def all_tables(system: System, above: int) -> Floats:
+    """All vectors of whole numbers that keep the relations, each at most so much above the largest inner cell."""
+    rows = system.rows
+    own = [rows.columns[rows.starts[r] : rows.starts[r + 1]].tolist() for r in range(len(rows))]
+    factors = [rows.factors[rows.starts[r] : rows.starts[r + 1]] for r in range(len(rows))]
+    found = np.zeros((1, 0))
+    for cell in range(len(system)):
+        last = [r for r, cells in enumerate(own) if max(cells) == cell]
+        exact = [r for r in last if rows.lower[r] == rows.upper[r]]
+        if exact:
+            row = exact[0]
+            known = found[:, own[row][:-1]] @ factors[row][:-1]
+            found = np.hstack([found, known[:, None]])
+        else:
+            top = int(system.values[cell]) + above
+            found = np.hstack([np.repeat(found, top + 1, axis=0), np.tile(np.arange(top + 1.0), len(found))[:, None]])
+        for row in last:
+            value = found[:, own[row]] @ factors[row]
+            found = found[(value >= rows.lower[row]) & (value <= rows.upper[row])]
+        found = found[found[:, cell] >= 0]
+    return found
+
+
+def every_choice(system: System) -> Iterator[Choice]:
+    """Everything that must be met of a system."""
+    yield from system.demands()
+    unsafe = np.flatnonzero(system.unsafe).tolist()
+    if len(system.contributor):
+        for known, other in itertools.permutations(unsafe, 2):
+            if system.contributor[known] != ALONE:
+                yield system.of_insider(known, other)
+
+
+class Enumerated:
+    """What enumeration says of a system: per choice, the least sets of further cells that make a table possible."""
+
+    def __init__(self, system: System, above: int) -> None:
+        self.system, self.tables = system, all_tables(system, above)
+        self.moved = (self.tables != system.values) & system.published
+        self.bits = np.int64(1) << np.arange(len(system), dtype=np.int64)
+        further = (self.moved & ~system.unsafe) @ self.bits
+        allowed = (further & self.of(system.exempt & ~system.unsafe)) == 0
+        self.supports: list[list[int]] = []
+        for choice in every_choice(system):
+            meets = np.zeros(len(self.tables), bool)
+            for demand in choice:
+                fits = demand.sign * (self.tables[:, demand.cell] - demand.value) >= 0
+                if demand.known >= 0:
+                    fits &= ~self.moved[:, demand.known]
+                meets |= fits
+            left, least = np.unique(further[meets & allowed]), []
+            while len(left):
+                fewest = left[np.argmin(np.bitwise_count(left))]
+                least.append(int(fewest))
+                left = left[(left & fewest) != fewest]
+            self.supports.append(least)
+
+    def of(self, cells: Flags) -> np.int64:
+        """Return cells as the bits of a number."""
+        return np.int64(self.bits[cells].sum())
+
+    def unmet(self, hidden: int) -> list[int] | None:
+        """Return the sets of which one must be suppressed, for a demand that is not met; None if all are."""
+        unmet = [sets for sets in self.supports if all(each & ~hidden for each in sets)]
+        return min(unmet, key=len, default=None)
+
+    def protects(self, hidden: Flags) -> bool:
+        """Return whether some table meets each demand and differs in hidden cells alone."""
+        return self.unmet(int(self.of(hidden))) is None
+
+    def least(self) -> float | None:
+        """Return the weight of the least suppression; None where there is none."""
+        best: float | None = None
+        seen = set()
+
+        def further(hidden: int) -> None:
+            nonlocal best
+            if hidden in seen:
+                return
+            seen.add(hidden)
+            cells = [c for c in range(len(self.system)) if hidden >> c & 1]
+            weight = float(self.system.weights[cells].sum())
+            if best is not None and weight >= best:
+                return
+            sets = self.unmet(hidden)
+            if sets is None:
+                best = weight
+            for each in sets or ():
+                further(hidden | each)
+
+        further(0)
+        return best
+
+    def interval(self, hidden: Flags, cell: int) -> tuple[float, float]:
+        """Return the least and greatest value of a cell."""
+        witnesses = self.tables[~(self.moved & ~hidden).any(axis=1)]
+        return float(witnesses[:, cell].min()), float(witnesses[:, cell].max())
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not ORACLES.exists(), reason="needs the oracles beside the repository")
+@pytest.mark.parametrize("insiders", [False, True])
+def test_the_least_suppressions_are_those_of_the_oracles(insiders: bool) -> None:
+    for line in ORACLES.read_text().splitlines():
+        known = json.loads(line)
+        values, relations = with_totals(np.array(known["rows"]))
+        found = suppress(system_of(values, relations, known["threshold"], insiders=insiders), 60).suppression
+        assert found.optimal
+        assert found.weight == known["least_insiders" if insiders else "least"]
+
+
+@pytest.mark.slow
+@seeds(500, 25)
+def test_a_proven_suppression_protects_and_is_the_least(block: Block) -> None:
+    for seed in block:
+        system = random_system(seed)
+        enumerated = Enumerated(system, int(system.greatest[0]))
+        least = enumerated.least()
+        if least is None:
+            with pytest.raises(NoSolutionError):
+                suppress(system, 60)
+            continue
+        found = suppress(system, 60).suppression
+        assert enumerated.protects(found.suppressed), seed
+        assert found.optimal, seed
+        assert found.weight == least, seed
+        quick = suppress(system, 60, exact=False).suppression
+        assert enumerated.protects(quick.suppressed), seed
+        assert quick.weight >= least, seed
+
+
+@pytest.mark.slow
+@seeds(50, 10)
+def test_intervals_are_those_of_all_tables(block: Block) -> None:
+    for seed in block:
+        system = random_system(seed)
+        hidden = system.published & (np.random.default_rng(seed).random(len(system)) < 0.5)
+        enumerated = Enumerated(system, 2)
+        low, high = intervals(system, hidden, time.monotonic() + 60, whole=True)
+        for cell in np.flatnonzero(hidden).tolist():
+            least, greatest = enumerated.interval(hidden, cell)
+            assert low[cell] == least, (seed, cell)
+            assert high[cell] == greatest or high[cell] > greatest >= system.values[cell] + 2, (seed, cell)
