@@ -5,9 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, field
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 from sqlglot import exp
@@ -15,7 +13,6 @@ from sqlglot import exp
 from sqlanon.core.audit.release import ReleaseClaim
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.engines.journal import Step, Watcher
-from sqlanon.core.facts import Facts
 from sqlanon.core.plan.planned import versions
 from sqlanon.core.policy.output import IN_DATABASE
 from sqlanon.core.progress import watching
@@ -30,88 +27,13 @@ from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import column, table
 from sqlanon.counts.counting import Counted, count_cells
 from sqlanon.counts.document import CountsLike, CountsPolicy, as_counts_policy
-from sqlanon.counts.protecting import Protection, protect
+from sqlanon.counts.protecting import protect
+from sqlanon.counts.release import CountsRelease
 from sqlanon.counts.released import counts_manifest, released_rows, suppressed_by_dimension, types_of
 from sqlanon.counts.written import audit_written
-from sqlanon.errors import UnsupportedError
-
-if TYPE_CHECKING:
-    import pandas
-    import polars
 
 ROW = names.PREFIX + "row"
 """Column of the working table of released rows: their order."""
-
-
-@dataclass(frozen=True, slots=True)
-class CountsRelease(Facts):
-    """Protected tables of counts, for the operator: the rows may be handed on, the rest may not.
-
-    Attributes:
-        rows: the released rows, as they were published.
-        protection: which cells are suppressed, and how that was found and audited.
-        records, left_out: of the source; records with a NULL are left out under the match ``basic``.
-        query: the SQL that counted.
-    """
-
-    KEYS = (
-        "tables unit threshold cells suppressed=protection.suppressed_cells unsafe=protection.unsafe "
-        "complementary=protection.complementary system=protection.system optimal=protection.optimal "
-        "weight=protection.weight lower_bound=protection.lower_bound gap=protection.gap how=protection.how "
-        "records left_out by_dimension output statements seconds warnings"
-    )
-    DIGITS = 6
-
-    policy: CountsPolicy
-    rows: pa.Table = field(repr=False)
-    protection: Protection = field(repr=False)
-    cells: int
-    by_dimension: Mapping[str, Mapping[str, int]]
-    records: int
-    left_out: int
-    query: str = field(repr=False)
-    manifest: Mapping[str, Any] = field(repr=False)
-    output: Mapping[str, str]
-    statements: int
-    seconds: Mapping[str, float]
-    warnings: tuple[str, ...]
-
-    @property
-    def tables(self) -> list[str]:
-        """The names of the tables."""
-        return [each.name for each in self.policy.tables]
-
-    @property
-    def unit(self) -> str:
-        """What a count counts: ``entity`` or ``record``."""
-        return self.policy.unit
-
-    @property
-    def threshold(self) -> int:
-        """The least count that is safe."""
-        return self.policy.rules.threshold
-
-    def to_arrow(self) -> pa.Table:
-        """Return the released rows."""
-        return self.rows
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """Return the released rows as a pandas frame.
-
-        Raises:
-            UnsupportedError: pandas is not installed.
-        """
-        _require("pandas")
-        return self.rows.to_pandas()
-
-    def to_polars(self) -> polars.DataFrame:
-        """Return the released rows as a polars frame.
-
-        Raises:
-            UnsupportedError: polars is not installed.
-        """
-        found: polars.DataFrame = _require("polars").from_arrow(self.rows)
-        return found
 
 
 def counts(
@@ -207,15 +129,3 @@ def _published(
 
     copied = as_texts(every, types, written)
     return put(engine, Draft(query, claim, copied, opened.verify, target, Papers(document), audit))
-
-
-def _require(library: str) -> Any:
-    """Import a library of frames.
-
-    Raises:
-        UnsupportedError: it is not installed.
-    """
-    try:
-        return import_module(library)
-    except ImportError:
-        raise UnsupportedError(f"{library} is not installed.", hint=f"pip install 'sqlanon[{library}]'.") from None
