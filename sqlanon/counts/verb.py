@@ -3,37 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from contextlib import nullcontext
-from typing import Any
 
-import pyarrow as pa
-from sqlglot import exp
-
-from sqlanon.core.audit.release import ReleaseClaim
-from sqlanon.core.engines.base import Engine
 from sqlanon.core.engines.journal import Step, Watcher
 from sqlanon.core.plan.planned import versions
 from sqlanon.core.policy.output import IN_DATABASE
 from sqlanon.core.progress import watching
-from sqlanon.core.publish.draft import Draft
-from sqlanon.core.publish.papers import Papers
-from sqlanon.core.publish.publication import put, types_there
 from sqlanon.core.publish.targets import Target, check_target
-from sqlanon.core.publish.written_rows import as_texts, typed_rows
 from sqlanon.core.source.joining import open_policy_source
 from sqlanon.core.source.opening import Source
-from sqlanon.core.sqltrees import names
-from sqlanon.core.sqltrees.trees import column, table
-from sqlanon.counts.counting import Counted, count_cells
+from sqlanon.counts.counting import count_cells
 from sqlanon.counts.document import CountsLike, CountsPolicy, as_counts_policy
 from sqlanon.counts.protecting import protect
+from sqlanon.counts.publishing import publish_rows
 from sqlanon.counts.release import CountsRelease
-from sqlanon.counts.released import counts_manifest, released_rows, suppressed_by_dimension, types_of
+from sqlanon.counts.released import counts_manifest, released_rows, suppressed_by_dimension
 from sqlanon.counts.written import audit_written
-
-ROW = names.PREFIX + "row"
-"""Column of the working table of released rows: their order."""
 
 
 def counts(
@@ -92,7 +77,7 @@ def release_counts(asked: CountsPolicy, opened: Source, target: Target | None, s
         audit_written(rows, counted, asked)
     else:
         engine.journal.report("publishing")
-        document = _published(opened, target, rows, counted, asked, document) or document
+        document = publish_rows(opened, target, rows, counted, asked, document) or document
         seconds["publish"] = time.perf_counter() - start - sum(seconds.values())
     return CountsRelease(
         policy=asked,
@@ -109,23 +94,3 @@ def release_counts(asked: CountsPolicy, opened: Source, target: Target | None, s
         seconds=seconds,
         warnings=counted.warnings,
     )
-
-
-def _published(
-    opened: Source, target: Target, rows: pa.Table, counted: Counted, asked: CountsPolicy, document: Mapping[str, Any]
-) -> dict[str, Any] | None:
-    """Write the rows, audit them as they were written, and put them in place; return the manifest of a file."""
-    engine, types = opened.engine, types_of(rows)
-    engine.load("load counts", names.COUNTED, rows.append_column(ROW, pa.array(range(rows.num_rows), pa.int64())))
-    written = types_there(engine, target.output, types)
-    every = exp.select(*map(column, types)).from_(table(names.COUNTED))
-    ordered = exp.select(*map(column, written)).order_by(column(ROW))
-    query = ordered.from_(typed_rows(exp.select("*").from_(table(names.COUNTED)), types, written, ROW).subquery("rows"))
-    claim = ReleaseClaim(types=written, quasi_identifiers=(), models=(), published=rows.num_rows)
-
-    def audit(auditor: Engine, relation: exp.Expr) -> None:
-        found = auditor.arrow("audit counts", exp.select(*map(column, written)).from_(relation.copy()))
-        audit_written(found, counted, asked)
-
-    copied = as_texts(every, types, written)
-    return put(engine, Draft(query, claim, copied, opened.verify, target, Papers(document), audit))

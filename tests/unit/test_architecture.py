@@ -49,14 +49,14 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 47_612,
-    "assess": 15_232,
-    "interop": 8_099,
-    "commands": 6_949,
-    "report": 5_814,
-    "recoding": 5_191,
-    "live": 3_670,
-    "ledger": 4_221,
+    "core": 48_061,
+    "assess": 15_333,
+    "interop": 8_092,
+    "commands": 7_110,
+    "report": 5_827,
+    "recoding": 5_498,
+    "live": 3_668,
+    "ledger": 4_220,
     "periods": 618,
     "tables": 2_285,
     "counts": 4_500,
