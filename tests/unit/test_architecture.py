@@ -66,7 +66,8 @@ MODULES_OF_A_FILE, ROOMS_OF_A_FILE, NAMES_OF_A_CLASS = 20, 12, 25
 """Budgets: how many modules and rooms of the package a file imports, and how many public names a class has."""
 MANY_MODULES = {"": 33}
 MANY_ROOMS = {
-    "": 23,
+    "": 26,
+    "counts.verb": 13,
     "commands.run": 18,
     "commands.usage": 19,
     "ledger.recording": 16,
