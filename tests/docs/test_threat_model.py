@@ -1,4 +1,4 @@
-"""The pages of threats and proofs name tests and files that exist, and every threat is held or listed as not defended."""
+"""The pages of threats and proofs name tests and files that exist; each threat is held or listed as not defended."""
 
 import ast
 import re
