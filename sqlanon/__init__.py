@@ -75,7 +75,8 @@ if TYPE_CHECKING:
     )
     from sqlanon.core.verification import Verification, verify
     from sqlanon.counts.document import CountsPolicy
-    from sqlanon.counts.verb import CountsRelease, counts
+    from sqlanon.counts.release import CountsRelease
+    from sqlanon.counts.verb import counts
     from sqlanon.errors import (
         AuditError,
         EngineError,
@@ -261,7 +262,8 @@ _NAMES = {
     "sqlanon.tables.release": "TablesRelease",
     "sqlanon.core.verification": "Verification verify",
     "sqlanon.counts.document": "CountsPolicy",
-    "sqlanon.counts.verb": "CountsRelease counts",
+    "sqlanon.counts.release": "CountsRelease",
+    "sqlanon.counts.verb": "counts",
 }
 """The public names by the module that holds them, which is loaded when one of them is asked for."""
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}

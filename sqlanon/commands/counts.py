@@ -15,8 +15,9 @@ from sqlanon.core.source.files import Reading
 from sqlanon.core.source.opening import ONLY_TABLE, open_source
 from sqlanon.core.words import counted
 from sqlanon.counts.document import CountsPolicy, columns_by
+from sqlanon.counts.release import CountsRelease
 from sqlanon.counts.released import columns_of
-from sqlanon.counts.verb import CountsRelease, counts
+from sqlanon.counts.verb import counts
 from sqlanon.errors import InputError
 
 MOST_ROWS = 60

@@ -3,115 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, field
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-from sqlglot import exp
-
-from sqlanon.core.audit.release import ReleaseClaim
-from sqlanon.core.engines.base import Engine
 from sqlanon.core.engines.journal import Step, Watcher
-from sqlanon.core.facts import Facts
 from sqlanon.core.plan.planned import versions
 from sqlanon.core.policy.output import IN_DATABASE
 from sqlanon.core.progress import watching
-from sqlanon.core.publish.draft import Draft
-from sqlanon.core.publish.papers import Papers
-from sqlanon.core.publish.publication import put, types_there
 from sqlanon.core.publish.targets import Target, check_target
-from sqlanon.core.publish.written_rows import as_texts, typed_rows
 from sqlanon.core.source.joining import open_policy_source
 from sqlanon.core.source.opening import Source
-from sqlanon.core.sqltrees import names
-from sqlanon.core.sqltrees.trees import column, table
-from sqlanon.counts.counting import Counted, count_cells
+from sqlanon.counts.counting import count_cells
 from sqlanon.counts.document import CountsLike, CountsPolicy, as_counts_policy
-from sqlanon.counts.protecting import Protection, protect
-from sqlanon.counts.released import counts_manifest, released_rows, suppressed_by_dimension, types_of
+from sqlanon.counts.protecting import protect
+from sqlanon.counts.publishing import publish_rows
+from sqlanon.counts.release import CountsRelease
+from sqlanon.counts.released import counts_manifest, released_rows, suppressed_by_dimension
 from sqlanon.counts.written import audit_written
-from sqlanon.errors import UnsupportedError
-
-if TYPE_CHECKING:
-    import pandas
-    import polars
-
-ROW = names.PREFIX + "row"
-"""Column of the working table of released rows: their order."""
-
-
-@dataclass(frozen=True, slots=True)
-class CountsRelease(Facts):
-    """Protected tables of counts, for the operator: the rows may be handed on, the rest may not.
-
-    Attributes:
-        rows: the released rows, as they were published.
-        protection: which cells are suppressed, and how that was found and audited.
-        records, left_out: of the source; records with a NULL are left out under the match ``basic``.
-        query: the SQL that counted.
-    """
-
-    KEYS = (
-        "tables unit threshold cells suppressed=protection.suppressed_cells unsafe=protection.unsafe "
-        "complementary=protection.complementary system=protection.system optimal=protection.optimal "
-        "weight=protection.weight lower_bound=protection.lower_bound gap=protection.gap how=protection.how "
-        "records left_out by_dimension output statements seconds warnings"
-    )
-    DIGITS = 6
-
-    policy: CountsPolicy
-    rows: pa.Table = field(repr=False)
-    protection: Protection = field(repr=False)
-    cells: int
-    by_dimension: Mapping[str, Mapping[str, int]]
-    records: int
-    left_out: int
-    query: str = field(repr=False)
-    manifest: Mapping[str, Any] = field(repr=False)
-    output: Mapping[str, str]
-    statements: int
-    seconds: Mapping[str, float]
-    warnings: tuple[str, ...]
-
-    @property
-    def tables(self) -> list[str]:
-        """The names of the tables."""
-        return [each.name for each in self.policy.tables]
-
-    @property
-    def unit(self) -> str:
-        """What a count counts: ``entity`` or ``record``."""
-        return self.policy.unit
-
-    @property
-    def threshold(self) -> int:
-        """The least count that is safe."""
-        return self.policy.rules.threshold
-
-    def to_arrow(self) -> pa.Table:
-        """Return the released rows."""
-        return self.rows
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """Return the released rows as a pandas frame.
-
-        Raises:
-            UnsupportedError: pandas is not installed.
-        """
-        _require("pandas")
-        return self.rows.to_pandas()
-
-    def to_polars(self) -> polars.DataFrame:
-        """Return the released rows as a polars frame.
-
-        Raises:
-            UnsupportedError: polars is not installed.
-        """
-        found: polars.DataFrame = _require("polars").from_arrow(self.rows)
-        return found
 
 
 def counts(
@@ -170,7 +77,7 @@ def release_counts(asked: CountsPolicy, opened: Source, target: Target | None, s
         audit_written(rows, counted, asked)
     else:
         engine.journal.report("publishing")
-        document = _published(opened, target, rows, counted, asked, document) or document
+        document = publish_rows(opened, target, rows, counted, asked, document) or document
         seconds["publish"] = time.perf_counter() - start - sum(seconds.values())
     return CountsRelease(
         policy=asked,
@@ -187,35 +94,3 @@ def release_counts(asked: CountsPolicy, opened: Source, target: Target | None, s
         seconds=seconds,
         warnings=counted.warnings,
     )
-
-
-def _published(
-    opened: Source, target: Target, rows: pa.Table, counted: Counted, asked: CountsPolicy, document: Mapping[str, Any]
-) -> dict[str, Any] | None:
-    """Write the rows, audit them as they were written, and put them in place; return the manifest of a file."""
-    engine, types = opened.engine, types_of(rows)
-    engine.load("load counts", names.COUNTED, rows.append_column(ROW, pa.array(range(rows.num_rows), pa.int64())))
-    written = types_there(engine, target.output, types)
-    every = exp.select(*map(column, types)).from_(table(names.COUNTED))
-    ordered = exp.select(*map(column, written)).order_by(column(ROW))
-    query = ordered.from_(typed_rows(exp.select("*").from_(table(names.COUNTED)), types, written, ROW).subquery("rows"))
-    claim = ReleaseClaim(types=written, quasi_identifiers=(), models=(), published=rows.num_rows)
-
-    def audit(auditor: Engine, relation: exp.Expr) -> None:
-        found = auditor.arrow("audit counts", exp.select(*map(column, written)).from_(relation.copy()))
-        audit_written(found, counted, asked)
-
-    copied = as_texts(every, types, written)
-    return put(engine, Draft(query, claim, copied, opened.verify, target, Papers(document), audit))
-
-
-def _require(library: str) -> Any:
-    """Import a library of frames.
-
-    Raises:
-        UnsupportedError: it is not installed.
-    """
-    try:
-        return import_module(library)
-    except ImportError:
-        raise UnsupportedError(f"{library} is not installed.", hint=f"pip install 'sqlanon[{library}]'.") from None

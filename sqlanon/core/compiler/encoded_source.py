@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 
 from sqlglot import exp
 
@@ -18,6 +17,7 @@ from sqlanon.core.sqltrees.trees import (
     column,
     count_distinct,
     either_bits,
+    every_bit,
     joined_lookup,
     not_null,
     number,
@@ -163,7 +163,7 @@ class EncodedSource:
     def covered(self) -> list[exp.Expr]:
         """Return the condition that every quasi-identifier of a record, joined with the lookups, is covered, if any.
 
-        It is one, a product over all lookups. A condition on a single lookup would make an inner join of its LEFT JOIN:
+        It is one, over the bits of all lookups. A condition on one lookup would make an inner join of its LEFT JOIN:
         of inner joins by the text of a value DuckDB and PostgreSQL expect hardly a row, so that DuckDB puts all records
         into the hash table of the next join, once a column. SQLite would reorder them.
         """
@@ -172,7 +172,7 @@ class EncodedSource:
             for position, item in enumerate(self.items)
             if not item.sensitive
         ]
-        return [exp.NEQ(this=reduce(_times, flags), expression=number(0))] if flags else []
+        return [exp.NEQ(this=exp.paren(every_bit(flags), copy=False), expression=number(0))] if flags else []
 
     def code(self, position: int, word: int) -> exp.Expr:
         """Return the bits that a column's value has in a word of the key; of a sensitive column, only values of the
@@ -192,7 +192,3 @@ class EncodedSource:
             label = exp.paren(bigint(column(names.EARLIER, SOURCE)))
             parts.append(exp.paren(exp.BitwiseLeftShift(this=label, expression=number(self.earlier.shift))))
         return either_bits(parts)
-
-
-def _times(left: exp.Expr, right: exp.Expr) -> exp.Expr:
-    return exp.Mul(this=left, expression=right)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,7 @@ from sqlanon.core.plan.planned import Planned
 from sqlanon.core.policy import Output
 from sqlanon.core.policy.output import LAKES
 from sqlanon.core.policy.paths import is_database
+from sqlanon.core.publish.frames import Frames
 from sqlanon.core.publish.ledger import Ledger
 from sqlanon.core.publish.papers import DIGESTS
 from sqlanon.core.publish.recipient_certificate import recipient_document, recipient_text
@@ -32,12 +32,8 @@ from sqlanon.core.source.opening import open_source
 from sqlanon.core.source.recorded import Recorded
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import table
-from sqlanon.errors import UnsupportedError
 
 if TYPE_CHECKING:  # loaded when the risk or the utility of a release is asked for
-    import pandas
-    import polars
-
     from sqlanon import RiskComparison, Utility
 
 RELEASED = names.PREFIX + "release"
@@ -45,7 +41,7 @@ RELEASED = names.PREFIX + "release"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Release(WithCard, Closing):
+class Release(WithCard, Closing, Frames):
     """A published (or, without an output, a described) release. A context manager that closes its plan.
 
     Attributes:
@@ -131,24 +127,6 @@ class Release(WithCard, Closing):
                 self._cache.append(self._read())
             return self._cache[0]
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """Return the released rows as a pandas frame, numbered from 0.
-
-        Raises:
-            UnsupportedError: pandas is not installed.
-        """
-        _require("pandas")
-        return self.to_arrow().to_pandas()
-
-    def to_polars(self) -> polars.DataFrame:
-        """Return the released rows as a polars frame.
-
-        Raises:
-            UnsupportedError: polars is not installed.
-        """
-        found: polars.DataFrame = _require("polars").from_arrow(self.to_arrow())
-        return found
-
     @property
     def relation(self) -> Relation:
         """The released rows as a relation of DuckDB: of the connection that was the source, or of the default one.
@@ -200,17 +178,3 @@ class Release(WithCard, Closing):
             return engine.arrow("read release", exp.select(*columns).from_(partitions_relation(path)))
         finally:
             engine.close()
-
-
-def _require(library: str) -> Any:
-    """Import a library of frames.
-
-    Raises:
-        UnsupportedError: it is not installed.
-    """
-    try:
-        return import_module(library)
-    except ImportError:
-        raise UnsupportedError(
-            f"{library} is not installed.", hint=f"pip install 'sqlanon[{library}]', or take Release.to_arrow()."
-        ) from None

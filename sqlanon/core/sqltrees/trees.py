@@ -161,6 +161,11 @@ def either_bits(parts: Sequence[exp.Expr]) -> exp.Expr:
     return reduce(lambda left, right: exp.BitwiseOr(this=left, expression=right), parts) if parts else bigint(number(0))
 
 
+def every_bit(parts: Sequence[exp.Expr]) -> exp.Expr:
+    """Return ``a & b & …`` of one part or more."""
+    return reduce(lambda left, right: exp.BitwiseAnd(this=left, expression=right), parts)
+
+
 def count_rows() -> exp.Count:
     """Return ``COUNT(*)``."""
     return exp.Count(this=exp.Star())

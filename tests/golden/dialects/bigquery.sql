@@ -394,7 +394,9 @@ LEFT JOIN `sqlanon_0a1b2c3d_lookup` AS `sqlanon_lookup_1`
     )
   )
 WHERE
-  COALESCE(`sqlanon_lookup_0`.`covered`, 0) * COALESCE(`sqlanon_lookup_1`.`covered`, 0) <> 0
+  (
+    COALESCE(`sqlanon_lookup_0`.`covered`, 0) & COALESCE(`sqlanon_lookup_1`.`covered`, 0)
+  ) <> 0
   AND TRUE
 GROUP BY
   `sqlanon_lookup_0`.`key_0` | `sqlanon_lookup_1`.`key_0`;
@@ -584,7 +586,9 @@ FROM (
                 )
               )
             WHERE
-              COALESCE(`sqlanon_lookup_0`.`covered`, 0) * COALESCE(`sqlanon_lookup_1`.`covered`, 0) <> 0
+              (
+                COALESCE(`sqlanon_lookup_0`.`covered`, 0) & COALESCE(`sqlanon_lookup_1`.`covered`, 0)
+              ) <> 0
               AND TRUE
           ), `classes` AS (
             SELECT

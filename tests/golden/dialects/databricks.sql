@@ -366,7 +366,9 @@ LEFT JOIN `sqlanon_0a1b2c3d_lookup` AS `sqlanon_lookup_1`
   ON `sqlanon_lookup_1`.`attribute` = 1
   AND CAST(`source`.`seen` AS STRING) IS NOT DISTINCT FROM `sqlanon_lookup_1`.`value`
 WHERE
-  COALESCE(`sqlanon_lookup_0`.`covered`, 0) * COALESCE(`sqlanon_lookup_1`.`covered`, 0) <> 0
+  (
+    COALESCE(`sqlanon_lookup_0`.`covered`, 0) & COALESCE(`sqlanon_lookup_1`.`covered`, 0)
+  ) <> 0
   AND TRUE
 GROUP BY
   `sqlanon_lookup_0`.`key_0` | `sqlanon_lookup_1`.`key_0`;
@@ -522,7 +524,9 @@ FROM (
         ON `sqlanon_lookup_1`.`attribute` = 1
         AND CAST(`source`.`seen` AS STRING) IS NOT DISTINCT FROM `sqlanon_lookup_1`.`value`
       WHERE
-        COALESCE(`sqlanon_lookup_0`.`covered`, 0) * COALESCE(`sqlanon_lookup_1`.`covered`, 0) <> 0
+        (
+          COALESCE(`sqlanon_lookup_0`.`covered`, 0) & COALESCE(`sqlanon_lookup_1`.`covered`, 0)
+        ) <> 0
         AND TRUE
     ), `classes` AS (
       SELECT

@@ -380,7 +380,12 @@ LEFT JOIN "sqlanon_0a1b2c3d_lookup" AS "sqlanon_lookup_1"
     )
   )
 WHERE
-  COALESCE("sqlanon_lookup_0"."covered", 0) * COALESCE("sqlanon_lookup_1"."covered", 0) <> 0
+  (
+    BITWISE_AND(
+      COALESCE("sqlanon_lookup_0"."covered", 0),
+      COALESCE("sqlanon_lookup_1"."covered", 0)
+    )
+  ) <> 0
   AND TRUE
 GROUP BY
   BITWISE_OR("sqlanon_lookup_0"."key_0", "sqlanon_lookup_1"."key_0");
@@ -563,7 +568,12 @@ FROM (
                 )
               )
             WHERE
-              COALESCE("sqlanon_lookup_0"."covered", 0) * COALESCE("sqlanon_lookup_1"."covered", 0) <> 0
+              (
+                BITWISE_AND(
+                  COALESCE("sqlanon_lookup_0"."covered", 0),
+                  COALESCE("sqlanon_lookup_1"."covered", 0)
+                )
+              ) <> 0
               AND TRUE
           ), "classes" AS (
             SELECT

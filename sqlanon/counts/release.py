@@ -1,0 +1,67 @@
+"""The result of a release of counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from sqlanon.core.facts import Facts
+from sqlanon.core.publish.frames import Frames
+from sqlanon.counts.document import CountsPolicy
+from sqlanon.counts.protecting import Protection
+
+
+@dataclass(frozen=True, slots=True)
+class CountsRelease(Facts, Frames):
+    """Protected tables of counts, for the operator: the rows may be handed on, the rest may not.
+
+    Attributes:
+        rows: the released rows, as they were published.
+        protection: which cells are suppressed, and how that was found and audited.
+        records, left_out: of the source; records with a NULL are left out under the match ``basic``.
+        query: the SQL that counted.
+    """
+
+    KEYS = (
+        "tables unit threshold cells suppressed=protection.suppressed_cells unsafe=protection.unsafe "
+        "complementary=protection.complementary system=protection.system optimal=protection.optimal "
+        "weight=protection.weight lower_bound=protection.lower_bound gap=protection.gap how=protection.how "
+        "records left_out by_dimension output statements seconds warnings"
+    )
+    DIGITS = 6
+
+    policy: CountsPolicy
+    rows: pa.Table = field(repr=False)
+    protection: Protection = field(repr=False)
+    cells: int
+    by_dimension: Mapping[str, Mapping[str, int]]
+    records: int
+    left_out: int
+    query: str = field(repr=False)
+    manifest: Mapping[str, Any] = field(repr=False)
+    output: Mapping[str, str]
+    statements: int
+    seconds: Mapping[str, float]
+    warnings: tuple[str, ...]
+
+    @property
+    def tables(self) -> list[str]:
+        """The names of the tables."""
+        return [each.name for each in self.policy.tables]
+
+    @property
+    def unit(self) -> str:
+        """What a count counts: ``entity`` or ``record``."""
+        return self.policy.unit
+
+    @property
+    def threshold(self) -> int:
+        """The least count that is safe."""
+        return self.policy.rules.threshold
+
+    def to_arrow(self) -> pa.Table:
+        """Return the released rows."""
+        return self.rows
