@@ -296,7 +296,7 @@ def test_the_least_weight_is_not_called_the_fewest_cells(
     pq.write_table(as_table(contingency([[1, 9, 22], [20, 6, 40], [8, 7, 9]])), tmp_path / "t.parquet")
     asked = {"source": str(tmp_path / "t.parquet"), "counts": TABLE, "weights": weights}
     (tmp_path / "counts.json").write_text(json.dumps(asked))
-    with pytest.raises(SystemExit, match="^0$"):
+    with pytest.raises(SystemExit, match=r"^0$"):
         main(["counts", str(tmp_path / "counts.json")])
     assert f"({words})" in "".join(capsys.readouterr())
 
