@@ -109,10 +109,11 @@ def _account(found: CountsRelease) -> list[str]:
     """Return what was suppressed, and how far that is the least."""
     protection = found.protection
     unit = "persons (entities)" if found.unit == "entity" else "records"
+    least = "the fewest" if found.policy.rules.weights == "cells" else "of least weight"
     lines = [
         f"{counted(found.cells, 'cell')}, of which {protection.suppressed_cells:,} are suppressed ({SUPPRESSED}): "
         f"{protection.unsafe:,} unsafe and {protection.complementary:,} that protect them "
-        f"({'proven the fewest' if protection.optimal else 'not proven the fewest'})",
+        f"({'' if protection.optimal else 'not '}proven {least})",
         f"  counts are of {unit}; below {found.threshold} one is unsafe",
     ]
     for name, own in found.by_dimension.items():

@@ -7,7 +7,7 @@ set is a cell, also one that no record falls into. Cells of several tables that 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -113,6 +113,10 @@ class Grid:
         """Whether a table shows each cell."""
         return np.repeat(np.array(self.published), np.diff(self.starts))
 
+    def of_records(self) -> Grid:
+        """Return the same cells of what each record has in one category: sums."""
+        return replace(self, dimensions=tuple(replace(d, several=frozenset()) for d in self.dimensions))
+
     def cells(self, number: int, keys: Numbers) -> Numbers:
         """Return the numbers of the cells of a set with these categories."""
         place = np.zeros(len(keys), np.int64)
@@ -128,14 +132,17 @@ class Grid:
                 finer = self.sets[fine]
                 if any(n != fine and is_finer(finer, self.sets[n]) for n in below):
                     continue
-                keys = self.keys(fine)
-                above = [d.up(keys[:, p], coarser[p]) for p, d in enumerate(self.dimensions)]
-                moved = [
-                    (p, low, high) for p, (low, high) in enumerate(zip(finer, coarser, strict=True)) if low != high
-                ]
-                exact = not any((low, high) in self.dimensions[p].several for p, low, high in moved)
-                children = np.arange(self.starts[fine], self.starts[fine + 1])
-                yield CellRelation(children, self.cells(coarse, np.stack(above, axis=1)), exact)
+                yield self.relation(fine, coarse)
+
+    def relation(self, fine: int, coarse: int) -> CellRelation:
+        """Return the relation of a set and one that is finer."""
+        finer, coarser, keys = self.sets[fine], self.sets[coarse], self.keys(fine)
+        above = [d.up(keys[:, p], coarser[p]) for p, d in enumerate(self.dimensions)]
+        exact = not any(
+            step in d.several for d, step in zip(self.dimensions, zip(finer, coarser, strict=True), strict=True)
+        )
+        children = np.arange(self.starts[fine], self.starts[fine + 1])
+        return CellRelation(children, self.cells(coarse, np.stack(above, axis=1)), exact)
 
 
 def is_finer(one: Levels, other: Levels) -> bool:

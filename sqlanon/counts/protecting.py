@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from sqlanon.counts.counting import Counted, Floats
 from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.exact import suppress
 from sqlanon.counts.facts import ALONE, Flags, SparseRows, System
-from sqlanon.counts.grid import Grid
+from sqlanon.counts.grid import CellRelation, Grid, is_finer
 
 NEAR = 1e-6
 
@@ -112,31 +113,31 @@ def protect(counted: Counted, policy: CountsPolicy) -> Protection:
         sums, width = unsafe_sums(counted, policy, unsafe)
         primary = unsafe | sums
     weights = _weights(counted, policy)
-    joint = _is_joint(grid, rules.joint)
     exempt = (counted.contributors == 0) & (rules.zeros == "omit")  # what has no row cannot be suppressed
     if rules.never == "totals":
         exempt = exempt | (grid.all_keys == 0).any(axis=1)
-    rows = _rows(grid, joint=joint)
 
-    def system_of(values: Floats, fixed: Flags, least: Floats, greatest: Floats, **changes: Any) -> System:
-        more = _joint_cells(grid) if joint else 0
+    def padded(grid: Grid, values: Any, rest: Any) -> Any:
+        return np.pad(values, (0, _joint_cells(grid) if _is_joint(grid, rules.joint) else 0), constant_values=rest)
+
+    def system_of(grid: Grid, values: Floats, fixed: Flags, least: Floats, greatest: Floats, **changes: Any) -> System:
+        rows = _rows(grid, joint=_is_joint(grid, rules.joint))
         parts = [(values, 0.0), (grid.is_published, False), (fixed & grid.is_published, False)]
         parts += [(least, 0.0), (greatest, 0.0), (weights, 1.0), (exempt, False)]
-        values, published, fixed, least, greatest, costs, never = (
-            np.pad(p, (0, more), constant_values=v) for p, v in parts
-        )
+        values, published, fixed, least, greatest, costs, never = (padded(grid, *part) for part in parts)
         return System(values, published, rows, fixed, least, greatest, costs, never, **changes)
 
     own = np.where(unsafe & (counted.contributors == 1), np.arange(len(grid)), ALONE)
-    alone = np.pad(own, (0, _joint_cells(grid) if joint else 0), constant_values=ALONE)
     least, greatest = np.where(unsafe, low, truth), np.where(unsafe, high, truth)
-    insiders = {"contributor": alone, "waives": not (exempt & (truth > 0)).any()} if rules.insiders else {}
-    proven = suppress(system_of(truth, primary, least, greatest, **insiders), rules.time_limit).suppression
+    waives = not (exempt & (truth > 0)).any()
+    insiders = {"contributor": padded(grid, own, ALONE), "waives": waives} if rules.insiders else {}
+    proven = suppress(system_of(grid, truth, primary, least, greatest, **insiders), rules.time_limit).suppression
     hidden = proven.suppressed[: len(grid)]
     if counted.amounts is not None:
         amounts = counted.amounts
         wide = np.where(primary, width, 0.0)
-        of_sums = system_of(amounts, hidden, np.maximum(amounts - wide, 0.0), amounts + wide, whole=False)
+        least, greatest = np.maximum(amounts - wide, 0.0), amounts + wide
+        of_sums = system_of(grid.of_records(), amounts, hidden, least, greatest, whole=False)
         hidden = suppress(of_sums, rules.time_limit, exact=False).suppression.suppressed[: len(grid)]
     complementary = hidden & ~primary
     weight = float(weights[complementary].sum())
@@ -144,7 +145,7 @@ def protect(counted: Counted, policy: CountsPolicy) -> Protection:
         hidden,
         int(primary.sum()),
         int(complementary.sum()),
-        "joint" if joint else "published",
+        "joint" if _is_joint(grid, rules.joint) else "published",
         weight <= proven.lower_bound,
         weight,
         proven.lower_bound,
@@ -177,14 +178,43 @@ def _rows(grid: Grid, *, joint: bool) -> SparseRows:
 def _relations(grid: Grid) -> Iterator[tuple[list[int], list[float], float, float]]:
     """Yield the relations of parents and children as rows."""
     for step in grid.steps():
-        children: dict[int, list[int]] = {}
-        for child, parent in zip(step.children.tolist(), step.parents.tolist(), strict=True):
-            children.setdefault(parent, []).append(child)
-        for parent, own in children.items():
+        for parent, own in _by_parent(step).items():
             yield [*own, parent], [*[1.0] * len(own), -1.0], 0.0, 0.0 if step.exact else np.inf
             if not step.exact:
                 for child in own:
                     yield [parent, child], [1.0, -1.0], 0.0, np.inf
+    yield from _overlaps(grid)
+
+
+def _overlaps(grid: Grid) -> Iterator[tuple[list[int], list[float], float, float]]:
+    """Yield that the parts of a cell exceed it by no more than those of a cell around it do, as rows.
+
+    An entity that several parts of a cell count is counted by as many parts of the cell around, at least.
+    """
+    numbers = range(len(grid.sets))
+    pairs = [(f, c) for f in numbers for c in numbers if f != c and is_finer(grid.sets[f], grid.sets[c])]
+    found = {pair: relation for pair in pairs if not (relation := grid.relation(*pair)).exact}
+    parts = {pair: _by_parent(relation) for pair, relation in found.items()}
+    for (fine, coarse), (outer_fine, outer_coarse) in permutations(found, 2):
+        levels = [grid.sets[number] for number in (fine, coarse, outer_fine, outer_coarse)]
+        if not all(
+            (f, c) == (of, oc) if f != c else of == oc and is_finer((f,), (of,))
+            for f, c, of, oc in zip(*levels, strict=True)
+        ):
+            continue
+        keys = grid.keys(coarse)
+        above = [d.up(keys[:, p], levels[3][p]) for p, d in enumerate(grid.dimensions)]
+        for cell, outer in enumerate(grid.cells(outer_coarse, np.stack(above, axis=1)).tolist(), grid.starts[coarse]):
+            inner, around = parts[fine, coarse][cell], parts[outer_fine, outer_coarse][outer]
+            factors = [*[1.0] * len(around), -1.0, *[-1.0] * len(inner), 1.0]
+            yield [*around, outer, *inner, cell], factors, 0.0, np.inf
+
+
+def _by_parent(step: CellRelation) -> dict[int, list[int]]:
+    children: dict[int, list[int]] = {}
+    for child, parent in zip(step.children.tolist(), step.parents.tolist(), strict=True):
+        children.setdefault(parent, []).append(child)
+    return children
 
 
 def _joint_cells(grid: Grid) -> int:

@@ -106,7 +106,7 @@ def _rows_of(counted: Counted, policy: CountsPolicy, suppressed: Flags, number: 
             levels = dimension.level[keys[:, position]]
             found[level_name] = pa.array(levels, pa.int64(), mask=levels < 0)
     counts = counted.contributors[cells]
-    found[written.count] = pa.array(counts, pa.int64(), mask=hidden)
+    found[written.count] = _nulled(counts, hidden)
     whole = 0 if grid.whole is None else int(counted.contributors[grid.whole])
     own = {measure.name: measure for measure in table.measures}
     every = dict.fromkeys(measure.name for each in policy.tables for measure in each.measures)
@@ -116,9 +116,14 @@ def _rows_of(counted: Counted, policy: CountsPolicy, suppressed: Flags, number: 
             values, lacks = _measured(own[name].kind, counted, cells, counts, whole)
             if own[name].kind == "share" and grid.whole is not None and suppressed[grid.whole]:
                 lacks = np.ones(len(cells), bool)  # of a total that is not published, every share would tell it
-        found[column] = pa.array(values, pa.float64(), mask=hidden | lacks)
+        found[column] = _nulled(values, hidden | lacks)
     found[written.suppressed] = pa.array(hidden, pa.bool_())
     return pa.table(found)
+
+
+def _nulled(values: Any, where: Flags) -> pa.Array:
+    """Return values with NULLs; Arrow would keep in its memory, and hand on, what a mask alone hides."""
+    return pa.array(np.where(where, values.dtype.type(0), values), mask=where)
 
 
 def _measured(kind: str, counted: Counted, cells: Numbers, counts: Numbers, whole: int) -> tuple[Floats, Flags]:

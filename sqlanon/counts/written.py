@@ -7,14 +7,18 @@ the least and the greatest value of unsafe cells among all non-negative tables t
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from sqlanon.counts.counting import Counted
 from sqlanon.counts.document import CountsPolicy
+from sqlanon.counts.grid import Grid
 from sqlanon.counts.released import WrittenColumns, columns_of
 from sqlanon.errors import AuditError
 
@@ -22,6 +26,8 @@ Place = tuple[int, ...]
 """A cell, by the number of its category in each dimension."""
 Parts = dict[Place, list[tuple[list[Place], bool]]]
 """Of each cell, the cells that it consists of, set by set, with whether it is their sum."""
+Overlap = tuple[tuple[Place, list[Place]], tuple[Place, list[Place]]]
+"""A cell with its parts, and one around it with its own."""
 
 
 class CellAudit:
@@ -29,10 +35,11 @@ class CellAudit:
 
     Args:
         shown: of each cell that a table shows, what is published; None is a suppressed one.
+        overlaps: of which cells the first parts exceed their whole by no more than the second exceed theirs.
     """
 
-    def __init__(self, parts: Parts, shown: Mapping[Place, float | None]) -> None:
-        self._parts, self._shown = parts, shown
+    def __init__(self, parts: Parts, shown: Mapping[Place, float | None], overlaps: Sequence[Overlap] = ()) -> None:
+        self._parts, self._shown, self._overlaps = parts, shown, overlaps
         self._number: dict[Place, int] = {}
         for cell in [*shown, *parts, *(c for own in parts.values() for group, _ in own for c in group)]:
             self._number.setdefault(cell, len(self._number))
@@ -111,6 +118,10 @@ class CellAudit:
                 solver.addRow(0.0, 0.0 if is_sum else endless, len(places), places, [*[1.0] * len(children), -1.0])
                 for child in () if is_sum else children:
                     solver.addRow(0.0, endless, 2, [self._number[parent], self._number[child]], [1.0, -1.0])
+        for (parent, children), (outer, around) in self._overlaps:
+            places = [self._number[cell] for cell in (*around, outer, *children, parent)]
+            factors = [*[1.0] * len(around), -1.0, *[-1.0] * len(children), 1.0]
+            solver.addRow(0.0, endless, len(places), places, factors)
         return solver
 
 
@@ -122,13 +133,16 @@ def audit_written(rows: pa.Table, counted: Counted, policy: CountsPolicy) -> Non
     """
     grid, rules = counted.grid, policy.rules
     shown = _shown(rows, counted, policy)
-    parts = _parts(shown, counted)
+    parts = _parts(shown, counted.grid, rules.joint)
     truth = {tuple(key): cell for cell, key in enumerate(grid.all_keys.tolist())}
     counts = {place: int(counted.contributors[truth[place]]) for place in shown}
     low, high = rules.interval or (0, rules.threshold)
-    demands = {place: (float(low), float(high)) for place, x in counts.items() if 0 < x < rules.threshold}
+    unsafe = [place for place, x in counts.items() if 0 < x < rules.threshold]
+    for name in rules.groups:
+        unsafe += _alone(counts, grid, [*policy.dimensions].index(name))
+    demands = {place: (float(low), float(high)) for place in unsafe}
     values = {place: cell.count for place, cell in shown.items()}
-    found = CellAudit(parts, values).faults(rules.threshold, demands)
+    found = CellAudit(parts, values, [*_overlaps(parts, counted.grid)]).faults(rules.threshold, demands)
     if counted.amounts is not None and counted.largest is not None:
         widths = {}
         for place in shown:
@@ -140,13 +154,25 @@ def audit_written(rows: pa.Table, counted: Counted, policy: CountsPolicy) -> Non
             if width > 1e-6 and first > 0:
                 widths[place] = (max(amount - width, 0.0), amount + width)
         sums = {place: cell.amount for place, cell in shown.items()}
-        found |= {f"{kind} (sums)": n for kind, n in CellAudit(parts, sums).faults(0, widths).items()}
+        of_sums = CellAudit(_parts(shown, counted.grid.of_records(), rules.joint), sums)
+        found |= {f"{kind} (sums)": n for kind, n in of_sums.faults(0, widths).items()}
     if found:
         listed = ", ".join(f"{kind}: {count}" for kind, count in found.items())
         raise AuditError(
             f"What was written is not safe ({listed}). Nothing was published.",
             hint="the source may have changed meanwhile; run again, and report it as a defect if it stays.",
         )
+
+
+def _alone(counts: Mapping[Place, int], grid: Grid, position: int) -> list[Place]:
+    """Return the cells that hold all contributors of their row, which has other categories of a dimension."""
+    rows: dict[Place, list[Place]] = {}
+    for place in counts:
+        if place[position]:
+            level = int(grid.dimensions[position].level[place[position]])
+            rows.setdefault((*place[:position], level, *place[position + 1 :]), []).append(place)
+    filled = [[place for place in row if counts[place]] for row in rows.values() if len(row) > 1]
+    return [row[0] for row in filled if len(row) == 1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,35 +232,37 @@ def _amount(row: Mapping[str, Any], names: WrittenColumns, count: float | None) 
 def _unpivoted(rows: pa.Table, counted: Counted, policy: CountsPolicy) -> Iterator[dict[str, Any]]:
     """Yield the cells of a wide form as rows of the long one."""
     names = columns_of(policy)
-    last = names.dimensions[-1][0]
+    last, texts = names.dimensions[-1][0], counted.grid.dimensions[-1].texts[1:]
     kept = [name for pair in names.dimensions[:-1] for name in pair if name is not None]
     for row in rows.to_pylist():
         for title, value in row.items():
             if title not in kept:
-                text = None if title == "NULL" else title
+                text = None if title == "NULL" and None in texts else title
                 cell = {last: text, names.count: value, names.suppressed: value is None}
                 yield {name: row[name] for name in kept} | cell
 
 
-def _parts(shown: Mapping[Place, ShownCell], counted: Counted) -> Parts:
+def _parts(shown: Mapping[Place, ShownCell], grid: Grid, joint: int) -> Parts:
     """Return of what each cell consists: the cells of every finer set that a table shows, and whether it is their sum.
 
     Where no table shows what two sets have in common, the cells of that are unknown, and consist of both.
+
+    Args:
+        joint: where every contributor has one category a dimension, up to so many cells of all dimensions are parts.
     """
-    dimensions = counted.grid.dimensions
-
-    def levels_of(place: Place) -> tuple[int, ...]:
-        return tuple(int(d.level[c]) for d, c in zip(dimensions, place, strict=True))
-
+    dimensions = grid.dimensions
     by_set: dict[tuple[int, ...], list[Place]] = {}
     for place in shown:
-        by_set.setdefault(levels_of(place), []).append(place)
+        by_set.setdefault(_levels_of(place, grid), []).append(place)
     every = list(by_set)
     for one in every:
         for other in every:
             common = tuple(-1 if -1 in pair else max(pair) for pair in zip(one, other, strict=True))
             if common not in every:
                 every.append(common)
+    finest = [np.flatnonzero(d.level == d.levels[0]).tolist() for d in dimensions]
+    if not any(d.several for d in dimensions) and math.prod(map(len, finest)) <= joint:
+        by_set.setdefault(tuple(d.levels[0] for d in dimensions), [*product(*finest)])
     found: Parts = {}
     for coarse in every:
         for fine in [levels for levels in by_set if levels != coarse]:
@@ -249,3 +277,29 @@ def _parts(shown: Mapping[Place, ShownCell], counted: Counted) -> Parts:
             for parent, children in groups.items():
                 found.setdefault(parent, []).append((children, not any(several)))
     return found
+
+
+def _levels_of(place: Place, grid: Grid) -> tuple[int, ...]:
+    return tuple(int(d.level[c]) for d, c in zip(grid.dimensions, place, strict=True))
+
+
+def _overlaps(parts: Parts, grid: Grid) -> Iterator[Overlap]:
+    """Yield cells with such parts as may have persons in common, and the same of a cell around, in one dimension."""
+    around = {
+        (outer, _levels_of(own[0], grid)): own
+        for outer, groups in parts.items()
+        for own, is_sum in groups
+        if not is_sum
+    }
+    for parent, groups in parts.items():
+        for children in [own for own, is_sum in groups if not is_sum]:
+            levels = _levels_of(children[0], grid)
+            for place, dimension in enumerate(grid.dimensions):
+                if levels[place] != _levels_of(parent, grid)[place]:
+                    continue
+                for above in (-1, *[level for level in dimension.levels if level > levels[place] >= 0]):
+                    category = 0 if above == -1 else int(dimension.above[above][parent[place]])
+                    outer = (*parent[:place], category, *parent[place + 1 :])
+                    own = around.get((outer, (*levels[:place], above, *levels[place + 1 :])))
+                    if outer != parent and own is not None:
+                        yield (parent, children), (outer, own)

@@ -19,6 +19,7 @@ from effort import Block, seeds
 from engine_kinds import duckdb as embedded
 
 import sqlanon
+from sqlanon.cli import main
 from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.protecting import protect
 from sqlanon.counts.released import released_rows
@@ -286,6 +287,18 @@ def test_a_source_that_does_not_fit_is_refused(
 def test_what_may_not_be_suppressed_cannot_protect() -> None:
     with pytest.raises(sqlanon.NoSolutionError):
         suppressed_of([[1, 20], [0, 30]], never="totals")
+
+
+@pytest.mark.parametrize(("weights", "words"), [("cells", "proven the fewest"), ("records", "proven of least weight")])
+def test_the_least_weight_is_not_called_the_fewest_cells(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], weights: str, words: str
+) -> None:
+    pq.write_table(as_table(contingency([[1, 9, 22], [20, 6, 40], [8, 7, 9]])), tmp_path / "t.parquet")
+    asked = {"source": str(tmp_path / "t.parquet"), "counts": TABLE, "weights": weights}
+    (tmp_path / "counts.json").write_text(json.dumps(asked))
+    with pytest.raises(SystemExit, match=r"^0$"):
+        main(["counts", str(tmp_path / "counts.json")])
+    assert f"({words})" in "".join(capsys.readouterr())
 
 
 def test_the_verb_has_the_name_of_its_folder() -> None:

@@ -1,0 +1,205 @@
+"""What a reader computes who knows more than that totals are sums: of persons, records and linked tables."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from counted_worlds import counted_by
+from effort import Block, seeds
+from engine_kinds import duckdb
+
+import sqlanon
+from sqlanon.counts.document import CountsPolicy
+from sqlanon.counts.protecting import protect
+from sqlanon.counts.released import released_rows
+from sqlanon.counts.written import audit_written
+
+highspy = pytest.importorskip("highspy", reason="needs HiGHS: the extra exact")
+Shown = dict[tuple[str | None, ...], Any]
+"""By the category of each dimension, None for the total: what is published, None for a suppressed cell."""
+
+
+def shown_of(release: sqlanon.CountsRelease, names: Sequence[str], measure: str) -> Shown:
+    """What a release shows of a measure."""
+    rows = release.to_arrow().to_pylist()
+    return {tuple(None if row[n] == "Total" else row[n] for n in names): row[measure] for row in rows}
+
+
+def holds(key: Sequence[str | None], place: Sequence[str]) -> bool:
+    """Whether a cell holds what is in these categories."""
+    return all(wanted is None or wanted == own for wanted, own in zip(key, place, strict=True))
+
+
+def test_what_is_suppressed_is_not_left_in_memory() -> None:
+    """Arrow keeps a value below a NULL, and writes it where a frame is handed on."""
+    rows = [{"sex": s, "cost": 7654321} for s, number in (("f", 3), ("m", 9), ("x", 8)) for _ in range(number)]
+    asked = {"counts": {"by": {"dimensions": ["sex"], "measures": ["share", {"sum": "cost"}]}}}
+    found = sqlanon.counts(pa.Table.from_pylist(rows), asked).to_arrow()
+    for name in ("count", "share", "sum_cost"):
+        column = found.column(name).combine_chunks()
+        values = np.frombuffer(column.buffers()[1], column.type.to_pandas_dtype())[: len(column)]
+        assert column.null_count >= 2
+        assert not values[column.is_null().to_numpy(zero_copy_only=False)].any(), name
+
+
+def in_several(draw: random.Random, persons: int) -> list[dict[str, Any]]:
+    """Records of persons by two columns, of each of which some persons have both categories."""
+    cells = list(itertools.product(("f", "m"), ("a", "b")))
+    sizes = [1, 1, draw.choice([1, 2, 3, 4])]
+    found = [draw.sample(cells, draw.choice(sizes)) for _ in range(persons)]
+    return [{"person": p, "sex": sex, "region": region} for p, own in enumerate(found) for sex, region in own]
+
+
+@seeds(24, size=6)
+@pytest.mark.slow
+def test_no_reader_who_counts_persons_excludes_a_value(block: Block) -> None:
+    """Every set of persons, each in any of the categories, of which the tables show what was published."""
+    cells = list(itertools.product(("f", "m"), ("a", "b")))
+    keys = list(itertools.product(("f", "m", None), ("a", "b", None)))
+    kinds = {
+        tuple(int(any(holds(key, place) for place in own)) for key in keys)
+        for number in range(1, 5)
+        for own in itertools.combinations(cells, number)
+    }
+    one = np.array(sorted(kinds))
+    for seed in block:
+        draw = random.Random(seed)
+        rows, threshold = in_several(draw, 6), draw.choice([2, 3])
+        asked = {"entity": "person", "counts": {"by": {"dimensions": ["sex", "region"]}}, "threshold": threshold}
+        shown = shown_of(sqlanon.counts(pa.Table.from_pylist(rows), asked), ("sex", "region"), "count")
+        if len(shown) < len(keys):
+            continue
+        truth = np.array([len({r["person"] for r in rows if holds(k, (r["sex"], r["region"]))}) for k in keys])
+        most = np.array([99 if shown[key] is None else shown[key] for key in keys])
+        persons, possible = np.zeros((1, len(keys)), int), []
+        for _ in range(int(truth[-1]) + 4 * (shown[None, None] is None)):
+            persons = (persons[:, None] + one).reshape(-1, len(keys))
+            persons = np.unique(persons[(persons <= most).all(axis=1)], axis=0)
+            possible.append(persons)
+        tables = np.concatenate(possible)
+        tables = tables[((most == 99) | (tables == most)).all(axis=1)]
+        for cell in np.flatnonzero((truth > 0) & (truth < threshold)):
+            assert tables[:, cell].min() == 0, (seed, keys[cell])
+            assert tables[:, cell].max() >= threshold, (seed, keys[cell])
+
+
+def range_of_sum(shown: Shown, key: tuple[str | None, ...], places: Sequence[tuple[str, ...]]) -> tuple[float, float]:
+    """The least and the greatest sum of a cell: records are in one category each, whatever their persons are."""
+    found = []
+    for sense in (highspy.ObjSense.kMinimize, highspy.ObjSense.kMaximize):
+        solver = highspy.Highs()
+        solver.setOptionValue("output_flag", False)
+        for place in places:
+            solver.addVar(0.0, solver.getInfinity())
+            solver.changeColCost(solver.getNumCol() - 1, float(holds(key, place)))
+        for cell, value in shown.items():
+            own = np.array([n for n, place in enumerate(places) if holds(cell, place)], np.int32)
+            if value is not None and len(own):
+                solver.addRow(value - 1e-6, value + 1e-6, len(own), own, np.ones(len(own)))
+        solver.changeObjectiveSense(sense)
+        solver.run()
+        is_known = solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
+        found.append(solver.getInfo().objective_function_value if is_known else np.inf)
+    return found[0], found[1]
+
+
+@seeds(60, size=10)
+@pytest.mark.slow
+def test_sums_are_those_of_records_where_persons_are_in_several_categories(block: Block) -> None:
+    names = ("sex", "region", "ward")
+    places = list(itertools.product(("f", "m"), ("a", "b", "c"), ("v", "w")))
+    for seed in block:
+        draw = random.Random(seed)
+        rows = []
+        for person in range(draw.choice([20, 30, 50])):
+            place = draw.choice(places)
+            for _ in range(draw.choice([1, 1, 2])):
+                cost = draw.choice([0, 1, 10, 12, draw.randrange(200), 2000])
+                rows.append({"person": person, "cost": cost, **dict(zip(names, place, strict=True))})
+                if draw.random() < 0.2:
+                    place = (place[0], draw.choice("abc"), place[2])
+        asked = {"entity": "person", "counts": {"by": {"dimensions": list(names), "measures": [{"sum": "cost"}]}}}
+        release = sqlanon.counts(pa.Table.from_pylist(rows), asked | {"threshold": 2, "insiders": False})
+        shown = shown_of(release, names, "sum_cost")
+        for key in [key for key, value in shown.items() if value is None]:
+            own: dict[int, float] = {}
+            for row in rows:
+                if holds(key, [row[n] for n in names]):
+                    own[row["person"]] = own.get(row["person"], 0.0) + row["cost"]
+            amount, (first, second) = sum(own.values()), [*sorted(own.values(), reverse=True), 0.0, 0.0][:2]
+            width = max((first + second) / 0.9 - amount, 0.1 * first - (amount - first - second))
+            if first and width > 0:
+                least, most = range_of_sum(shown, key, places)
+                assert least <= max(amount - width, 0.0) + 1e-3 * width, (seed, key)
+                assert most >= amount + width - 1e-3 * width, (seed, key)
+
+
+def test_an_audit_knows_that_cells_of_linked_tables_are_sums_of_the_same() -> None:
+    """What is protected by the published relations alone may be computed from the table of all dimensions."""
+    pairs = (["sex", "region"], ["region", "age"], ["sex", "age"])
+    asked = {
+        "table": "t",
+        "counts": {"_".join(pair): {"dimensions": pair} for pair in pairs},
+        "threshold": 3,
+        "insiders": False,
+    }
+    draw, found = random.Random(5), 0
+    for _ in range(12):
+        places = itertools.product("fm", "ab", (30, 40))
+        rows = [
+            {"person": 0, "sex": sex, "region": region, "age": age, "cost": 0}
+            for sex, region, age in places
+            for _ in range(draw.choice([0, 0, 1, 3, 9]))
+        ]
+        with duckdb() as engine:
+            counted = counted_by(engine, rows, asked)
+        policy, apart = CountsPolicy.from_dict(asked), CountsPolicy.from_dict(asked | {"joint": 0})
+        weak, strong = protect(counted, apart), protect(counted, policy)
+        audit_written(released_rows(counted, policy, strong.suppressed), counted, policy)
+        written = released_rows(counted, apart, weak.suppressed)
+        audit_written(written, counted, apart)
+        try:
+            audit_written(written, counted, policy)
+        except sqlanon.AuditError:
+            found += 1
+        else:
+            assert weak.weight >= strong.lower_bound
+    assert found
+
+
+def test_an_audit_judges_groups() -> None:
+    asked = {
+        "table": "t",
+        "counts": {"by": {"dimensions": ["sex", "region"]}},
+        "groups": ["region"],
+        "insiders": False,
+    }
+    sizes = {("f", "a"): 9, ("m", "a"): 8, ("m", "b"): 7, ("x", "a"): 9, ("x", "b"): 6}
+    rows = [
+        {"person": 0, "sex": sex, "region": region, "age": 1, "cost": 0}
+        for (sex, region), size in sizes.items()
+        for _ in range(size)
+    ]
+    with duckdb() as engine:
+        counted = counted_by(engine, rows, asked)
+    policy = CountsPolicy.from_dict(asked)
+    protection = protect(counted, policy)
+    assert protection.unsafe == 1
+    audit_written(released_rows(counted, policy, protection.suppressed), counted, policy)
+    for cell in np.flatnonzero(protection.suppressed):
+        planted = protection.suppressed.copy()
+        planted[cell] = False
+        with pytest.raises(sqlanon.AuditError, match="unsafe cells"):
+            audit_written(released_rows(counted, policy, planted), counted, policy)
+
+
+def test_a_wide_form_has_a_category_that_reads_as_a_null() -> None:
+    rows = [{"sex": s, "region": r} for s in "fm" for r in ("NULL", "a") for _ in range(8)]
+    asked = {"counts": {"by": {"dimensions": ["sex", "region"]}}, "form": "wide"}
+    assert sqlanon.counts(pa.Table.from_pylist(rows), asked).rows.column("NULL").to_pylist() == [16, 8, 8]
