@@ -119,6 +119,22 @@ class Attacker:
             return found
         return self._solved(price, lower, upper, whole=True)[0]
 
+    def scatter(self, hidden: Flags, up: Flags, down: Flags) -> Floats | None:
+        """Return a witness that has more in many unsafe cells and less in many others, as far as demands ask for it.
+
+        Args:
+            up, down: of each cell, whether it is to have more, or less; unsafe cells with neither keep their value.
+        """
+        system, size = self._system, len(self._system)
+        upper = np.where(np.tile(hidden | ~system.published, 2), np.inf, 0.0)
+        upper[size:] = np.minimum(upper[size:], self._base)
+        unsafe = np.flatnonzero(system.unsafe)
+        lacking = np.maximum(system.greatest - system.values, 1.0)[unsafe]
+        upper[unsafe] = np.where(up[unsafe], lacking, 0.0)
+        upper[size + unsafe] = np.where(down[unsafe], self._base[unsafe], 0.0)
+        costs = np.concatenate([up, down]) * -1.0
+        return self._solved(costs, np.zeros(2 * size), upper, whole=False)[0]
+
     def range_of(self, cell: int, open_: Floats, *, whole: bool) -> tuple[float, float]:
         """Return the least and the greatest value of a cell; ``inf`` where nothing bounds it."""
         size, ends = len(self._system), []
@@ -160,7 +176,7 @@ class Attacker:
         highs.changeColsCost(2 * size, places, costs)
         left = self._deadline - time.monotonic()
         if left <= 0:
-            raise _stopped()
+            raise stopped()
         highs.setOptionValue("time_limit", highs.getRunTime() + left)
         highs.run()
         status = highs.getModelStatus()
@@ -176,7 +192,7 @@ class Attacker:
         ):
             return None, nothing, np.inf
         if status != self._module.HighsModelStatus.kOptimal:
-            raise _stopped()
+            raise stopped()
         solution = highs.getSolution()
         moves = np.array(solution.col_value)
         values = self._base + moves[:size] - moves[size:]
@@ -187,7 +203,8 @@ class Attacker:
         return values, duals, float(highs.getInfo().objective_function_value)
 
 
-def _stopped() -> SearchStoppedError:
+def stopped() -> SearchStoppedError:
+    """Return the error that the deadline came."""
     return SearchStoppedError(
         "The time limit came before every unsafe cell was protected; nothing was published.",
         hint="raise time_limit, or show coarser levels.",

@@ -13,9 +13,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sqlanon.counts.attacker import NEAR, Attacker
+from sqlanon.counts.attacker import NEAR, Attacker, stopped
 from sqlanon.counts.facts import ALONE, Choice, Demand, Flags, Floats, System
 from sqlanon.errors import NoSolutionError, SearchStoppedError
+
+LOOKS = 40
+"""Witnesses that are looked for with many demands at once, before any is with one."""
 
 
 class Witnesses:
@@ -85,6 +88,7 @@ class Suppressing:
     def __init__(self, system: System, deadline: float) -> None:
         self.system, self.deadline = system, deadline
         self.witnesses = Witnesses(system)
+        self._draw = np.random.default_rng(0)
         self.attacker = Attacker(system, deadline)
         self._costs = np.where(system.exempt, np.inf, system.weights)
 
@@ -100,30 +104,60 @@ class Suppressing:
             SearchStoppedError: the deadline came.
         """
         hidden = hidden.copy()
-        for choice in list(self.witnesses.open(hidden)):
-            if self.witnesses.meets(choice, hidden):
-                continue
-            best: Floats | None = None
-            least = np.inf
-            for demand in choice:
-                witness = self.attacker.extend(demand, hidden, self._costs)
-                if witness is None:
-                    continue
-                moved = self.witnesses.moved(witness) & ~hidden
-                if (cost := float(self.system.weights[moved].sum())) < least:
-                    best, least = witness, cost
-            if best is None and self.system.waives and choice[0].known >= 0:
-                self.witnesses.waived.add(choice)
-                continue
-            if best is None:
-                raise NoSolutionError(
-                    "What may be suppressed does not protect the unsafe cells; nothing was published.",
-                    hint="leave out never: totals, or show coarser levels.",
-                    nearest=None,
-                )
-            hidden |= self.witnesses.moved(best)
-            self._keep(best, hidden)
+        self._scatter(hidden, LOOKS)
+        for choice in self.system.demands():
+            self._extend(choice, hidden)
+        self._scatter(hidden, LOOKS)
+        for choice in list(self._in_time(self.witnesses.open(hidden))):
+            self._extend(choice, hidden)
         return hidden
+
+    def _in_time(self, choices: Iterator[Choice]) -> Iterator[Choice]:
+        """Yield demands until the deadline.
+
+        Raises:
+            SearchStoppedError: it came.
+        """
+        for choice in choices:
+            if time.monotonic() >= self.deadline:
+                raise stopped()
+            yield choice
+
+    def _extend(self, choice: Choice, hidden: Flags) -> None:
+        """Suppress, in place, the cheapest cells with which one of some demands is met; raises as ``extended``."""
+        if self.witnesses.meets(choice, hidden):
+            return
+        best: Floats | None = None
+        least = np.inf
+        for demand in choice:
+            witness = self.attacker.extend(demand, hidden, self._costs)
+            if witness is None:
+                continue
+            moved = self.witnesses.moved(witness) & ~hidden
+            if (cost := float(self.system.weights[moved].sum())) < least:
+                best, least = witness, cost
+        if best is None and self.system.waives and choice[0].known >= 0:
+            self.witnesses.waived.add(choice)
+            return
+        if best is None:
+            raise NoSolutionError(
+                "What may be suppressed does not protect the unsafe cells; nothing was published.",
+                hint="leave out never: totals, or show coarser levels.",
+                nearest=None,
+            )
+        hidden |= self.witnesses.moved(best)
+        self._keep(best, hidden)
+
+    def _scatter(self, hidden: Flags, times: int) -> None:
+        """Find witnesses that meet many demands at once, also those of insiders, whose cells they keep."""
+        for _ in range(times):
+            if time.monotonic() >= self.deadline:
+                return
+            way = self._draw.integers(0, 4, len(self.system))
+            own = self.system.unsafe & hidden
+            witness = self.attacker.scatter(hidden, own & (way == 0), own & (way == 1))
+            if witness is not None and (not self.system.whole or self.system.holds(witness, hidden)):
+                self.witnesses.add(witness)
 
     def met(self, choice: Choice, hidden: Flags) -> bool:
         """Return whether one of some demands is met by a witness of a suppression; it is kept."""
@@ -169,7 +203,8 @@ class Suppressing:
                 break
             hidden[cell] = False
             try:
-                needed = any(not self.met(choice, hidden) for choice in self.witnesses.open(hidden))
+                self._scatter(hidden, 2)
+                needed = any(not self.met(choice, hidden) for choice in self._in_time(self.witnesses.open(hidden)))
             except SearchStoppedError:
                 needed = True
             hidden[cell] = needed
