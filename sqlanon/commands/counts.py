@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sqlanon.commands.common import warn
-from sqlanon.commands.csv_options import read_csv_options, read_format_options
+from sqlanon.commands.common import reading_with, warn
 from sqlanon.commands.progress import progress
 from sqlanon.commands.verbosity import say
-from sqlanon.core.source.files import Reading
+from sqlanon.core.policy.paths import TEXT_ENDINGS
+from sqlanon.core.source.csv_records import csv_form, find_delimiter
 from sqlanon.core.source.opening import ONLY_TABLE, open_source
 from sqlanon.core.words import counted
 from sqlanon.counts.document import CountsPolicy, columns_by
@@ -74,14 +74,18 @@ def _asked(
     csv: Sequence[str],
 ) -> CountsPolicy:
     """Return the document that the options stand for."""
-    options = read_csv_options(csv)
-    reading = Reading(options, read_format_options(csv), needs_records=True)
+    reading, path = reading_with(csv), Path(source)
+    options = dict(reading.csv)
+    if path.suffix.lower() in TEXT_ENDINGS and "delimiter" not in options and path.is_file():
+        delimiter = find_delimiter(path, csv_form(path, options))
+        options |= {} if delimiter is None else {"delimiter": delimiter}
     is_database = Path(source).suffix.lower() in (".duckdb", ".sqlite", ".db") or "://" in source
     name = table or (ONLY_TABLE if is_database else None)
     with open_source(source, name, reading=reading) as opened:
         dimensions, columns = columns_by(by, opened.types)
     document: dict[str, Any] = {"source": source, "columns": columns, "counts": {"counts": {"dimensions": dimensions}}}
     given = {"table": name, "threshold": threshold, "entity": entity, "csv": options or None}
+    document |= reading.formats
     document |= {key: value for key, value in given.items() if value is not None}
     document |= {} if to is None else {"output": {"file": to}}
     return CountsPolicy.from_dict(document)

@@ -17,6 +17,7 @@ from sqlanon.commands.csv_options import read_csv_options
 
 COMMANDS = (
     ("profile",), ("risk", "--qi", "age"), ("check", "--qi", "age", "--k", "1"), ("nulls", "--qi", "age"),
+    ("counts", "--by", "age", "--threshold", "2"),
 )  # fmt: skip
 """All that take a source which may be a CSV file."""
 
