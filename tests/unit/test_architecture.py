@@ -52,7 +52,7 @@ LINES = {
     "core": 48_061,
     "assess": 15_333,
     "interop": 8_092,
-    "commands": 7_110,
+    "commands": 7_115,
     "report": 5_827,
     "recoding": 5_498,
     "live": 3_668,
