@@ -7,32 +7,19 @@ the same program is solved in whole numbers; a claim that cells are protected ne
 
 from __future__ import annotations
 
-import importlib
 import time
 from typing import Any
 
 import numpy as np
 
+from sqlanon.core.highs import highs_module
 from sqlanon.counts.facts import Demand, Flags, Floats, System
-from sqlanon.errors import SearchStoppedError, UnsupportedError
+from sqlanon.errors import SearchStoppedError
 
 NEAR = 1e-6
 """How far a number of HiGHS may be from what it stands for: its own tolerance."""
-
-
-def highs_module() -> Any:
-    """Import the module ``highspy``.
-
-    Raises:
-        UnsupportedError: it is not installed.
-    """
-    try:
-        return importlib.import_module("highspy")
-    except ImportError as error:
-        raise UnsupportedError(
-            "Cells are unsafe, and protecting them needs HiGHS: highspy is not installed.",
-            hint="install it with: pip install 'sqlanon[exact]'",
-        ) from error
+PROTECTING = "Protecting unsafe cells"
+"""What needs HiGHS."""
 
 
 class Attacker:
@@ -43,7 +30,7 @@ class Attacker:
     """
 
     def __init__(self, system: System, deadline: float) -> None:
-        self._module = highs_module()
+        self._module = highs_module(PROTECTING)
         self._system, self._deadline = system, deadline
         self._base = np.where(system.published, system.values, 0.0)
         self._linear = self._program()

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sqlanon.counts.attacker import NEAR, highs_module
+from sqlanon.core.highs import highs_module
+from sqlanon.counts.attacker import NEAR, PROTECTING
 from sqlanon.counts.cuts import SuppressionCut, cut_of, without
 from sqlanon.counts.facts import CellSuppression, Choice, Flags, Floats, Numbers, System
 from sqlanon.counts.heuristic import Suppressing
@@ -42,7 +43,7 @@ class Master:
     """The program that chooses which cells to suppress beside the unsafe ones."""
 
     def __init__(self, system: System) -> None:
-        self._module = highs_module()
+        self._module = highs_module(PROTECTING)
         self.cells = np.flatnonzero(system.published & ~system.unsafe & ~system.exempt)
         self._place = np.full(len(system), -1, np.int64)
         self._place[self.cells] = np.arange(len(self.cells))

@@ -6,7 +6,6 @@ the least and the greatest value of unsafe cells among all non-negative tables t
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sqlanon.core.highs import highs_module
 from sqlanon.counts.counting import Counted
 from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.grid import Grid
@@ -82,7 +82,7 @@ class CellAudit:
 
     def interval(self, cell: Place) -> tuple[float, float]:
         """Return the least and the greatest value of a cell that agree with what is published."""
-        module = importlib.import_module("highspy")
+        module = highs_module("The audit of suppressed cells")
         if self._solver is None:
             self._solver = self._program(module)
         found = []

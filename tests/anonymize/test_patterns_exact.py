@@ -193,7 +193,7 @@ def test_without_highspy_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> 
 def test_highspy_has_one_home() -> None:
     package = Path(sqlanon.__file__).parent
     for path in package.rglob("*.py"):
-        if path != Path(solver.__file__):
+        if path.name not in ("highs.py", "solver.py"):
             for node in ast.walk(ast.parse(path.read_text())):
                 names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
                 names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []

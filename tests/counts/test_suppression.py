@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 from effort import Block, seeds
 
-from sqlanon.counts.attacker import intervals
+from sqlanon.counts.attacker import Attacker, intervals
 from sqlanon.counts.exact import suppress
 from sqlanon.counts.facts import ALONE, Choice, Flags, Floats, SparseRows, System
-from sqlanon.errors import NoSolutionError
+from sqlanon.counts.heuristic import Suppressing
+from sqlanon.errors import NoSolutionError, SearchStoppedError
 
 pytest.importorskip("highspy", reason="needs HiGHS: the extra exact")
 ORACLES = Path(__file__).parents[3] / "shared" / "oracles" / "counts_small.jsonl"
@@ -254,3 +255,28 @@ def test_intervals_are_those_of_all_tables(block: Block) -> None:
             least, greatest = enumerated.interval(hidden, cell)
             assert low[cell] == least, (seed, cell)
             assert high[cell] == greatest or high[cell] > greatest >= system.values[cell] + 2, (seed, cell)
+
+
+def test_one_program_meets_the_demands_of_many_insiders(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = np.random.default_rng(1).choice([1, 1, 2, 3, 40, 60], (12, 15))
+    values, relations = with_totals(table)
+    system = system_of(values, relations, 5, insiders=True)
+    asked, solved = [], Attacker._solved
+
+    def counting(attacker: Attacker, *arguments: Any, **named: Any) -> Any:
+        asked.append(arguments)
+        return solved(attacker, *arguments, **named)
+
+    monkeypatch.setattr(Attacker, "_solved", counting)
+    work = Suppressing(system, time.monotonic() + 600)
+    hidden = work.extended(system.unsafe)
+    assert not [*work.witnesses.open(hidden)]
+    pairs = int((system.contributor != ALONE).sum()) * int(system.unsafe.sum())
+    assert 100 * len(asked) < 3 * pairs, "far fewer than one program for each pair of cells"
+
+
+def test_the_deadline_ends_what_is_asked_of_insiders() -> None:
+    values, relations = with_totals(np.array([[1, 2, 9], [3, 1, 9], [9, 9, 9]]))
+    work = Suppressing(system_of(values, relations, 5, insiders=True), time.monotonic() - 1)
+    with pytest.raises(SearchStoppedError):
+        [*work._in_time(work.witnesses.open(work.system.unsafe))]

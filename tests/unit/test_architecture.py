@@ -29,9 +29,9 @@ FOLDERS = (
 """Folders and root modules from the ground up; each imports from itself and from those before it. The empty name is
 ``sqlanon`` itself."""
 CORE = (
-    "interrupts", "doors", "facts", "plain", "words", "cards", "disk", "sqltrees", "lattice", "sizes", "models",
-    "measures", "search", "formats", "hierarchies", "policy", "compiler", "engines", "progress", "audit", "source",
-    "evaluate", "publish", "plan", "anonymizer", "verifying", "verification",
+    "interrupts", "highs", "doors", "facts", "plain", "words", "cards", "disk", "sqltrees", "lattice", "sizes",
+    "models", "measures", "search", "formats", "hierarchies", "policy", "compiler", "engines", "progress",
+    "audit", "source", "evaluate", "publish", "plan", "anonymizer", "verifying", "verification",
 )  # fmt: skip
 """Rooms of the core from the ground up."""
 READ_BY_WINGS = {"interop": {"live"}, "ledger": {"live"}}
@@ -49,12 +49,12 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 48_061,
+    "core": 48_087,
     "assess": 15_333,
     "interop": 8_092,
     "commands": 7_115,
     "report": 5_827,
-    "recoding": 5_498,
+    "recoding": 5_482,
     "live": 3_668,
     "ledger": 4_220,
     "periods": 618,

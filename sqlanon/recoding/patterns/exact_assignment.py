@@ -27,6 +27,7 @@ import pyarrow as pa
 
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.evaluate.driver import interrupted
+from sqlanon.core.highs import highs_module
 from sqlanon.core.lattice.catalog import Catalog
 from sqlanon.core.policy import SearchOptions
 from sqlanon.core.policy.pattern_order import Pattern, weight
@@ -40,7 +41,6 @@ from sqlanon.recoding.patterns.integer_program import MOST_COST, NO_LIMITS, Exac
 from sqlanon.recoding.patterns.pattern_set import PatternSet
 from sqlanon.recoding.patterns.reductions import Ints, RowTypes, check_size, number_rows
 from sqlanon.recoding.patterns.shares import Share, stretches
-from sqlanon.recoding.patterns.solver import highs_module
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def exactly(
             hierarchy has several roots.
         Interrupted: the user stopped the solver, and the limits do not say that this ends it.
     """
-    highs_module()
+    highs_module("The exact solution")
     if any(catalog.masks(catalog.top)):
         raise UnsupportedError(
             "The exact solution suppresses columns, and a hierarchy has several values at its last level.",

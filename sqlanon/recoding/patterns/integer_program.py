@@ -24,6 +24,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from sqlanon.core.highs import highs_module
 from sqlanon.core.policy import SearchOptions
 from sqlanon.errors import AuditError, InputError, NoSolutionError, SearchStoppedError
 from sqlanon.recoding.patterns.reductions import (
@@ -37,7 +38,7 @@ from sqlanon.recoding.patterns.reductions import (
     total,
 )
 from sqlanon.recoding.patterns.shares import Share, broken
-from sqlanon.recoding.patterns.solver import HighsModel, highs_module
+from sqlanon.recoding.patterns.solver import HighsModel
 
 Status = Literal["optimal", "gap reached", "time limit", "interrupted", "not proven"]
 _NONE = np.iinfo(np.int64).max
@@ -115,7 +116,7 @@ def solve(
     >>> found.cost, found.optimal, found.assignment[:2]
     (4, True, (Share(row=0, pattern=1, records=1), Share(row=0, pattern=2, records=1)))
     """
-    run = _SolverRun(highs_module(), time.monotonic(), limits)
+    run = _SolverRun(highs_module("The exact solution"), time.monotonic(), limits)
     table = RowTypes(np.asarray(table.codes, dtype=np.int64), np.asarray(table.counts, dtype=np.int64))
     prices = _prices(table, patterns, k, weights, surcharge)
     step = math.gcd(*prices) or 1

@@ -22,14 +22,12 @@ by more than that: then one whole number is left between them.
 
 from __future__ import annotations
 
-import importlib
 import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sqlanon.core.interrupts import interruptible
-from sqlanon.errors import UnsupportedError
 from sqlanon.recoding.patterns.reductions import Bools, Ints, Program, total
 
 if TYPE_CHECKING:
@@ -37,21 +35,6 @@ if TYPE_CHECKING:
 
 NEAR = 1e-6
 """How far a number of HiGHS may be from the whole number that it stands for: its own tolerance."""
-
-
-def highs_module() -> Any:
-    """Import the module ``highspy``.
-
-    Raises:
-        UnsupportedError: it is not installed.
-    """
-    try:
-        return importlib.import_module("highspy")
-    except ImportError as error:
-        raise UnsupportedError(
-            "The exact solution needs HiGHS, and highspy is not installed.",
-            hint="install it with: pip install 'sqlanon[exact]'",
-        ) from error
 
 
 class HighsModel:
