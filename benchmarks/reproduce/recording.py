@@ -1,6 +1,6 @@
 """How the results of a table are kept: a JSON file each, with what is needed to run it again.
 
-    {"table": …, "command": …, "date": …, "commit": …, "machine": …, "versions": …, "seeds": …, "rows": […]}
+{"table": …, "command": …, "date": …, "commit": …, "machine": …, "versions": …, "seeds": …, "rows": […]}
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 
@@ -34,7 +35,7 @@ class Hierarchy:
         rows = [line.split(";") for line in file.read_text().splitlines() if line]
         children: dict[str, dict[str, None]] = {}
         for row in rows:
-            for below, above in zip(row, row[1:], strict=False):
+            for below, above in pairwise(row):
                 children.setdefault(above, {})[below] = None
         leaves = Counter(category for row in rows for category in set(row[1:]))
         penalty = {row[0]: 0.0 for row in rows} | {category: n / len(rows) for category, n in leaves.items()}
