@@ -43,8 +43,8 @@ SECTIONS = (
     (
         "searches",
         "Searches for the proven optimum",
-        """ADULT and CUP, k = 5 with at most 5 % of the records suppressed unless it is said. The reference is ARX, by its
-published figures, on a machine with other work (busy) and without (quiet).""",
+        """ADULT and CUP, k = 5 with at most 5 % of the records suppressed unless it is said. The reference is ARX, by
+its published figures, on a machine with other work (busy) and without (quiet).""",
         SPEED,
     ),
     (
@@ -84,9 +84,9 @@ def page() -> str:
 
 def _lines() -> Iterator[str]:
     yield from ["# Beside others", "", MADE, ""]
-    yield "Figures that anybody can run again: each table says its command, its date, the version and the commit. `DIR` is a"
-    yield "folder of public datasets ([benchmarks/cases.py](../benchmarks/cases.py)). Each command checks its own answers, and"
-    yield "records nothing where one is wrong."
+    yield "Figures that anybody can run again: each table says its command, its date, the version and the commit. `DIR`"
+    yield "is a folder of public datasets ([benchmarks/cases.py](../benchmarks/cases.py)). Each command checks its own"
+    yield "answers, and records nothing where one is wrong."
     yield from ["", "## Where others are better", ""]
     yield from _worse(recorded("recoding")["rows"])
     slower = [row["search"] for row in recorded("searches")["rows"] if row.get("times faster, quiet", 1) < 1]
