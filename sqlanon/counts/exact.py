@@ -33,10 +33,11 @@ GAIN = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Proven:
-    """A suppression, and the cuts that its lower bound rests on."""
+    """A suppression, the cuts that its lower bound rests on, and the search that holds its witnesses, if one was made."""
 
     suppression: CellSuppression
     cuts: tuple[SuppressionCut, ...]
+    work: Suppressing | None = None
 
 
 class Master:
@@ -122,7 +123,7 @@ def suppress(system: System, seconds: float, *, exact: bool = True) -> Proven:
     work = Suppressing(system, now + seconds)
     best = work.reduced(work.extended(system.unsafe), now + (seconds / 3 if exact else seconds))
     if not exact or work.weight(best) == 0:
-        return Proven(CellSuppression(best, work.weight(best), 0.0, "heuristic"), ())
+        return Proven(CellSuppression(best, work.weight(best), 0.0, "heuristic"), (), work)
     return _Exact(work, best).proven()
 
 
@@ -144,7 +145,7 @@ class _Exact:
         except SearchStoppedError:
             pass
         lower = min(self.lower, self._weight)
-        return Proven(CellSuppression(self.best, self._weight, lower, "exact"), tuple(self.cuts))
+        return Proven(CellSuppression(self.best, self._weight, lower, "exact"), tuple(self.cuts), self.work)
 
     @property
     def _weight(self) -> float:

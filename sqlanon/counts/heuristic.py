@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from sqlanon.counts.attacker import NEAR, Attacker, stopped
-from sqlanon.counts.facts import ALONE, Choice, Demand, Flags, Floats, System
+from sqlanon.counts.facts import ALONE, Choice, Demand, Flags, Floats, Numbers, System
 from sqlanon.errors import NoSolutionError, SearchStoppedError
 
 LOOKS = 40
@@ -30,12 +30,15 @@ class Witnesses:
         self._place = {int(cell): place for place, cell in enumerate(self.unsafe)}
         self._near = 0.0 if system.whole else NEAR
         self.waived: set[Choice] = set()
+        self._changes: list[tuple[Numbers, Floats]] = []
         self._moved = np.zeros((0, len(system)), bool)
         self._values = np.zeros((0, len(self.unsafe)))
 
     def add(self, witness: Floats) -> None:
         """Keep a witness."""
         moved = self.moved(witness)
+        changes = witness - self.system.values
+        self._changes.append((np.flatnonzero(changes), changes[changes != 0]))
         self._moved = np.vstack([self._moved, moved])
         self._values = np.vstack([self._values, witness[self.unsafe]])
 
@@ -64,6 +67,10 @@ class Witnesses:
                 choice = system.of_insider(int(self.unsafe[place]), int(self.unsafe[other]))
                 if choice not in self.waived and not self.meets(choice, hidden):
                     yield choice
+
+    def vectors(self) -> list[tuple[Numbers, Floats]]:
+        """Return of each witness what it changes, and by how much."""
+        return self._changes
 
     def meets(self, choice: Choice, hidden: Flags) -> bool:
         """Return whether a witness that differs from the truth in hidden cells alone meets one of some demands."""

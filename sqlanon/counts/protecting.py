@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from sqlanon.counts.certificate import Evidence
 from sqlanon.counts.counting import Counted, Floats
 from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.exact import suppress
@@ -39,6 +40,7 @@ class Protection:
         optimal: nothing less protects them.
         weight, lower_bound: of the complementary cells, and the least that is certain.
         how: the way in which they were found.
+        evidence: what shows that counts are protected, and by the least.
     """
 
     suppressed: Flags
@@ -49,6 +51,7 @@ class Protection:
     weight: float
     lower_bound: float
     how: str
+    evidence: Evidence
 
     @property
     def suppressed_cells(self) -> int:
@@ -131,7 +134,11 @@ def protect(counted: Counted, policy: CountsPolicy) -> Protection:
     least, greatest = np.where(unsafe, low, truth), np.where(unsafe, high, truth)
     waives = not (exempt & (truth > 0)).any()
     insiders = {"contributor": padded(grid, own, ALONE), "waives": waives} if rules.insiders else {}
-    proven = suppress(system_of(grid, truth, primary, least, greatest, **insiders), rules.time_limit).suppression
+    system = system_of(grid, truth, primary, least, greatest, **insiders)
+    found = suppress(system, rules.time_limit)
+    proven, work = found.suppression, found.work
+    waived = () if work is None else tuple((each[0].known, each[0].cell) for each in work.witnesses.waived)
+    evidence = Evidence(system, found.cuts, () if work is None else work.witnesses.vectors(), waived)
     hidden = proven.suppressed[: len(grid)]
     if counted.amounts is not None:
         amounts = counted.amounts
@@ -150,6 +157,7 @@ def protect(counted: Counted, policy: CountsPolicy) -> Protection:
         weight,
         proven.lower_bound,
         proven.how,
+        evidence,
     )
 
 

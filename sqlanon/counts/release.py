@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from sqlanon.core.facts import Facts
+from sqlanon.core.facts import Facts, pick
 from sqlanon.core.publish.frames import Frames
+from sqlanon.counts.certificate import counts_certificate
+from sqlanon.counts.counting import Counted
 from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.protecting import Protection
 
@@ -23,6 +26,7 @@ class CountsRelease(Facts, Frames):
         protection: which cells are suppressed, and how that was found and audited.
         records, left_out: of the source; records with a NULL are left out under the match ``basic``.
         query: the SQL that counted.
+        counted: the cells with their true values.
     """
 
     KEYS = (
@@ -42,6 +46,7 @@ class CountsRelease(Facts, Frames):
     left_out: int
     query: str = field(repr=False)
     manifest: Mapping[str, Any] = field(repr=False)
+    counted: Counted = field(repr=False)
     output: Mapping[str, str]
     statements: int
     seconds: Mapping[str, float]
@@ -51,6 +56,17 @@ class CountsRelease(Facts, Frames):
     def tables(self) -> list[str]:
         """The names of the tables."""
         return [each.name for each in self.policy.tables]
+
+    @property
+    def proof(self) -> dict[str, Any]:
+        """The operator's certificate, for ``sqlanon.verify``; it tells what is suppressed, and is not handed on."""
+        found = self.protection
+        claims = {
+            "policy_fingerprint": self.policy.fingerprint(),
+            **pick(found, "weight lower_bound gap optimal"),
+        }
+        suppressed = np.flatnonzero(found.suppressed)
+        return counts_certificate(found.evidence, self.counted, suppressed, claims, self.manifest["versions"])
 
     @property
     def unit(self) -> str:
