@@ -14,10 +14,16 @@ from sqlanon.core.source.joining import open_policy_source
 from sqlanon.core.source.opening import Source
 from sqlanon.counts.counting import count_cells
 from sqlanon.counts.document import CountsLike, CountsPolicy, as_counts_policy
-from sqlanon.counts.protecting import protect
+from sqlanon.counts.protecting import protect, unsafe_by_rule
 from sqlanon.counts.publishing import publish_rows
 from sqlanon.counts.release import CountsRelease
-from sqlanon.counts.released import counts_manifest, released_rows, suppressed_by_dimension
+from sqlanon.counts.released import (
+    counts_manifest,
+    long_rows,
+    reasons_of_rows,
+    released_rows,
+    suppressed_by_dimension,
+)
 from sqlanon.counts.written import audit_written
 
 
@@ -82,6 +88,8 @@ def release_counts(asked: CountsPolicy, opened: Source, target: Target | None, s
     return CountsRelease(
         policy=asked,
         rows=rows,
+        long=rows if asked.rules.form == "long" else long_rows(counted, asked, protection.suppressed),
+        reasons=reasons_of_rows(counted, asked, protection.suppressed, unsafe_by_rule(counted, asked)),
         protection=protection,
         cells=int(counted.grid.is_published.sum()),
         by_dimension=suppressed_by_dimension(counted, asked, protection.suppressed),
