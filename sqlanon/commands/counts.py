@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlanon.commands.common import reading_with, warn
 from sqlanon.commands.progress import progress
+from sqlanon.commands.run_beside import check_beside, taken_by
 from sqlanon.commands.verbosity import say
 from sqlanon.core.policy.paths import TEXT_ENDINGS
 from sqlanon.core.source.csv_records import csv_form, find_delimiter
@@ -19,6 +20,7 @@ from sqlanon.counts.release import CountsRelease
 from sqlanon.counts.released import columns_of
 from sqlanon.counts.verb import counts
 from sqlanon.errors import InputError
+from sqlanon.report.files import write_report
 
 MOST_ROWS = 60
 """Rows that are printed; of a longer table the first ones."""
@@ -34,6 +36,8 @@ def execute(
     entity: str | None,
     to: str | None,
     csv: tuple[str, ...],
+    report: str | None,
+    audience: str,
     as_json: bool,
 ) -> int:
     """Carry the command out, with the options of ``usage``, and return the exit code."""
@@ -49,8 +53,13 @@ def execute(
                 hint="leave it out; or name dimensions of a source: --by sex,age:10.",
             )
         asked = CountsPolicy.from_file(source)
+    name = report or asked.policy.report
+    files = {} if name is None else {"report": Path(name)}
+    check_beside(taken_by(asked.policy), files)
     with progress() as watch:
         found = counts(None, asked, watch=watch)
+    for path in files.values():
+        write_report(found, path, audience=audience)
     for warning in found.warnings:
         warn(warning)
     if as_json:
@@ -59,7 +68,7 @@ def execute(
         return 0
     if not found.output:
         print("\n".join(_drawn(found)))
-    for line in _account(found):
+    for line in [*_account(found), *(f"  report: {path}" for path in files.values())]:
         say(line)
     return 0
 

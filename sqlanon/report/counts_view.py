@@ -34,7 +34,7 @@ from sqlanon.report.blocks import (
     share_of,
 )  # fmt: skip
 from sqlanon.report.settings import target_name
-from sqlanon.report.wording import NOTICES, count, counted, duration, figure, share
+from sqlanon.report.wording import count, counted, duration, figure, share, visible
 
 MOST_ROWS = 60
 """Rows of a table that are shown; of a longer one the first."""
@@ -43,7 +43,11 @@ MOST_COLUMNS = 8
 MARK = "x"
 """What stands for a suppressed cell."""
 UNITS = {"entity": "persons (entities)", "record": "records"}
-RECIPIENT = "For the recipient: holds no more than the released tables and their manifest show."
+FOR_WHOM = {
+    "operator": "For the operator: says which suppressed cells are unsafe; do not hand it on with the release.",
+    "recipient": "For the recipient: holds no more than the released tables and their manifest show.",
+}
+"""For whom a report of counts is, by its audience."""
 LIMITS = (
     "Other releases: a table of the same records by other categories, or of another day, may differ from this one by "
     "few of them.",
@@ -73,8 +77,9 @@ class PublishedCells:
 
     def place(self, row: Mapping[str, Any], names: Sequence[str] | None = None) -> Place:
         """Return the cell of a row by some dimensions, or all."""
-        of = self.columns.dimensions
-        return tuple((row[level] if level else None, row[n]) for n, level in of if names is None or n in names)
+        levels = dict(self.columns.dimensions)
+        of = [(name, levels[name]) for name in (levels if names is None else names)]
+        return tuple((None if level is None else row[level], row[name]) for name, level in of)
 
     def in_order(self, names: Sequence[str], numbers: Sequence[int]) -> list[int]:
         """Return rows by their categories, each dimension in the order of the release, but for totals, which are last.
@@ -107,7 +112,7 @@ def counts_view(release: CountsRelease, audience: str) -> View:
         Section("asked", "What was asked", facts(_asked(manifest, unit), width=45)),
         Section("suppressed", "What became of the cells", tuple(_account(cells, manifest))),
         *(
-            Section(f"table-{place}", f"Table {table['name']}", tuple(_table(cells, table, unit, place)))
+            Section(f"table-{place}", f"Table {visible(table['name'])}", tuple(_table(cells, table, unit, place)))
             for place, table in enumerate(manifest["counts"], start=1)
         ),
         Section("cost", "What it cost, by dimension", tuple(_cost(cells))),
@@ -116,7 +121,7 @@ def counts_view(release: CountsRelease, audience: str) -> View:
     )
     return View(
         audience,
-        NOTICES["operator"] if is_operator else RECIPIENT,
+        FOR_WHOM[audience],
         title=policy.table or "Tables of counts" if is_operator else next(iter(names), "Tables of counts"),
         about="",
         when=when,
