@@ -12,7 +12,7 @@ after counts, by the heuristic alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
@@ -118,8 +118,8 @@ def _lacking(counted: Counted, policy: CountsPolicy) -> tuple[Floats, Floats, Fl
     return by_share, rules.p_percent * first - (whole - first - second), first
 
 
-def protect(counted: Counted, policy: CountsPolicy) -> Protection:
-    """Return which cells are suppressed.
+def protect(counted: Counted, policy: CountsPolicy, report: Callable[..., None] | None = None) -> Protection:
+    """Return which cells are suppressed; ``report`` is told how far the proof is.
 
     Raises:
         NoSolutionError: what may be suppressed does not protect the unsafe cells.
@@ -153,7 +153,9 @@ def protect(counted: Counted, policy: CountsPolicy) -> Protection:
     least, greatest = np.where(unsafe, low, truth), np.where(unsafe, high, truth)
     waives = not (exempt & (truth > 0)).any()
     insiders = {"contributor": padded(grid, own, ALONE), "waives": waives} if rules.insiders else {}
-    proven = suppress(system_of(grid, truth, primary, least, greatest, **insiders), rules.time_limit).suppression
+    proven = suppress(
+        system_of(grid, truth, primary, least, greatest, **insiders), rules.time_limit, report=report
+    ).suppression
     hidden = proven.suppressed[: len(grid)]
     if counted.amounts is not None:
         amounts = counted.amounts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import nullcontext
+from functools import partial
 
 from sqlanon.core.engines.journal import Step, Watcher
 from sqlanon.core.plan.planned import versions
@@ -69,7 +70,7 @@ def release_counts(asked: CountsPolicy, opened: Source, target: Target | None, s
     query = engine.portable(counted.query.copy(), pretty=True)
     seconds = {"count": time.perf_counter() - start}
     engine.journal.report("protecting")
-    protection = protect(counted, asked)
+    protection = protect(counted, asked, partial(engine.journal.report, "protecting"))
     rows = released_rows(counted, asked, protection.suppressed)
     seconds["protect"] = time.perf_counter() - start - seconds["count"]
     document = counts_manifest(

@@ -135,7 +135,7 @@ def counts_view(release: CountsRelease, audience: str) -> View:
         figures=(
             ("Cells", count(number), f"counts of {unit}"),
             ("Suppressed", count(hidden), share_of(hidden, number)),
-            ("Threshold", str(manifest["rules"]["threshold"]), f"{unit}; below it a count is unsafe"),
+            ("Threshold", str(manifest["rules"].get("threshold", "none")), f"{unit}; below it a count is unsafe"),
         ),
         sections=sections,
         facts=release.to_dict() if is_operator else _without_fingerprint(manifest),
