@@ -5,7 +5,7 @@
 Tables of ADULT, CUP and OMOP (DIR as ``benchmarks/cases.py`` says, and ``omop/omop-gibleed.duckdb``; without them
 these are left out) are protected here and by τ-ARGUS, of which ``pip install pytauargus`` carries an engine: the same
 cells, threshold and protection levels (an unsafe count must be able to be 0 and the threshold), each cell costs 1,
-cells without records are shown, insiders are not looked at. ``MOD`` is its modular suppression, ``OPT`` its optimal one.
+cells without records are shown, insiders are not looked at. ``MOD`` is its modular suppression, ``OPT`` the optimal.
 
 The examples are small tables whose suppressed cells their documentation prints. What others suppress is judged by the
 audit of this package: so many unsafe cells are ``unprotected``, since they cannot be 0 or cannot be the threshold.
