@@ -9,11 +9,13 @@ from typing import Any
 
 from sqlanon.commands.common import reading_with, warn
 from sqlanon.commands.progress import progress
+from sqlanon.commands.run_beside import check_beside, taken_by, write_operators, write_report
 from sqlanon.commands.verbosity import say
 from sqlanon.core.policy.paths import TEXT_ENDINGS
 from sqlanon.core.source.csv_records import csv_form, find_delimiter
 from sqlanon.core.source.opening import ONLY_TABLE, open_source
 from sqlanon.core.words import counted
+from sqlanon.counts.certificate import certificate_text
 from sqlanon.counts.document import CountsPolicy, columns_by
 from sqlanon.counts.release import CountsRelease
 from sqlanon.counts.released import columns_of
@@ -28,29 +30,35 @@ SUPPRESSED = "x"
 
 def execute(
     source: str,
-    table: str | None,
     by: tuple[str, ...],
-    threshold: int | None,
-    entity: str | None,
-    to: str | None,
-    csv: tuple[str, ...],
+    report: str | None,
+    audience: str,
+    certificate: str | None,
     as_json: bool,
+    **given: Any,
 ) -> int:
     """Carry the command out, with the options of ``usage``, and return the exit code."""
     if by:
         dimensions = [name.strip() for text in by for name in text.split(",")]
-        asked = _asked(source, table, dimensions, threshold, entity, to, csv)
+        asked = _asked(source, dimensions, **given)
     else:
-        beside = {"TABLE": table, "--threshold": threshold, "--entity": entity, "--to": to, "--csv": csv or None}
-        given = [name for name, value in beside.items() if value is not None]
-        if given:
+        beside = {"TABLE" if name == "table" else f"--{name}": value or None for name, value in given.items()}
+        said = [name for name, value in beside.items() if value is not None]
+        if said:
             raise InputError(
-                f"The document says what {' and '.join(given)} would say.",
+                f"The document says what {' and '.join(said)} would say.",
                 hint="leave it out; or name dimensions of a source: --by sex,age:10.",
             )
         asked = CountsPolicy.from_file(source)
+    named = {"report": report or asked.policy.report, "certificate": certificate or asked.policy.certificate}
+    files = {what: Path(name) for what, name in named.items() if name is not None}
+    check_beside(taken_by(asked.policy), files)
     with progress() as watch:
         found = counts(None, asked, watch=watch)
+    if "report" in files:
+        write_report(found, files["report"], audience=audience)
+    if "certificate" in files:
+        write_operators(certificate_text(found.proof), files["certificate"], found.output.get("file"))
     for warning in found.warnings:
         warn(warning)
     if as_json:
@@ -59,15 +67,15 @@ def execute(
         return 0
     if not found.output:
         print("\n".join(_drawn(found)))
-    for line in _account(found):
+    for line in [*_account(found), *(f"  {what}: {path}" for what, path in files.items())]:
         say(line)
     return 0
 
 
 def _asked(
     source: str,
-    table: str | None,
     by: Sequence[str],
+    table: str | None,
     threshold: int | None,
     entity: str | None,
     to: str | None,

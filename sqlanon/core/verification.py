@@ -74,11 +74,11 @@ def verify(
     if (wing := document.get(OF_WING)) is not None:
         if proof is not None or not has_door(door := f"certificate {wing}"):
             raise InputError(
-                "The certificate is of no kind that takes this.", hint="leave out --proof, or update sqlanon."
+                "The certificate is of a kind that this cannot verify.", hint="leave out --proof."
             )
         verified: Verification = behind(door)(document, policy, source, watch=watch)
         return verified
-    policy = as_policy(policy)  # type: ignore[arg-type]
+    policy = as_policy(policy)
     if policy.periods is not None:
         raise UnsupportedError(
             "The proof of a release by periods is about the records of the periods that were closed then.",

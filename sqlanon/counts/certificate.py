@@ -79,6 +79,12 @@ def counts_certificate(
     return {**document, "sha256": digest(document)}
 
 
+def certificate_text(document: Mapping[str, Any]) -> str:
+    """Return the text of a certificate, a line a key."""
+    lines = [f"  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in document.items()]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
 def cells_digest(counted: Counted) -> str:
     """Return SHA-256 (hex) of the cells as they were counted: categories, numbers and values."""
     grid = counted.grid
@@ -98,7 +104,7 @@ def _relation(system: System, row: int) -> list[Any]:
 
 
 def _enough(evidence: Evidence, suppressed: Numbers) -> list[list[list[int]]]:
-    """Return witnesses under which the suppressed cells alone differ, without such as meet nothing that others do not."""
+    """Return witnesses that change suppressed cells alone, without such as meet nothing that others do not."""
     system = evidence.system
     hidden = ~system.published
     hidden[suppressed] = True

@@ -12,7 +12,7 @@ after counts, by the heuristic alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
@@ -27,6 +27,8 @@ from sqlanon.counts.facts import ALONE, Flags, SparseRows, System
 from sqlanon.counts.grid import CellRelation, Grid, is_finer
 
 NEAR = 1e-6
+LARGEST = 1e6
+"""What sums are brought to before a solver sees them: its tolerance is not relative."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +66,21 @@ class Protection:
         return (self.weight - self.lower_bound) / self.weight if self.weight else 0.0
 
 
-def unsafe_counts(counted: Counted, policy: CountsPolicy) -> Flags:
-    """Return which published cells have an unsafe count."""
+def unsafe_by_rule(counted: Counted, policy: CountsPolicy) -> dict[str, Flags]:
+    """Return of each rule which published cells are unsafe by it."""
     grid, rules, values = counted.grid, policy.rules, counted.contributors
-    unsafe = (values > 0) & (values < rules.threshold)
+    small = (values > 0) & (values < rules.threshold)
+    found = {"threshold": small, "groups": _alone_in_rows(counted, policy)}
+    if counted.amounts is not None:
+        by_share, by_guess, first = _lacking(counted, policy)
+        found |= {"dominance": (by_share > NEAR) & (first > 0), "p_percent": (by_guess > NEAR) & (first > 0)}
+    return {rule: own & grid.is_published for rule, own in found.items()}
+
+
+def _alone_in_rows(counted: Counted, policy: CountsPolicy) -> Flags:
+    """Return which cells hold all contributors of a row of a sensitive dimension."""
+    grid, rules, values = counted.grid, policy.rules, counted.contributors
+    unsafe = np.zeros(len(grid), bool)
     for name in rules.groups:
         position = [*policy.dimensions].index(name)
         for number, levels in enumerate(grid.sets):
@@ -78,7 +91,13 @@ def unsafe_counts(counted: Counted, policy: CountsPolicy) -> Flags:
             filled = (values[own] > 0).reshape(shape)
             alone = filled & (filled.sum(axis=position, keepdims=True) == 1) & (shape[position] > 1)
             unsafe[own] |= alone.reshape(-1)
-    return unsafe & grid.is_published
+    return unsafe
+
+
+def unsafe_counts(counted: Counted, policy: CountsPolicy) -> Flags:
+    """Return which published cells have an unsafe count."""
+    found = unsafe_by_rule(counted, policy)
+    return found["threshold"] | found["groups"]
 
 
 def unsafe_sums(counted: Counted, policy: CountsPolicy, unsafe: Flags) -> tuple[Flags, Floats]:
@@ -87,20 +106,25 @@ def unsafe_sums(counted: Counted, policy: CountsPolicy, unsafe: Flags) -> tuple[
     Args:
         unsafe: the cells whose counts are.
     """
+    by_share, by_guess, first = _lacking(counted, policy)
+    found = ((by_share > NEAR) | (by_guess > NEAR) | unsafe) & (first > 0)
+    width = np.maximum(np.maximum(by_share, by_guess), np.where(unsafe, policy.rules.p_percent * first, 0.0))
+    return found & counted.grid.is_published, np.maximum(width, 0.0)
+
+
+def _lacking(counted: Counted, policy: CountsPolicy) -> tuple[Floats, Floats, Floats]:
+    """Return by how much each sum must be uncertain by dominance and by p %, and its largest contribution."""
     assert counted.amounts is not None
     assert counted.largest is not None
     rules, whole = policy.rules, counted.amounts
     first, second = counted.largest[:, 0], counted.largest[:, 1]
     top = first + (second if rules.dominance.n > 1 else 0.0)
     by_share = top / max(rules.dominance.k, NEAR) - whole
-    by_guess = rules.p_percent * first - (whole - first - second)
-    found = ((by_share > NEAR) | (by_guess > NEAR) | unsafe) & (first > 0)
-    width = np.maximum(np.maximum(by_share, by_guess), np.where(unsafe, rules.p_percent * first, 0.0))
-    return found & counted.grid.is_published, np.maximum(width, 0.0)
+    return by_share, rules.p_percent * first - (whole - first - second), first
 
 
-def protect(counted: Counted, policy: CountsPolicy) -> Protection:
-    """Return which cells are suppressed.
+def protect(counted: Counted, policy: CountsPolicy, report: Callable[..., None] | None = None) -> Protection:
+    """Return which cells are suppressed; ``report`` is told how far the proof is.
 
     Raises:
         NoSolutionError: what may be suppressed does not protect the unsafe cells.
@@ -135,15 +159,16 @@ def protect(counted: Counted, policy: CountsPolicy) -> Protection:
     waives = not (exempt & (truth > 0)).any()
     insiders = {"contributor": padded(grid, own, ALONE), "waives": waives} if rules.insiders else {}
     system = system_of(grid, truth, primary, least, greatest, **insiders)
-    found = suppress(system, rules.time_limit)
+    found = suppress(system, rules.time_limit, report=report)
     proven, work = found.suppression, found.work
     waived = () if work is None else tuple((each[0].known, each[0].cell) for each in work.witnesses.waived)
     evidence = Evidence(system, found.cuts, () if work is None else work.witnesses.vectors(), waived)
     hidden = proven.suppressed[: len(grid)]
     if counted.amounts is not None:
-        amounts = counted.amounts
-        wide = np.where(primary, width, 0.0)
-        least, greatest = np.maximum(amounts - wide, 0.0), amounts + wide
+        unit = 2.0 ** np.ceil(np.log2(max(counted.amounts.max(initial=0.0), NEAR) / LARGEST))
+        amounts = counted.amounts / unit
+        wide = np.where(primary & (width > 0), np.maximum(width / unit, 1_000 * NEAR), 0.0)
+        least, greatest = np.where(unsafe, 0.0, np.maximum(amounts - wide, 0.0)), amounts + wide  # empty: sums to 0
         of_sums = system_of(grid.of_records(), amounts, hidden, least, greatest, whole=False)
         hidden = suppress(of_sums, rules.time_limit, exact=False).suppression.suppressed[: len(grid)]
     complementary = hidden & ~primary
