@@ -9,8 +9,9 @@ from typing import Any
 
 from sqlanon.commands.common import reading_with, warn
 from sqlanon.commands.progress import progress
-from sqlanon.commands.run_beside import check_beside, taken_by, write_operators, write_report
+from sqlanon.commands.run_beside import check_beside, taken_by, warn_beside, write_report
 from sqlanon.commands.verbosity import say
+from sqlanon.core.disk.writing import write_text
 from sqlanon.core.policy.paths import TEXT_ENDINGS
 from sqlanon.core.source.csv_records import csv_form, find_delimiter
 from sqlanon.core.source.opening import ONLY_TABLE, open_source
@@ -58,7 +59,8 @@ def execute(
     if "report" in files:
         write_report(found, files["report"], audience=audience)
     if "certificate" in files:
-        write_operators(certificate_text(found.proof), files["certificate"], found.output.get("file"))
+        write_text(files["certificate"], certificate_text(found.proof))
+        warn_beside(files["certificate"], found.output.get("file"))
     for warning in found.warnings:
         warn(warning)
     if as_json:

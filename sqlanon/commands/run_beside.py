@@ -14,7 +14,7 @@ from sqlanon.core.plan.release import Release
 from sqlanon.core.policy import Policy
 from sqlanon.core.policy.paths import same_file
 from sqlanon.core.publish.papers import PAPERS
-from sqlanon.core.publish.proof_file import proof_text
+from sqlanon.core.publish.proof_file import write_proof
 from sqlanon.errors import TargetError
 from sqlanon.report.files import check_report
 from sqlanon.report.files import write_report as write_report
@@ -23,7 +23,7 @@ from sqlanon.tables.policy import TablesPolicy
 
 BESIDE = (
     "The operator's proof {!r} is in the folder of the release. It reveals more about suppressed records than the "
-    "release does: keep it elsewhere."
+    "release does: keep it elsewhere. What may be handed on stands beside the release."
 )
 
 
@@ -74,12 +74,12 @@ def _write_certificate(path: Path, release: Release) -> None:
         reason = "has a proof that cannot be run again" if release.certificate.optimal else "has proven nothing"
         warn(f"{release.certificate.strategy} {reason}, so there is no certificate.")
     else:
-        write_operators(proof_text(document), path, release.output.get("file"))
+        write_proof(document, path)
+        warn_beside(path, release.output.get("file"))
 
 
-def write_operators(text: str, path: Path, released: str | None) -> None:
-    """Write the operator's proof, and warn where it is in the folder of the release."""
-    write_text(path, text)
+def warn_beside(path: Path, released: str | None) -> None:
+    """Warn where the operator's proof is in the folder of the release."""
     if released is not None and same_file(path.absolute().parent, Path(released).absolute().parent):
         warn(BESIDE.format(path.name))
 

@@ -73,9 +73,7 @@ def verify(
     document = _read(certificate)
     if (wing := document.get(OF_WING)) is not None:
         if proof is not None or not has_door(door := f"certificate {wing}"):
-            raise InputError(
-                "The certificate is of a kind that this cannot verify.", hint="leave out --proof."
-            )
+            raise InputError("The certificate is of a kind that this cannot verify.", hint="leave out --proof.")
         verified: Verification = behind(door)(document, policy, source, watch=watch)
         return verified
     policy = as_policy(policy)
