@@ -111,17 +111,33 @@ def _drawn(found: CountsRelease) -> list[str]:
 
 def _account(found: CountsRelease) -> list[str]:
     """Return what was suppressed, and how far that is the least."""
-    protection = found.protection
+    protection, rules = found.protection, found.policy.rules
     unit = "persons (entities)" if found.unit == "entity" else "records"
-    least = "the fewest" if found.policy.rules.weights == "cells" else "of least weight"
-    lines = [
-        f"{counted(found.cells, 'cell')}, of which {protection.suppressed_cells:,} are suppressed ({SUPPRESSED}): "
-        f"{protection.unsafe:,} unsafe and {protection.complementary:,} that protect them "
-        f"({'' if protection.optimal else 'not '}proven {least})",
-        f"  counts are of {unit}; below {found.threshold} one is unsafe",
-    ]
-    for name, own in found.by_dimension.items():
-        lines.append(f"  {name}: {own['suppressed']:,} of {own['cells']:,} cells that show it are suppressed")
+    cells = counted(found.cells, "cell")
+    if rules.method == "keys":
+        lines = [
+            f"{cells}, each with noise of mean 0 and variance {rules.keys.variance:g}, of {rules.keys.most} at most",
+            f"  counts are of {unit}; totals are not the sums of their parts",
+        ]
+    elif rules.suppress:
+        least = "the fewest" if rules.weights == "cells" else "of least weight"
+        lines = [
+            f"{cells}, of which {protection.suppressed_cells:,} are suppressed ({SUPPRESSED}): "
+            f"{protection.unsafe:,} unsafe and {protection.complementary:,} that protect them "
+            f"({'' if protection.optimal else 'not '}proven {least})",
+            f"  counts are of {unit}; below {found.threshold} one is unsafe",
+        ]
+        for name, own in found.by_dimension.items():
+            lines.append(f"  {name}: {own['suppressed']:,} of {own['cells']:,} cells that show it are suppressed")
+    else:
+        lines = [
+            f"{cells}, of which {protection.unsafe:,} are unsafe and shown as 0",
+            f"  counts are of {unit}; below {found.threshold} one is unsafe",
+        ]
+    if rules.round is not None:
+        adds = f"totals add up, and counts are within {counted(protection.steps, 'multiple')}"
+        how = adds if rules.additive else f"rounding: {rules.rounding}; totals are not the sums of their parts"
+        lines.append(f"  counts are multiples of {rules.round} ({how})")
     if found.left_out:
         lines.append(f"  {counted(found.left_out, 'record')} with a NULL were left out")
     return lines + [f"  {kind}: {target}" for kind, target in found.output.items()]

@@ -23,7 +23,7 @@ from sqlanon.core.sqltrees import names
 from sqlanon.counts.counting import Counted, Floats
 from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.grid import Dimension, Numbers
-from sqlanon.counts.keys import CountsTable
+from sqlanon.counts.keys import CountsFacts, CountsTable
 from sqlanon.errors import InputError
 
 TYPES = {pa.string(): "VARCHAR", pa.int64(): "BIGINT", pa.float64(): "DOUBLE", pa.bool_(): "BOOLEAN"}
@@ -190,6 +190,7 @@ def counts_manifest(
     suppressed: Flags,
     *,
     system: str,
+    steps: int = 1,
     versions: Mapping[str, str],
 ) -> dict[str, Any]:
     """Return what travels with a release: names, rules, and how many cells are suppressed.
@@ -198,8 +199,11 @@ def counts_manifest(
 
     Args:
         system: ``joint`` or ``published``: the unknowns by which protection was judged.
+        steps: of counts that are rounded so that they add up, within how many multiples they are.
     """
     rules, shown = policy.rules, counted.grid.is_published
+    if rules.method == "keys":
+        return _of_noise(policy, int(shown.sum()), versions)
     return {
         "manifest_version": 1,
         "policy_fingerprint": policy.fingerprint(),
@@ -217,10 +221,36 @@ def counts_manifest(
             ),
             **({"groups": list(rules.groups)} if rules.groups else {}),
         },
+        **({} if rules.round is None else {"rounding": _rounding(rules, steps)}),
         "nulls": policy.policy.nulls,
         "system": system,
         "cells": {"published": int(shown.sum()), "suppressed": int((shown & suppressed).sum())},
         "suppressed_by_dimension": suppressed_by_dimension(counted, policy, suppressed),
+        "versions": dict(versions),
+    }
+
+
+def _rounding(rules: CountsFacts, steps: int) -> dict[str, Any]:
+    """Return how counts were rounded, and that their totals do not add up where that is so."""
+    found: dict[str, Any] = {"base": rules.round, "to": "additive" if rules.additive else rules.rounding}
+    found |= {"steps": steps} if rules.additive else {}
+    return found | {"unsafe_cells_are_suppressed": rules.suppress, "totals_add_up": rules.additive}
+
+
+def _of_noise(policy: CountsPolicy, cells: int, versions: Mapping[str, str]) -> dict[str, Any]:
+    """Return what travels with counts that were changed by noise."""
+    noise = policy.rules.keys
+    return {
+        "manifest_version": 1,
+        "policy_fingerprint": policy.fingerprint(),
+        "counts": [_described(table) for table in policy.tables],
+        "unit": policy.unit,
+        "method": "keys",
+        "keys": {"D": noise.most, "V": noise.variance, "j": noise.blocked},
+        "totals_add_up": False,
+        "note": "Each cell, totals too, has noise of its own: totals are not the sums of their parts.",
+        "nulls": policy.policy.nulls,
+        "cells": {"published": cells},
         "versions": dict(versions),
     }
 

@@ -64,17 +64,18 @@ def release_counts(asked: CountsPolicy, opened: Source, target: Target | None, s
     seconds = {"count": time.perf_counter() - start}
     engine.journal.report("protecting")
     protection = protect(counted, asked)
-    rows = released_rows(counted, asked, protection.suppressed)
+    rows = released_rows(protection.shown(counted), asked, protection.suppressed)
     seconds["protect"] = time.perf_counter() - start - seconds["count"]
     document = counts_manifest(
         counted,
         asked,
         protection.suppressed,
         system=protection.system,
+        steps=protection.steps,
         versions=versions(engine),
     )
     if target is None:
-        audit_written(rows, counted, asked)
+        audit_written(rows, counted, asked, steps=protection.steps)
     else:
         engine.journal.report("publishing")
         document = publish_rows(opened, target, rows, counted, asked, document) or document
