@@ -111,29 +111,22 @@ def _drawn(found: CountsRelease) -> list[str]:
 
 def _account(found: CountsRelease) -> list[str]:
     """Return what was suppressed, and how far that is the least."""
-    protection, rules = found.protection, found.policy.rules
+    protection, rules, cells = found.protection, found.policy.rules, counted(found.cells, "cell")
     unit = "persons (entities)" if found.unit == "entity" else "records"
-    cells = counted(found.cells, "cell")
+    least = "the fewest" if rules.weights == "cells" else "of least weight"
+    suppressed = (
+        f"{cells}, of which {protection.suppressed_cells:,} are suppressed ({SUPPRESSED}): "
+        f"{protection.unsafe:,} unsafe and {protection.complementary:,} that protect them "
+        f"({'' if protection.optimal else 'not '}proven {least})"
+    )
+    lines = [suppressed, f"  counts are of {unit}; below {found.threshold} one is unsafe"]
     if rules.method == "keys":
-        lines = [
-            f"{cells}, each with noise of mean 0 and variance {rules.keys.variance:g}, of {rules.keys.most} at most",
-            f"  counts are of {unit}; totals are not the sums of their parts",
-        ]
-    elif rules.suppress:
-        least = "the fewest" if rules.weights == "cells" else "of least weight"
-        lines = [
-            f"{cells}, of which {protection.suppressed_cells:,} are suppressed ({SUPPRESSED}): "
-            f"{protection.unsafe:,} unsafe and {protection.complementary:,} that protect them "
-            f"({'' if protection.optimal else 'not '}proven {least})",
-            f"  counts are of {unit}; below {found.threshold} one is unsafe",
-        ]
-        for name, own in found.by_dimension.items():
-            lines.append(f"  {name}: {own['suppressed']:,} of {own['cells']:,} cells that show it are suppressed")
-    else:
-        lines = [
-            f"{cells}, of which {protection.unsafe:,} are unsafe and shown as 0",
-            f"  counts are of {unit}; below {found.threshold} one is unsafe",
-        ]
+        noise = f"noise of mean 0 and variance {rules.keys.variance:g}, of {rules.keys.most} at most"
+        lines = [f"{cells}, each with {noise}", f"  counts are of {unit}; totals are not the sums of their parts"]
+    elif not rules.suppress:
+        lines[0] = f"{cells}, of which {protection.unsafe:,} are unsafe and shown as 0"
+    for name, own in found.by_dimension.items() if rules.suppress and rules.method == "suppress" else ():
+        lines.append(f"  {name}: {own['suppressed']:,} of {own['cells']:,} cells that show it are suppressed")
     if rules.round is not None:
         adds = f"totals add up, and counts are within {counted(protection.steps, 'multiple')}"
         how = adds if rules.additive else f"rounding: {rules.rounding}; totals are not the sums of their parts"

@@ -129,7 +129,7 @@ def test_keys_are_sums_over_persons_on_every_engine(engine: Engine) -> None:
 
 
 def test_equal_cells_have_equal_noise_however_they_are_asked_for() -> None:
-    rows = records(random.Random(8), 3000)
+    rows = records(random.Random(8), 900)
     first = shown(rows)
     draw = random.Random(1)
     assert shown(draw.sample(rows, len(rows))) == first
@@ -146,7 +146,7 @@ def test_equal_cells_have_equal_noise_however_they_are_asked_for() -> None:
 
 
 def test_another_secret_or_context_is_other_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = records(random.Random(8), 3000)
+    rows = records(random.Random(8), 900)
     first = shown(rows)
     assert shown(rows, key={"env": "COUNTS_KEY", "context": "b"}) != first
     monkeypatch.setenv("COUNTS_KEY", SECRET[::-1].decode())

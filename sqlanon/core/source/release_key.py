@@ -71,11 +71,7 @@ class ReleaseKey:
 
 @contextmanager
 def dropping(engine: Engine, relation: str) -> Iterator[None]:
-    """Drop a relation of ours when the context ends.
-
-    Raises:
-        EngineError: the database refused.
-    """
+    """Drop a relation of ours when the context ends."""
     try:
         yield
     except BaseException:
