@@ -181,8 +181,8 @@ def test_the_secret_stands_nowhere(tmp_path: Path, caplog: pytest.LogCaptureFixt
     with caplog.at_level(logging.DEBUG):
         release = sqlanon.counts(as_table(records(random.Random(2), 60)), asked)
     manifest = json.loads((tmp_path / "counts.csv.manifest.json").read_text())
-    assert manifest["keys"] == {"D": 5, "V": 3.0, "j": 2}
-    assert manifest["totals_add_up"] is False
+    assert manifest["rules"]["keys"] == {"D": 5, "V": 3.0, "j": 2}
+    assert manifest["rules"]["totals_add_up"] is False
     blocks = [bytes(byte ^ pad for byte in SECRET).hex() for pad in (0, 0x36, 0x5C)]
     told = "\n".join([caplog.text, release.query, json.dumps(manifest), repr(release), json.dumps(release.to_dict())])
     assert not any(block in told.lower() for block in [*blocks, SECRET.decode()])

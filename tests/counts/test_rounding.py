@@ -159,7 +159,7 @@ def test_in_three_dimensions_controlled_rounding_may_go_further() -> None:
     for _ in range(5):
         rows = [{n: draw.randrange(3) for n in "abc"} for _ in range(150)]
         release = sqlanon.counts(pa.Table.from_pylist(rows), asked | {"insiders": False})
-        steps.add(release.manifest["rounding"]["steps"])
+        steps.add(release.manifest["rules"]["rounding"]["steps"])
         shown = {tuple(r[n] for n in "abc"): r["count"] for r in release.to_arrow().to_pylist()}
         for key, count in shown.items():
             for place in range(3):
