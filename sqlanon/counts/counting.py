@@ -27,7 +27,7 @@ from sqlanon.core.sqltrees.data_types import NUMBERS
 from sqlanon.core.words import counted as counted_words
 from sqlanon.counts import statements
 from sqlanon.counts.document import CountsPolicy
-from sqlanon.counts.grid import Dimension, Grid, Numbers, sets_of, with_common_margins
+from sqlanon.counts.grid import Dimension, Grid, Levels, Numbers, sets_of, with_common_margins
 from sqlanon.counts.statements import CountedSource
 from sqlanon.errors import InputError, UnsupportedError
 
@@ -62,6 +62,22 @@ class Counted:
     keys: np.ndarray[Any, np.dtype[np.uint64]] | None = None
 
 
+def counting_query(source: Source, policy: CountsPolicy, *, by_sets: bool) -> exp.Query:
+    """Return the statement that counts, which reads the working tables of the source's session.
+
+    Raises:
+        InputError and its children: a column, a hierarchy or a level cannot be used.
+    """
+    sets = with_common_margins(list(dict.fromkeys(each for own in _wanted(policy) for each in own)))
+    steps = [dict(enumerate(levels)) for levels in sets]
+    return statements.cells_query(_encoded(source, policy, []), steps, by_sets=by_sets)
+
+
+def _wanted(policy: CountsPolicy) -> list[list[Levels]]:
+    """Return the sets that each table shows."""
+    return [sets_of(dict(table.dimensions), table.totalled, [*policy.dimensions]) for table in policy.tables]
+
+
 def count_cells(source: Source, policy: CountsPolicy) -> Counted:
     """Count the cells of all tables in the source's database.
 
@@ -80,7 +96,7 @@ def count_cells(source: Source, policy: CountsPolicy) -> Counted:
     )
     if counted.source.entity is not None:
         dimensions = _with_several(engine, counted, dimensions)
-    wanted = [sets_of(dict(table.dimensions), table.totalled, [*used]) for table in policy.tables]
+    wanted = _wanted(policy)
     shown = list(dict.fromkeys(levels for sets in wanted for levels in sets))
     sets = with_common_margins(shown)
     grid = Grid(dimensions, tuple(sets), tuple(levels in shown for levels in sets))

@@ -28,6 +28,8 @@ from sqlanon.counts.perturbing import perturbed_counts
 from sqlanon.counts.rounding import check_ranges, rounded_counts
 
 NEAR = 1e-6
+LARGEST = 1e6
+"""What sums are brought to before a solver sees them: its tolerance is not relative."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,9 +178,10 @@ def protect(counted: Counted, policy: CountsPolicy, report: Callable[..., None] 
     proven = suppress(system, rules.time_limit, report=report).suppression
     hidden = proven.suppressed[: len(grid)]
     if counted.amounts is not None:
-        amounts = counted.amounts
-        wide = np.where(primary, width, 0.0)
-        least, greatest = np.maximum(amounts - wide, 0.0), amounts + wide
+        unit = 2.0 ** np.ceil(np.log2(max(counted.amounts.max(initial=0.0), NEAR) / LARGEST))
+        amounts = counted.amounts / unit
+        wide = np.where(primary & (width > 0), np.maximum(width / unit, 1_000 * NEAR), 0.0)
+        least, greatest = np.where(unsafe, 0.0, np.maximum(amounts - wide, 0.0)), amounts + wide  # empty: sums to 0
         of_sums = system_of(grid.of_records(), amounts, hidden, least, greatest, whole=False)
         hidden = suppress(of_sums, rules.time_limit, exact=False).suppression.suppressed[: len(grid)]
     complementary = hidden & ~primary
