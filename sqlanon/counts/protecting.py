@@ -13,7 +13,7 @@ after counts, by the heuristic alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Any
 
@@ -24,7 +24,9 @@ from sqlanon.counts.counting import Counted, Floats
 from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.exact import suppress
 from sqlanon.counts.facts import ALONE, Flags, SparseRows, System
-from sqlanon.counts.grid import CellRelation, Grid, is_finer
+from sqlanon.counts.grid import CellRelation, Grid, Numbers, is_finer
+from sqlanon.counts.perturbing import perturbed_counts
+from sqlanon.counts.rounding import check_ranges, rounded_counts
 
 NEAR = 1e-6
 LARGEST = 1e6
@@ -42,7 +44,9 @@ class Protection:
         optimal: nothing less protects them.
         weight, lower_bound: of the complementary cells, and the least that is certain.
         how: the way in which they were found.
-        evidence: what shows that counts are protected, and by the least.
+        values: of each cell, the count that is shown unless it is suppressed: as it is, rounded, or with noise.
+        steps: of counts that are rounded so that they add up, within how many multiples they are.
+        evidence: what shows that suppression protects counts, and is the least; None where there is none.
     """
 
     suppressed: Flags
@@ -53,7 +57,13 @@ class Protection:
     weight: float
     lower_bound: float
     how: str
-    evidence: Evidence
+    values: Numbers
+    steps: int = 1
+    evidence: Evidence | None = None
+
+    def shown(self, counted: Counted) -> Counted:
+        """Return the cells with the counts that are shown."""
+        return replace(counted, contributors=self.values)
 
     @property
     def suppressed_cells(self) -> int:
@@ -132,6 +142,10 @@ def protect(counted: Counted, policy: CountsPolicy, report: Callable[..., None] 
         UnsupportedError: HiGHS is not installed, and some cell is unsafe.
     """
     rules, grid = policy.rules, counted.grid
+    nothing = np.zeros(len(grid), bool)
+    if rules.method == "keys":
+        values = perturbed_counts(counted, rules.keys)
+        return Protection(nothing, 0, 0, "keys", True, 0.0, 0.0, "keys", values)
     unsafe = unsafe_counts(counted, policy)
     low, high = rules.interval or (0, rules.threshold)
     truth = counted.contributors.astype(np.float64)
@@ -159,6 +173,11 @@ def protect(counted: Counted, policy: CountsPolicy, report: Callable[..., None] 
     waives = not (exempt & (truth > 0)).any()
     insiders = {"contributor": padded(grid, own, ALONE), "waives": waives} if rules.insiders else {}
     system = system_of(grid, truth, primary, least, greatest, **insiders)
+    unknowns = "joint" if _is_joint(grid, rules.joint) else "published"
+    if not rules.suppress:
+        values, steps = rounded_counts(counted, policy, system, padded(grid, nothing, False))
+        check_ranges(system, values, rules, steps)
+        return Protection(nothing, int(unsafe.sum()), 0, unknowns, True, 0.0, 0.0, "rounding", values, steps)
     found = suppress(system, rules.time_limit, report=report)
     proven, work = found.suppression, found.work
     waived = () if work is None else tuple((each[0].known, each[0].cell) for each in work.witnesses.waived)
@@ -173,15 +192,18 @@ def protect(counted: Counted, policy: CountsPolicy, report: Callable[..., None] 
         hidden = suppress(of_sums, rules.time_limit, exact=False).suppression.suppressed[: len(grid)]
     complementary = hidden & ~primary
     weight = float(weights[complementary].sum())
+    values, steps = rounded_counts(counted, policy, system, padded(grid, hidden, False))
     return Protection(
         hidden,
         int(primary.sum()),
         int(complementary.sum()),
-        "joint" if _is_joint(grid, rules.joint) else "published",
+        unknowns,
         weight <= proven.lower_bound,
         weight,
         proven.lower_bound,
         proven.how,
+        values,
+        steps,
         evidence,
     )
 

@@ -31,7 +31,7 @@ class CountsRelease(Facts, Frames):
     """
 
     KEYS = (
-        "tables unit threshold cells suppressed=protection.suppressed_cells unsafe=protection.unsafe "
+        "tables unit method threshold cells suppressed=protection.suppressed_cells unsafe=protection.unsafe "
         "complementary=protection.complementary system=protection.system optimal=protection.optimal "
         "weight=protection.weight lower_bound=protection.lower_bound gap=protection.gap how=protection.how "
         "records left_out by_dimension output statements seconds warnings"
@@ -61,9 +61,11 @@ class CountsRelease(Facts, Frames):
         return [each.name for each in self.policy.tables]
 
     @property
-    def proof(self) -> dict[str, Any]:
-        """The operator's certificate, for ``sqlanon.verify``; it tells what is suppressed, and is not handed on."""
+    def proof(self) -> dict[str, Any] | None:
+        """The operator's certificate, for ``sqlanon.verify``, which is not handed on; None of rounded counts or noise."""
         found = self.protection
+        if found.evidence is None or self.policy.rules.round is not None:
+            return None
         claims = {
             "policy_fingerprint": self.policy.fingerprint(),
             **pick(found, "weight lower_bound gap optimal"),
@@ -75,6 +77,11 @@ class CountsRelease(Facts, Frames):
     def unit(self) -> str:
         """What a count counts: ``entity`` or ``record``."""
         return self.policy.unit
+
+    @property
+    def method(self) -> str:
+        """What makes cells safe: ``suppress`` or ``keys``."""
+        return self.policy.rules.method
 
     @property
     def threshold(self) -> int:

@@ -60,6 +60,7 @@ def verify_counts(
         SearchStoppedError: the time limit came before the least weight was known.
     """
     asked, result = as_counts_policy(policy), CountsVerification()
+    asked.check_certified()
     if type(document.get("certificate_version")) is not int or document["certificate_version"] != VERSION:
         raise InputError(
             f"This is no certificate of counts of version {VERSION}.", hint="verify it with the version that wrote it."
