@@ -11,12 +11,10 @@ from sqlanon.commands.common import reading_with, warn
 from sqlanon.commands.progress import progress
 from sqlanon.commands.run_beside import check_beside, taken_by, warn_beside, write_report
 from sqlanon.commands.verbosity import say
-from sqlanon.core.disk.writing import write_text
 from sqlanon.core.policy.paths import TEXT_ENDINGS
 from sqlanon.core.source.csv_records import csv_form, find_delimiter
 from sqlanon.core.source.opening import ONLY_TABLE, open_source
 from sqlanon.core.words import counted
-from sqlanon.counts.certificate import certificate_text
 from sqlanon.counts.document import CountsPolicy, columns_by
 from sqlanon.counts.release import CountsRelease
 from sqlanon.counts.released import columns_of
@@ -61,7 +59,7 @@ def execute(
     if "report" in files:
         write_report(found, files["report"], audience=audience)
     if "certificate" in files:
-        write_text(files["certificate"], certificate_text(found.proof or {}))
+        found.write_proof(files["certificate"])
         warn_beside(files["certificate"], found.output.get("file"))
     for warning in found.warnings:
         warn(warning)

@@ -18,6 +18,7 @@ import numpy as np
 from sqlanon.core.publish.proof_file import digest
 from sqlanon.counts.counting import Counted
 from sqlanon.counts.cuts import SuppressionCut
+from sqlanon.counts.exact import Proven
 from sqlanon.counts.facts import Floats, Numbers, System
 
 VERSION = 1
@@ -41,6 +42,15 @@ class Evidence:
     cuts: Sequence[SuppressionCut] = ()
     witnesses: Sequence[Change] = ()
     waived: Sequence[tuple[int, int]] = ()
+
+
+def evidence_of(system: System, found: Proven) -> Evidence:
+    """Return what a search found out."""
+    if found.work is None:
+        return Evidence(system)
+    held = found.work.witnesses
+    waived = [(choice[0].known, choice[0].cell) for choice in held.waived]
+    return Evidence(system, found.cuts, held.vectors(), waived)
 
 
 def counts_certificate(

@@ -106,7 +106,8 @@ class CountsPolicy:
         """
         if self.rules.round is not None or self.rules.method == "keys":
             raise UnsupportedError(
-                "Counts that are rounded, or have noise, have no certificate.", hint="leave out round, method or certificate."
+                "Counts that are rounded, or have noise, have no certificate.",
+                hint="leave out round, method or certificate.",
             )
 
     def fingerprint(self) -> str:

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from sqlanon.counts.certificate import Evidence
+from sqlanon.counts.certificate import Evidence, evidence_of
 from sqlanon.counts.counting import Counted, Floats
 from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.exact import suppress
@@ -178,10 +178,7 @@ def protect(counted: Counted, policy: CountsPolicy, report: Callable[..., None] 
         values, steps = rounded_counts(counted, policy, system, padded(grid, nothing, False))
         check_ranges(system, values, rules, steps)
         return Protection(nothing, int(unsafe.sum()), 0, unknowns, True, 0.0, 0.0, "rounding", values, steps)
-    found = suppress(system, rules.time_limit, report=report)
-    proven, work = found.suppression, found.work
-    waived = () if work is None else tuple((each[0].known, each[0].cell) for each in work.witnesses.waived)
-    evidence = Evidence(system, found.cuts, () if work is None else work.witnesses.vectors(), waived)
+    proven = (found := suppress(system, rules.time_limit, report=report)).suppression
     hidden = proven.suppressed[: len(grid)]
     if counted.amounts is not None:
         unit = 2.0 ** np.ceil(np.log2(max(counted.amounts.max(initial=0.0), NEAR) / LARGEST))
@@ -204,7 +201,7 @@ def protect(counted: Counted, policy: CountsPolicy, report: Callable[..., None] 
         proven.how,
         values,
         steps,
-        evidence,
+        evidence_of(system, found),
     )
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from sqlanon.core.disk.writing import write_text
 from sqlanon.core.facts import Facts, pick
 from sqlanon.core.publish.frames import Frames
-from sqlanon.counts.certificate import counts_certificate
+from sqlanon.counts.certificate import certificate_text, counts_certificate
 from sqlanon.counts.counting import Counted
 from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.protecting import Protection
@@ -62,7 +64,7 @@ class CountsRelease(Facts, Frames):
 
     @property
     def proof(self) -> dict[str, Any] | None:
-        """The operator's certificate, for ``sqlanon.verify``, which is not handed on; None of rounded counts or noise."""
+        """The operator's certificate, for ``sqlanon.verify``, not to be handed on; None of rounded counts, or noise."""
         found = self.protection
         if found.evidence is None or self.policy.rules.round is not None:
             return None
@@ -72,6 +74,16 @@ class CountsRelease(Facts, Frames):
         }
         suppressed = np.flatnonzero(found.suppressed)
         return counts_certificate(found.evidence, self.counted, suppressed, claims, self.manifest["versions"])
+
+    def write_proof(self, path: str | Path) -> None:
+        """Write the operator's certificate, whole or not at all; a new file is its owner's alone.
+
+        Raises:
+            UnsupportedError: there is none.
+            TargetError: the directory cannot be written.
+        """
+        self.policy.check_certified()
+        write_text(Path(path), certificate_text(self.proof or {}))
 
     @property
     def unit(self) -> str:

@@ -14,10 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from command_line import sqlanon as command
-from counted_worlds import AGES, as_table, records
+from counted_worlds import AGES, as_table, contingency, records
 from effort import Block, seeds
-from test_released import contingency
-from test_suppression import Enumerated
+from enumerated_tables import Enumerated
 
 import sqlanon
 from sqlanon.core.publish.proof_file import digest
