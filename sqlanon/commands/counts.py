@@ -53,6 +53,8 @@ def execute(
     files = {what: Path(name) for what, name in named.items() if name is not None}
     if "certificate" in files:
         asked.check_certified()
+        if by:
+            raise InputError("A certificate is verified by a document.", hint="write one, in the place of --by.")
     check_beside(taken_by(asked.policy), files)
     with progress() as watch:
         found = counts(None, asked, watch=watch)

@@ -14,6 +14,8 @@ from sqlanon.core.verification import Verification, verify
 from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.verification import CountsVerification
 
+COUNTS = "faults remarks cells suppressed witnesses inequalities weight lower_bound optimal"
+"""What the JSON says of tables of counts, beside whether the certificate holds."""
 OF_RECIPIENT = {
     "search": "It is the recipient's and holds no proof: one was searched for again and verified. "
     "Whether it commits to the operator's proof is not known without --proof FILE.",
@@ -27,7 +29,8 @@ def execute(certificate: str, policy: str, proof: str | None, as_json: bool) -> 
     with progress() as watch:
         found = verify(certificate, loaded, proof=proof, watch=watch)
     if as_json:
-        print(json.dumps(pick(found, "holds") | pick(found)))
+        own = pick(found, COUNTS) if isinstance(found, CountsVerification) else pick(found)
+        print(json.dumps(pick(found, "holds") | own))
     elif isinstance(found, CountsVerification):
         _print_counts(found)
     else:
