@@ -15,6 +15,7 @@ from sqlanon.commands.guarded import GuardedCommand, Work
 from sqlanon.commands.usage_groups import (
     counts,
     csv_option,
+    foreign_counts_options,
     hierarchy,
     json_option,
     ledger,
@@ -298,13 +299,15 @@ def dbt() -> Work:
     metavar="FILE|-",
     help="Add the outcome to this file as Markdown; -: print it instead.",
 )
+@foreign_counts_options
 @json_option
 def check() -> Work:
     """Test whether a relation, as it stands, meets privacy models on --qi: exit 0 holds, 1 does not, 2 cannot say.
 
-    With --manifest, test whether a release and its accompanying files belong together.
+    With --manifest, test whether a release and its accompanying files belong together; with --counts, audit a table of
+    counts that was made elsewhere.
     """
-    from sqlanon.commands.check import execute
+    from sqlanon.commands.check_counts import execute
 
     return execute
 

@@ -36,10 +36,17 @@ class CellAudit:
     Args:
         shown: of each cell that a table shows, what is published; None is a suppressed one.
         overlaps: of which cells the first parts exceed their whole by no more than the second exceed theirs.
+        bounds: of cells that are not shown, the least and the greatest value that is known.
     """
 
-    def __init__(self, parts: Parts, shown: Mapping[Place, float | None], overlaps: Sequence[Overlap] = ()) -> None:
-        self._parts, self._shown, self._overlaps = parts, shown, overlaps
+    def __init__(
+        self,
+        parts: Parts,
+        shown: Mapping[Place, float | None],
+        overlaps: Sequence[Overlap] = (),
+        bounds: Mapping[Place, tuple[float, float]] | None = None,
+    ) -> None:
+        self._parts, self._shown, self._overlaps, self._bounds = parts, shown, overlaps, bounds or {}
         self._number: dict[Place, int] = {}
         for cell in [*shown, *parts, *(c for own in parts.values() for group, _ in own for c in group)]:
             self._number.setdefault(cell, len(self._number))
@@ -85,33 +92,33 @@ class CellAudit:
         module = highs_module("The audit of suppressed cells")
         if self._solver is None:
             self._solver = self._program(module)
-        found = []
-        for sense in (module.ObjSense.kMinimize, module.ObjSense.kMaximize):
-            self._solver.changeColCost(self._number[cell], 1.0)
-            self._solver.changeObjectiveSense(sense)
-            self._solver.run()
-            status = self._solver.getModelStatus()
-            if status == module.HighsModelStatus.kOptimal:
-                found.append(float(self._solver.getInfo().objective_function_value))
-            elif sense == module.ObjSense.kMaximize and status in (
-                module.HighsModelStatus.kUnbounded,
-                module.HighsModelStatus.kUnboundedOrInfeasible,
-            ):
-                found.append(float("inf"))
-            else:
-                raise AuditError(
-                    "What was written could not be audited: no table agrees with the published numbers.",
-                    hint="nothing was published; report it as a defect of sqlanon.",
-                )
-            self._solver.changeColCost(self._number[cell], 0.0)
-        return found[0], found[1]
+        ends = self._end(cell, module.ObjSense.kMinimize), self._end(cell, module.ObjSense.kMaximize)
+        self._solver.changeColCost(self._number[cell], 0.0)
+        return ends
+
+    def _end(self, cell: Place, sense: Any) -> float:
+        """Return the least or the greatest value of a cell, whose cost stays 1."""
+        module = highs_module("The audit of suppressed cells")
+        self._solver.changeColCost(self._number[cell], 1.0)
+        self._solver.changeObjectiveSense(sense)
+        self._solver.run()
+        status = self._solver.getModelStatus()
+        endless = (module.HighsModelStatus.kUnbounded, module.HighsModelStatus.kUnboundedOrInfeasible)
+        if status == module.HighsModelStatus.kOptimal:
+            return float(self._solver.getInfo().objective_function_value)
+        if sense == module.ObjSense.kMaximize and status in endless:
+            return float("inf")
+        raise AuditError(
+            "What was written could not be audited: no table agrees with the published numbers.",
+            hint="nothing was published; report it as a defect of sqlanon.",
+        )
 
     def _program(self, module: Any) -> Any:
         solver, endless = module.Highs(), module.kHighsInf
         solver.setOptionValue("output_flag", False)
         for cell in self._number:
             value = self._shown.get(cell)
-            solver.addVar(0.0 if value is None else value, endless if value is None else value)
+            solver.addVar(*(self._bounds.get(cell, (0.0, endless)) if value is None else (value, value)))
         for parent, groups in self._parts.items():
             for children, is_sum in groups:
                 places = [self._number[cell] for cell in (*children, parent)]
