@@ -89,8 +89,18 @@ def _lines(found: CountsCheck, shows: bool) -> Iterator[str]:
         if cells:
             yield f"{counted(len(cells), 'cell')} that {words.format(threshold=found.threshold)}:"
         for cell in cells[:MOST]:
-            ends = f": {cell.low} to {'any' if cell.high is None else cell.high}" if cell.low != cell.high else f": {cell.low}"
-            width = "" if cell.width == 0 else f", {cell.width} wide" if cell.width is not None else ", without an upper end"
+            ends = (
+                f": {cell.low} to {'any' if cell.high is None else cell.high}"
+                if cell.low != cell.high
+                else f": {cell.low}"
+            )
+            width = (
+                ""
+                if cell.width == 0
+                else f", {cell.width} wide"
+                if cell.width is not None
+                else ", without an upper end"
+            )
             how = f" (by {'; '.join(cell.how)})" if cell.how else ""
             yield f"  {_at(cell.cell)}{ends * shows}{width}{how}"
         if len(cells) > MOST:

@@ -15,12 +15,15 @@ import numpy as np
 
 from sqlanon.core.words import counted
 from sqlanon.counts.facts import Flags, Floats
-from sqlanon.counts.foreign_cells import HIDDEN, AskedOfTable, Bounds, is_decimal, kind_of, plain_text
+from sqlanon.counts.foreign_cells import AskedOfTable, Bounds, is_decimal, kind_of, plain_text
 from sqlanon.errors import InputError, listing
 
 CategoryPath = tuple[str, ...]
 ForeignPlace = tuple[CategoryPath, ...]
-NO_COUNT = re.compile(r"%|percent|pct|\bshare|anteil|quote\b|\brate|proportion|ratio|\bmean|average|median|mittel", re.I)
+Labelled = Mapping[tuple[str, ...], tuple[str, Bounds]]
+NO_COUNT = re.compile(
+    r"%|percent|pct|\bshare|anteil|quote\b|\brate|proportion|ratio|\bmean|average|median|mittel", re.I
+)
 CODED = re.compile(r"\b(year|jahr|année|año|anno|age|alter|âge|code|id|nr|no|month|monat|quarter|plz|zip)\b", re.I)
 SUBTOTAL = re.compile(r"\btotals?\b|summe\b|gesamt|\binsgesamt|\btotale\b", re.I)
 FLAG = re.compile(r"suppress|flag|hidden|status|symbol", re.I)
@@ -107,7 +110,9 @@ def _roles(
     if left:
         found.notes.append(f"left out: {', '.join(left)}")
     if not valued:
-        raise InputError(f"{found.name!r} has no column of counts.", hint="name it: --count n; or --read … where it begins.")
+        raise InputError(
+            f"{found.name!r} has no column of counts.", hint="name it: --count n; or --read … where it begins."
+        )
     return by, valued, wide or WIDE
 
 
@@ -124,7 +129,11 @@ def _is_coded(title: str, texts: Sequence[str], kinds: Counter[str]) -> bool:
 def _mark_unclear(texts: Mapping[str, Sequence[str]], counts: Sequence[str], asked: AskedOfTable) -> None:
     """Raise InputError if cells show what may be 0 or suppressed, or nothing that is known."""
     cells = [text for title in counts for text in texts[title]]
-    for kind, meaning in (("dash", "may be 0, or suppressed"), ("text", "is no number"), ("part", "is no whole number")):
+    for kind, meaning in (
+        ("dash", "may be 0, or suppressed"),
+        ("text", "is no number"),
+        ("part", "is no whole number"),
+    ):
         unclear = Counter(text for text in cells if kind_of(text, asked.marks)[0] == kind)
         if unclear:
             mark = min(unclear, key=len)
@@ -174,7 +183,9 @@ def _labels(
     return rows
 
 
-def _with_paths(labelled: Mapping[tuple[str, ...], tuple[str, Bounds]], asked: AskedOfTable, found: ForeignTable) -> None:
+def _with_paths(
+    labelled: Mapping[tuple[str, ...], tuple[str, Bounds]], asked: AskedOfTable, found: ForeignTable
+) -> None:
     """Give each cell its path in every dimension; nested dimensions become one."""
     places = [*labelled]
     dimensions = [[title] for title in found.dimensions]
@@ -208,12 +219,14 @@ def _nests(outer: Sequence[CategoryPath], inner: Sequence[CategoryPath]) -> bool
     """Return whether each category of one dimension lies in one of another, of which one has several."""
     pairs = {(one, two) for one, two in zip(outer, inner, strict=True) if two}
     at = Counter(two for _, two in pairs)
-    return bool(pairs) and max(at.values()) == 1 and all(one for one, _ in pairs) and len({o for o, _ in pairs}) < len(at)
+    return (
+        bool(pairs) and max(at.values()) == 1 and all(one for one, _ in pairs) and len({o for o, _ in pairs}) < len(at)
+    )
 
 
 def _tree(
     position: int,
-    labelled: Mapping[tuple[str, ...], tuple[str, Bounds]],
+    labelled: Labelled,
     asked: AskedOfTable,
     found: ForeignTable,
 ) -> dict[str, CategoryPath]:
@@ -271,7 +284,9 @@ def _sums(
     left, changed = [*range(len(labels))], not is_rounded and len(labels) <= 300
     codes = [label.split()[0].rstrip(".:") for label in labels]
     under = {n: [m for m in left if m != n and codes[m] != codes[n] and codes[m].startswith(codes[n])] for n in left}
-    is_tree = all(under[n] or any(n in own for own in under.values()) for n in left) and any(map(str.isdigit, "".join(codes)))
+    is_tree = all(under[n] or any(n in own for own in under.values()) for n in left) and any(
+        map(str.isdigit, "".join(codes))
+    )
     for parent in sorted(left, key=lambda number: -len(codes[number])):
         named = asked.sums.get(labels[parent])
         children = [n for n in left if (labels[n] in named if named else n in under[parent])]
@@ -286,7 +301,7 @@ def _sums(
         changed = False
         for place, parent in enumerate(left):
             runs = ([*left[place + 1 :]], [*reversed(left[:place])])
-            for run in (run[:end] for run in runs for end in range(2, len(run) + 1) if parent not in taken):
+            for run in (every[:end] for every in runs for end in range(2, len(every) + 1) if parent not in taken):
                 if _is_sum(*values, parent, run, CHANCE):
                     left = [number for number in left if number not in run]
                     taken.add(parent)
@@ -316,6 +331,3 @@ def base_of(values: Iterable[float]) -> int:
     numbers = [int(value) for value in values if value]
     base = int(np.gcd.reduce(numbers)) if numbers else 1
     return base if base > 2 and len({*numbers}) * np.log10(base) >= 6 else 1
-
-
-__all__ = ["HIDDEN", "ForeignPlace", "ForeignTable", "base_of", "recognize"]

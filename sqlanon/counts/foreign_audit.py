@@ -1,4 +1,4 @@
-"""The audit of tables of counts made elsewhere: which suppressed cells a reader can compute, how narrowly, and by what."""
+"""The audit of tables of counts made elsewhere: which suppressed cells a reader computes, how narrowly, and by what."""
 
 from __future__ import annotations
 
@@ -8,36 +8,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-import numpy as np
 from sqlglot import exp
 
 from sqlanon.core.facts import Facts
-from sqlanon.core.highs import highs_module
 from sqlanon.core.source.files import Reading
 from sqlanon.core.source.opening import ONLY_TABLE, Source, open_source
 from sqlanon.core.sqltrees.trees import column
 from sqlanon.counts.foreign import ForeignPlace, ForeignTable, base_of, recognize
 from sqlanon.counts.foreign_cells import HIDDEN, AskedOfTable, Bounds
-from sqlanon.counts.written import CellAudit, Place
+from sqlanon.counts.foreign_system import ForeignAudit, SumRelation
 from sqlanon.errors import InputError
 
 MOST_CELLS, MOST_ROWS, JOINT = 200_000, 100_000, 10_000
 SECONDS = 300.0
 """How long cells are judged, at most."""
-NEAR = 1e-6
 LISTED = 50
 """Broken relations that are named, at most."""
-
-
-@dataclass(frozen=True, slots=True)
-class SumRelation:
-    """A category of a dimension as the sum of others, the other dimensions fixed."""
-
-    dimension: int
-    parent: ForeignPlace
-    children: tuple[ForeignPlace, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,86 +94,6 @@ class CountsCheck(Facts):
         if self.small or any(each.finding in ("exact", "narrow") for each in self.computed):
             return "fails"
         return "cannot say" if self.reasons else "holds"
-
-
-class ForeignAudit(CellAudit):
-    """The audit of cells with bounds, in whole numbers."""
-
-    def __init__(self, relations: Sequence[SumRelation], bounds: Mapping[ForeignPlace, Bounds], deadline: float) -> None:
-        self.relations, self._of, self._deadline = relations, bounds, deadline
-        every = dict.fromkeys(cell for each in relations for cell in (each.parent, *each.children))
-        self._place: dict[ForeignPlace, Place] = {cell: (number,) for number, cell in enumerate(every)}
-        own = {at: bounds.get(cell, HIDDEN) for cell, at in self._place.items()}
-        parts: dict[Place, list[tuple[list[Place], bool]]] = {}
-        for each in relations:
-            parts.setdefault(self._place[each.parent], []).append(([self._place[c] for c in each.children], True))
-        self._rows = [r for at in parts for r in relations if self._place[r.parent] == at]
-        super().__init__(parts, {at: low if low == high else None for at, (low, high) in own.items()}, bounds=own)
-        self._module = highs_module("The audit of suppressed cells")
-        self._solver, self._whole = self._program(self._module), None
-
-    def broken(self) -> list[SumRelation]:
-        """Return the relations that would have to give way for any table to agree with what is shown."""
-        elastic, endless = self._program(self._module), self._module.kHighsInf
-        for row in range(len(self._rows)):
-            for sign in (1.0, -1.0):
-                elastic.addCol(1.0, 0.0, endless, 1, np.array([row], np.int32), np.array([sign]))
-        elastic.run()
-        slacks = np.array(elastic.getSolution().col_value)[len(self._place) :].reshape(-1, 2).sum(axis=1)
-        return [self._rows[row] for row in np.flatnonzero(slacks > 1e-4).tolist()]
-
-    def range_of(self, cell: ForeignPlace) -> tuple[Bounds, list[SumRelation]]:
-        """Return the least and greatest whole number of a cell, and the relations that bound it.
-
-        Raises:
-            TimeoutError: the time is over.
-        """
-        if cell not in self._place:
-            return self._of.get(cell, HIDDEN), []
-        ends, used = [], set()
-        for sense in (self._module.ObjSense.kMinimize, self._module.ObjSense.kMaximize):
-            if time.monotonic() > self._deadline:
-                raise TimeoutError
-            end = self._end(self._place[cell], sense)
-            solved = self._solver.getSolution()
-            used |= {*np.flatnonzero(np.abs(np.array(solved.row_dual)) > NEAR).tolist()}
-            values = np.array(solved.col_value)
-            if math.isfinite(end) and np.abs(values - np.rint(values)).max() > NEAR:
-                end = self._whole_end(self._place[cell], sense, end)
-            ends.append(end)
-        self._solver.changeColCost(self._number[self._place[cell]], 0.0)
-        return (math.ceil(ends[0] - 1e-4), math.inf if math.isinf(ends[1]) else math.floor(ends[1] + 1e-4)), [
-            self._rows[row] for row in sorted(used)
-        ]
-
-    def _whole_end(self, at: Place, sense: Any, end: float) -> float:
-        """Return the end among whole numbers."""
-        linear = self._solver
-        if self._whole is None:
-            self._whole, size = self._program(self._module), len(self._place)
-            kinds = np.full(size, self._module.HighsVarType.kInteger)
-            self._whole.changeColsIntegrality(size, np.arange(size, dtype=np.int32), kinds)
-        self._whole.setOptionValue("time_limit", self._whole.getRunTime() + max(0.1, self._deadline - time.monotonic()))
-        self._solver = self._whole
-        try:
-            return self._end(at, sense)
-        finally:
-            self._whole.changeColCost(self._number[at], 0.0)
-            self._solver = linear
-
-    def why(self, cell: ForeignPlace, used: Sequence[SumRelation], value: float) -> list[SumRelation]:
-        """Return relations that alone give the value of a cell, none of which can be spared; none if it takes more."""
-
-        def gives(some: Sequence[SumRelation]) -> bool:
-            return ForeignAudit(some, self._of, self._deadline).range_of(cell)[0] == (value, value)
-
-        kept = list(used)
-        if len(kept) > 40 or not gives(kept):
-            return []
-        for each in used:
-            fewer = [other for other in kept if other != each]
-            kept = fewer if fewer and gives(fewer) else kept
-        return kept
 
 
 def check_counts(
@@ -278,11 +186,12 @@ class _Judging:
                     self.contradictions.append(f"two tables show other counts of {self.words(cell)}")
             if self.kinds.setdefault(cell, table.kinds[place]) != "count":
                 self.kinds[cell] = table.kinds[place]
-        paths = [{()} if number is None else {place[number] for place in table.cells} for number in at]
+        none: set[tuple[str, ...]] = {()}
+        paths = [none if number is None else {place[number] for place in table.cells} for number in at]
         closed = [{path[:end] for path in each for end in range(len(path) + 1)} for each in paths]
         if math.prod(map(len, closed)) > MOST_CELLS:
             raise InputError(
-                f"The table {table.name!r} has {math.prod(map(len, closed)):,} cells; at most {MOST_CELLS:,} are judged.",
+                f"{table.name!r} has {math.prod(map(len, closed)):,} cells; at most {MOST_CELLS:,} are judged.",
                 hint="name nested dimensions, --by 'region>district', or judge parts of it.",
             )
         return closed
@@ -301,10 +210,12 @@ class _Judging:
         names = [name for place, name in enumerate(self.names) if place != relation.dimension]
         at = ", ".join(f"{name}={' > '.join(path) or 'Total'}" for name, path in zip(names, rest, strict=True))
         whole = " > ".join(relation.parent[relation.dimension]) or "Total"
-        return f"{self.names[relation.dimension]}: {whole} is the sum of {len(relation.children)}" + (f" ({at})" * bool(at))
+        return f"{self.names[relation.dimension]}: {whole} is the sum of {len(relation.children)}" + (
+            f" ({at})" * bool(at)
+        )
 
     def _with_absent(self) -> set[ForeignPlace]:
-        """Take cells without a row for 0 where that explains every sum of which all others are shown; return the rest."""
+        """Take cells without a row for 0 where all sums say so of which the others are shown; return the rest."""
         absent = {cell for cell in self.in_product if cell not in self.bounds}
         shows = []
         for each in self.relations:
@@ -345,7 +256,11 @@ class _Judging:
                 for cell, (low, _) in declared.items()
                 if self.kinds.get(cell) == "count" and steps
             }
-            open_ = [r for r in self.relations if any(len({*self.bounds.get(c, HIDDEN)}) > 1 for c in (r.parent, *r.children))]
+            open_ = [
+                r
+                for r in self.relations
+                if any(len({*self.bounds.get(c, HIDDEN)}) > 1 for c in (r.parent, *r.children))
+            ]
             audit = ForeignAudit(open_, self.bounds, deadline)
             broken = self._tally() or audit.broken()
             if not broken:
@@ -353,7 +268,9 @@ class _Judging:
         self.base = self.base if steps else 1
         if steps:
             how = "to the nearest multiple" if steps < self.base - 1 else "to a multiple beside"
-            self.notes.append(f"counts are multiples of {self.base}: read as rounded {how}; --rounded 1 if they are exact")
+            self.notes.append(
+                f"counts are multiples of {self.base}: read as rounded {how}; --rounded 1 if they are exact"
+            )
         self.contradictions += [self._said(each) for each in broken[:LISTED]]
         computed = [] if self.contradictions else [*self._computed(audit, declared, absent)]
         kinds = [self.kinds[cell] for cell in declared if cell in self.kinds]
@@ -377,6 +294,10 @@ class _Judging:
             computed=tuple(computed),
         )
 
+    def _open(self, relation: SumRelation) -> list[ForeignPlace]:
+        """Return the cells of a relation that are not known."""
+        return [c for c in (relation.parent, *relation.children) if len({*self.bounds.get(c, HIDDEN)}) > 1]
+
     account: dict[str, dict[str, int]]
 
     def _tally(self) -> list[SumRelation]:
@@ -399,11 +320,17 @@ class _Judging:
     ) -> Iterator[ComputedCell]:
         """Yield what a reader computes of each cell that is not shown."""
         hidden = [cell for cell, kind in self.kinds.items() if kind != "count" and len({*declared[cell]}) > 1]
-        for number, cell in enumerate([*hidden, *absent]):
+        open_in: dict[ForeignPlace, int] = {}  # what a single sum gives comes first
+        for each in audit.relations:
+            cells = self._open(each)
+            open_in |= {cell: min(len(cells), open_in.get(cell, len(cells))) for cell in cells}
+        for number, cell in enumerate(sorted([*hidden, *absent], key=lambda cell: open_in.get(cell, 0))):
             try:
                 (low, high), used = audit.range_of(cell)
             except TimeoutError:
-                self.reasons.append(f"{len(hidden) + len(absent) - number:,} cells were not judged within {SECONDS:.0f} s")
+                self.reasons.append(
+                    f"{len(hidden) + len(absent) - number:,} cells were not judged within {SECONDS:.0f} s"
+                )
                 return
             is_bounded, own = self.kinds.get(cell) == "bound", declared.get(cell, HIDDEN)
             finding = "above zero" if 0 < low < self.threshold else "open"
@@ -415,6 +342,8 @@ class _Judging:
             shown = "bounded" if is_bounded else "absent" if cell in absent else "suppressed"
             most = None if math.isinf(high) else int(high)
             yield ComputedCell(self.position(cell), shown, finding, int(low), most, tuple(map(self._said, how)))
+        if audit.undecided:
+            self.reasons.append(f"{audit.undecided:,} bounds are not proven for whole numbers, which may say more")
 
 
 def _relations(grid: Sequence[set[tuple[str, ...]]]) -> Iterator[SumRelation]:

@@ -12,18 +12,18 @@ from sqlanon.errors import InputError
 Bounds = tuple[float, float]
 """The least and the greatest value that a cell may have by what it shows; equal ones are a count."""
 HIDDEN: Bounds = (0.0, math.inf)
-MARKS = frozenset(
-    "x xx xxx * ** *** .. ... … : c (c) [c] d (d) [d] s (s) [s] [x] (x) na n/a n.a. n.a # ## ~ / • † ‡ null nan none "
-    "suppressed (suppressed) [suppressed] hidden masked confidential redacted geheim secret".split()
-)
+MARKED = """
+    x xx xxx * ** *** .. ... … : c (c) [c] d (d) [d] s (s) [s] [x] (x) na n/a n.a. n.a # ## ~ / • † ‡ null nan none
+    suppressed (suppressed) [suppressed] hidden masked confidential redacted geheim secret"""
+MARKS = frozenset(MARKED.split())
 """Marks of suppression that need no naming, in small letters."""
 DASHES = frozenset("-–—−")
 """Marks that are 0 in some offices, and suppressed in others."""
-TOTALS = frozenset(
-    "total totals all overall sum together gesamt insgesamt summe alle zusammen gesamtsumme ensemble tous toutes totale "
-    "tutti tutte todos todas suma totaal allen alla samtliga totalt yhteensä razem ogółem celkem összesen spolu итого "
-    "всего 合計 総数 합계 总计 t _t t_".split()
-) | {"grand total", "both sexes", "i alt", "all persons", "total général", "total general", "both", "everyone"}
+WORDS = """
+    total,totals,all,overall,sum,together,gesamt,insgesamt,summe,alle,zusammen,gesamtsumme,ensemble,tous,toutes,totale,
+    tutti,tutte,todos,todas,suma,totaal,allen,alla,samtliga,totalt,yhteensä,razem,ogółem,celkem,összesen,spolu,итого,
+    всего,合計,総数,합계,总计,_t,grand total,both sexes,i alt,all persons,total général,everyone"""
+TOTALS = frozenset(word.strip() for word in WORDS.split(","))
 BROAD = re.compile(r"(all|alle|tous les|toutes les|todos los|total) (?!other|andere)")
 NUMBER = r"(\d{1,3}(?:[.,'’   \u202f]\d{3})+|\d+(?:[.,]0{1,2})?)"
 NOTE = r"(?:\s*(?:\([a-z]{1,2}\)|\[\w{1,2}\]|[*†‡§¹²³⁴⁵⁶⁷⁸⁹]+)|\s+[a-z]\)?)?"

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import itertools
-import json
 import random
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 from effort import Block, seeds
 
-from sqlanon.cli import main
-from sqlanon.counts.foreign_audit import CountsCheck, check_counts
+from sqlanon.counts.foreign_audit import check_counts
 from sqlanon.counts.foreign_cells import AskedOfTable
-from sqlanon.errors import InputError
 
 
 def compositions(total: int, parts: int) -> np.ndarray[Any, Any]:
