@@ -73,10 +73,11 @@ def _lines(found: CountsCheck, shows: bool) -> Iterator[str]:
     hidden = {"suppressed": found.suppressed, "bounded": found.bounded, "without a row": found.absent}
     parts = ", ".join(f"{number:,} {what}" for what, number in ({"shown": found.shown} | hidden).items() if number)
     yield f"{counted(found.cells, 'cell')} ({parts}) by {', '.join(found.dimensions) or 'nothing'}"
-    yield f"  a count below {found.threshold} is small; whether counts are of persons or of records, the table does not say"
+    yield f"  a count below {found.threshold} is small; that counts are of persons, or of records, no table says"
     yield from (f"  {note}" for note in found.notes)
     for name, of in found.relations.items():
-        yield f"  sums of {name}: {of['hold']:,} hold, {of['open']:,} have cells that are not shown, {of['broken']:,} broken"
+        account = f"{of['hold']:,} hold, {of['open']:,} have cells that are not shown, {of['broken']:,} are broken"
+        yield f"  sums of {name}: {account}"
     if found.contradictions:
         yield "No table agrees with what is shown. These contradict it, or each other:"
         yield from (f"  {each}" for each in found.contradictions)
@@ -89,18 +90,8 @@ def _lines(found: CountsCheck, shows: bool) -> Iterator[str]:
         if cells:
             yield f"{counted(len(cells), 'cell')} that {words.format(threshold=found.threshold)}:"
         for cell in cells[:MOST]:
-            ends = (
-                f": {cell.low} to {'any' if cell.high is None else cell.high}"
-                if cell.low != cell.high
-                else f": {cell.low}"
-            )
-            width = (
-                ""
-                if cell.width == 0
-                else f", {cell.width} wide"
-                if cell.width is not None
-                else ", without an upper end"
-            )
+            ends = f": {cell.low}" + (f" to {'any' if cell.high is None else cell.high}" if cell.width != 0 else "")
+            width = ", without an upper end" if cell.width is None else f", {cell.width} wide" if cell.width else ""
             how = f" (by {'; '.join(cell.how)})" if cell.how else ""
             yield f"  {_at(cell.cell)}{ends * shows}{width}{how}"
         if len(cells) > MOST:
