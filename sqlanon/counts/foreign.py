@@ -25,7 +25,9 @@ NO_COUNT = re.compile(
     r"%|percent|pct|\bshare|anteil|quote\b|\brate|proportion|ratio|\bmean|average|median|mittel", re.I
 )
 CODED = re.compile(r"\b(year|jahr|année|año|anno|age|alter|âge|code|id|nr|no|month|monat|quarter|plz|zip)\b", re.I)
-SUBTOTAL = re.compile(r"\btotals?\b|summe\b|gesamt|\binsgesamt|\btotale\b", re.I)
+SUBTOTAL = re.compile(
+    r"^(of which|of whom|thereof|darunter|davon|dont|incl)\b|\btotals?\b|summe\b|gesamt|\binsgesamt|\btotale\b", re.I
+)
 FLAG = re.compile(r"suppress|flag|hidden|status|symbol", re.I)
 CHANCE, LIKELY = 6.0, 2.0
 """Digits that must agree before chance hardly explains a sum that no name tells, and one that a code tells."""
@@ -63,19 +65,21 @@ def recognize(name: str, columns: Mapping[str, Sequence[object]], asked: AskedOf
     rows = _labels({title: texts[title] for title in by}, {title: texts[title] for title in counts}, asked, found)
     _mark_unclear(texts, counts, asked)
     is_wide = len(counts) > 1
+    shows_zero = any(kind_of(text, asked.marks)[1] == (0, 0) for title in counts for text in texts[title])
     labelled: dict[tuple[str, ...], tuple[str, Bounds]] = {}
     for row, labels in rows:
         for title in counts:
             place = (*labels, title) if is_wide else labels
-            said = kind_of(texts[title][row], asked.marks)
+            kind, (low, high) = kind_of(texts[title][row], asked.marks)
+            if kind == "bound" and shows_zero and texts[title][row].casefold() not in asked.marks:
+                low = max(low, 1.0)  # where 0 is shown, "< 5" is none
+            said = kind, (low, high)
             if labelled.setdefault(place, said)[1] != said[1]:
                 raise InputError(
                     f"Several rows of {name!r} have the same categories in {listing(by) or 'no column'}.",
                     hint="name all columns with categories, --by region,year, and those with counts, --count n.",
                 )
     found.dimensions = [*by, *([wide] if is_wide else [])]
-    if any(bounds == (0, 0) for _, bounds in labelled.values()):  # where 0 is shown, "< 5" is none
-        labelled = {p: (k, (1.0, b[1]) if k == "bound" and not b[0] else b) for p, (k, b) in labelled.items()}
     _with_paths(labelled, asked, found)
     return found
 
@@ -92,7 +96,7 @@ def _roles(
         if title.strip().casefold() not in known:
             raise InputError(f"{found.name!r} has no column {title.strip()!r}.", hint=f"it has {listing(texts)}.")
     named, counts = ([known[each.strip().casefold()] for each in own] for own in (named, counts))
-    by, valued, left = list(named), list(counts), []
+    by, valued, left, order = list(named), list(counts), [], [*texts]
     for title in [each for each in texts if each not in named and each not in counts]:
         kinds = Counter(kind_of(text, asked.marks)[0] for text in texts[title])
         filled = len(texts[title]) - kinds["blank"]
@@ -105,6 +109,9 @@ def _roles(
             left.append(title)
         elif (numbers + kinds["mark"] + kinds["dash"]) * 2 > filled and not _is_coded(title, texts[title], kinds):
             (left if counts else valued).append(title)
+        elif not asked.by and any(order.index(each) < order.index(title) for each in valued):  # a remark, more likely
+            left.append(title)
+            found.unread.append(f"the column {title!r} was not judged")
         else:
             (left if asked.by else by).append(title)
     if left:
@@ -199,7 +206,13 @@ def _with_paths(
             a, b = dimensions[outer][0].casefold(), dimensions[inner][0].casefold()
             named = any(a in each and b in each[each.index(a) :] for each in asked_nested)
             if named or _nests(paths[outer], paths[inner]):
-                paths[outer] = [one + two if one else one for one, two in zip(paths[outer], paths[inner], strict=True)]
+                joined = [one + two if one else one for one, two in zip(paths[outer], paths[inner], strict=True)]
+                inside = {one[0] for one in joined if len(one) > 1}
+                alone = {one for one in paths[outer] if one and one[0] not in inside}
+                is_named = len({*paths[outer]} - {()} - alone) == len({*paths[inner]} - {()})
+                if is_named and len(alone) == 1:  # a code of what is called the total
+                    joined = [() if one in alone else one for one in joined]
+                paths[outer] = joined
                 dimensions[outer] += dimensions[inner]
                 found.notes.append(f"{dimensions[inner][0]!r} is nested in {dimensions[outer][0]!r}")
                 del paths[inner], dimensions[inner]
@@ -218,10 +231,8 @@ def _with_paths(
 def _nests(outer: Sequence[CategoryPath], inner: Sequence[CategoryPath]) -> bool:
     """Return whether each category of one dimension lies in one of another, of which one has several."""
     pairs = {(one, two) for one, two in zip(outer, inner, strict=True) if two}
-    at = Counter(two for _, two in pairs)
-    return (
-        bool(pairs) and max(at.values()) == 1 and all(one for one, _ in pairs) and len({o for o, _ in pairs}) < len(at)
-    )
+    around, at = {one for one, _ in pairs}, Counter(two for _, two in pairs)
+    return 1 < len(around) <= len(at) == len(pairs) and () not in around
 
 
 def _tree(

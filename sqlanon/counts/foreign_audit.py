@@ -216,6 +216,13 @@ class _Judging:
 
     def _with_absent(self) -> set[ForeignPlace]:
         """Take cells without a row for 0 where all sums say so of which the others are shown; return the rest."""
+        summed = True
+        while summed:  # a total without a row, of cells that are shown, hides nothing
+            summed = False
+            for each in self.relations:
+                known = [self.bounds.get(cell, HIDDEN) for cell in each.children]
+                if each.parent not in self.bounds and all(low == high for low, high in known):
+                    self.bounds[each.parent], summed = (sum(low for low, _ in known),) * 2, True
         absent = {cell for cell in self.in_product if cell not in self.bounds}
         shows = []
         for each in self.relations:
