@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlanon.commands.common import reading_with, warn
 from sqlanon.commands.progress import progress
+from sqlanon.commands.run_beside import check_beside, taken_by, write_report
 from sqlanon.commands.verbosity import say
 from sqlanon.core.policy.paths import TEXT_ENDINGS
 from sqlanon.core.source.csv_records import csv_form, find_delimiter
@@ -26,31 +27,27 @@ SUPPRESSED = "x"
 """What stands for a suppressed cell on a terminal."""
 
 
-def execute(
-    source: str,
-    table: str | None,
-    by: tuple[str, ...],
-    threshold: int | None,
-    entity: str | None,
-    to: str | None,
-    csv: tuple[str, ...],
-    as_json: bool,
-) -> int:
+def execute(source: str, by: tuple[str, ...], report: str | None, audience: str, as_json: bool, **given: Any) -> int:
     """Carry the command out, with the options of ``usage``, and return the exit code."""
     if by:
         dimensions = [name.strip() for text in by for name in text.split(",")]
-        asked = _asked(source, table, dimensions, threshold, entity, to, csv)
+        asked = _asked(source, dimensions, **given)
     else:
-        beside = {"TABLE": table, "--threshold": threshold, "--entity": entity, "--to": to, "--csv": csv or None}
-        given = [name for name, value in beside.items() if value is not None]
-        if given:
+        beside = {"TABLE" if name == "table" else f"--{name}": value or None for name, value in given.items()}
+        said = [name for name, value in beside.items() if value is not None]
+        if said:
             raise InputError(
-                f"The document says what {' and '.join(given)} would say.",
+                f"The document says what {' and '.join(said)} would say.",
                 hint="leave it out; or name dimensions of a source: --by sex,age:10.",
             )
         asked = CountsPolicy.from_file(source)
+    name = report or asked.policy.report
+    files = {} if name is None else {"report": Path(name)}
+    check_beside(taken_by(asked.policy), files)
     with progress() as watch:
         found = counts(None, asked, watch=watch)
+    for path in files.values():
+        write_report(found, path, audience=audience)
     for warning in found.warnings:
         warn(warning)
     if as_json:
@@ -59,15 +56,15 @@ def execute(
         return 0
     if not found.output:
         print("\n".join(_drawn(found)))
-    for line in _account(found):
+    for line in [*_account(found), *(f"  report: {path}" for path in files.values())]:
         say(line)
     return 0
 
 
 def _asked(
     source: str,
-    table: str | None,
     by: Sequence[str],
+    table: str | None,
     threshold: int | None,
     entity: str | None,
     to: str | None,
@@ -111,17 +108,26 @@ def _drawn(found: CountsRelease) -> list[str]:
 
 def _account(found: CountsRelease) -> list[str]:
     """Return what was suppressed, and how far that is the least."""
-    protection = found.protection
+    protection, rules, cells = found.protection, found.policy.rules, counted(found.cells, "cell")
     unit = "persons (entities)" if found.unit == "entity" else "records"
-    least = "the fewest" if found.policy.rules.weights == "cells" else "of least weight"
-    lines = [
-        f"{counted(found.cells, 'cell')}, of which {protection.suppressed_cells:,} are suppressed ({SUPPRESSED}): "
+    least = "the fewest" if rules.weights == "cells" else "of least weight"
+    suppressed = (
+        f"{cells}, of which {protection.suppressed_cells:,} are suppressed ({SUPPRESSED}): "
         f"{protection.unsafe:,} unsafe and {protection.complementary:,} that protect them "
-        f"({'' if protection.optimal else 'not '}proven {least})",
-        f"  counts are of {unit}; below {found.threshold} one is unsafe",
-    ]
-    for name, own in found.by_dimension.items():
+        f"({'' if protection.optimal else 'not '}proven {least})"
+    )
+    lines = [suppressed, f"  counts are of {unit}; below {found.threshold} one is unsafe"]
+    if rules.method == "keys":
+        noise = f"noise of mean 0 and variance {rules.keys.variance:g}, of {rules.keys.most} at most"
+        lines = [f"{cells}, each with {noise}", f"  counts are of {unit}; totals are not the sums of their parts"]
+    elif not rules.suppress:
+        lines[0] = f"{cells}, of which {protection.unsafe:,} are unsafe and shown as 0"
+    for name, own in found.by_dimension.items() if rules.suppress and rules.method == "suppress" else ():
         lines.append(f"  {name}: {own['suppressed']:,} of {own['cells']:,} cells that show it are suppressed")
+    if rules.round is not None:
+        adds = f"totals add up, and counts are within {counted(protection.steps, 'multiple')}"
+        how = adds if rules.additive else f"rounding: {rules.rounding}; totals are not the sums of their parts"
+        lines.append(f"  counts are multiples of {rules.round} ({how})")
     if found.left_out:
         lines.append(f"  {counted(found.left_out, 'record')} with a NULL were left out")
     return lines + [f"  {kind}: {target}" for kind, target in found.output.items()]

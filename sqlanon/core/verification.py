@@ -132,7 +132,8 @@ def _check_recipients(result: Verification, document: Mapping[str, Any], path: P
 def _proven_again(document: Mapping[str, Any], policy: Policy, source: object, watch: Watcher | None) -> dict[str, Any]:
     """Return what a recipient's certificate claims, with a proof that is searched for now if it claims one.
 
-    What the policy limits of its search, and where it publishes, is of no account.
+    What the policy limits of its search, and where it publishes, is of no account; nor is its ledger, for a release
+    that was judged together with earlier ones has no certificate.
     """
     claimed: dict[str, Any] = {key: document.get(key) for key in (*CLAIMED, "policy_fingerprint", "loss", "gap")}
     bare: dict[str, Any] = {
@@ -143,7 +144,7 @@ def _proven_again(document: Mapping[str, Any], policy: Policy, source: object, w
         "boxes": [],
     }
     if document.get("optimal") is True:
-        anew = replace(policy, search=SearchOptions(where=policy.search.where), output=None, report=None)
+        anew = replace(policy, search=SearchOptions(where=policy.search.where), output=None, report=None, ledger=None)
         with plan(source, anew, watch=watch) as found:
             proven = found.proof_document or {}
         bare |= {key: proven[key] for key in bare if key in proven} | {"lower_bound": None}

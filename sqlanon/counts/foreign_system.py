@@ -54,7 +54,7 @@ class ForeignAudit(CellAudit):
             parts.setdefault(whole, []).append((inside, True))
             rows.setdefault(whole, []).append(each)
         self.relations = [each for own in rows.values() for each in own]
-        super().__init__(parts, dict.fromkeys(known), bounds=known)
+        super().__init__(parts, dict.fromkeys(known), ranges=known)
         self._module = highs_module("The audit of suppressed cells")
         self._solver = self._program(self._module)
         self._moves: Any = None
@@ -114,14 +114,14 @@ class ForeignAudit(CellAudit):
         if self._moves is None:
             self._first = self._whole_values()
             self._moves = self._program(self._module)
-            for column_, (low, high) in enumerate(self._bounds[at] for at in self._number):
+            for column_, (low, high) in enumerate(self._ranges[at] for at in self._number):
                 self._moves.changeColBounds(column_, 0.0, high - self._first[column_])
                 self._moves.changeColCost(column_, 1.0)
                 _, rows, factors = self._moves.getColEntries(column_)
                 self._moves.addCol(1.0, 0.0, self._first[column_] - low, len(rows), rows, -np.array(factors))
         away, size = value - self._first[number], len(self._number)
         own = np.array([number, size + number], np.int32)
-        low, high = [*self._bounds.values()][number]
+        low, high = [*self._ranges.values()][number]
         before = np.array([high - self._first[number], self._first[number] - low])
         there = np.array([max(away, 0.0), max(-away, 0.0)])
         self._moves.changeColsBounds(2, own, there, there)

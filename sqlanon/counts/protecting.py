@@ -12,8 +12,8 @@ after counts, by the heuristic alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Any
 
@@ -23,9 +23,13 @@ from sqlanon.counts.counting import Counted, Floats
 from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.exact import suppress
 from sqlanon.counts.facts import ALONE, Flags, SparseRows, System
-from sqlanon.counts.grid import CellRelation, Grid, is_finer
+from sqlanon.counts.grid import CellRelation, Grid, Numbers, is_finer
+from sqlanon.counts.perturbing import perturbed_counts
+from sqlanon.counts.rounding import check_ranges, rounded_counts
 
 NEAR = 1e-6
+LARGEST = 1e6
+"""What sums are brought to before a solver sees them: its tolerance is not relative."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,8 @@ class Protection:
         optimal: nothing less protects them.
         weight, lower_bound: of the complementary cells, and the least that is certain.
         how: the way in which they were found.
+        values: of each cell, the count that is shown unless it is suppressed: as it is, rounded, or with noise.
+        steps: of counts that are rounded so that they add up, within how many multiples they are.
     """
 
     suppressed: Flags
@@ -49,6 +55,12 @@ class Protection:
     weight: float
     lower_bound: float
     how: str
+    values: Numbers
+    steps: int = 1
+
+    def shown(self, counted: Counted) -> Counted:
+        """Return the cells with the counts that are shown."""
+        return replace(counted, contributors=self.values)
 
     @property
     def suppressed_cells(self) -> int:
@@ -61,10 +73,21 @@ class Protection:
         return (self.weight - self.lower_bound) / self.weight if self.weight else 0.0
 
 
-def unsafe_counts(counted: Counted, policy: CountsPolicy) -> Flags:
-    """Return which published cells have an unsafe count."""
+def unsafe_by_rule(counted: Counted, policy: CountsPolicy) -> dict[str, Flags]:
+    """Return of each rule which published cells are unsafe by it."""
     grid, rules, values = counted.grid, policy.rules, counted.contributors
-    unsafe = (values > 0) & (values < rules.threshold)
+    small = (values > 0) & (values < rules.threshold)
+    found = {"threshold": small, "groups": _alone_in_rows(counted, policy)}
+    if counted.amounts is not None:
+        by_share, by_guess, first = _lacking(counted, policy)
+        found |= {"dominance": (by_share > NEAR) & (first > 0), "p_percent": (by_guess > NEAR) & (first > 0)}
+    return {rule: own & grid.is_published for rule, own in found.items()}
+
+
+def _alone_in_rows(counted: Counted, policy: CountsPolicy) -> Flags:
+    """Return which cells hold all contributors of a row of a sensitive dimension."""
+    grid, rules, values = counted.grid, policy.rules, counted.contributors
+    unsafe = np.zeros(len(grid), bool)
     for name in rules.groups:
         position = [*policy.dimensions].index(name)
         for number, levels in enumerate(grid.sets):
@@ -75,7 +98,13 @@ def unsafe_counts(counted: Counted, policy: CountsPolicy) -> Flags:
             filled = (values[own] > 0).reshape(shape)
             alone = filled & (filled.sum(axis=position, keepdims=True) == 1) & (shape[position] > 1)
             unsafe[own] |= alone.reshape(-1)
-    return unsafe & grid.is_published
+    return unsafe
+
+
+def unsafe_counts(counted: Counted, policy: CountsPolicy) -> Flags:
+    """Return which published cells have an unsafe count."""
+    found = unsafe_by_rule(counted, policy)
+    return found["threshold"] | found["groups"]
 
 
 def unsafe_sums(counted: Counted, policy: CountsPolicy, unsafe: Flags) -> tuple[Flags, Floats]:
@@ -84,20 +113,25 @@ def unsafe_sums(counted: Counted, policy: CountsPolicy, unsafe: Flags) -> tuple[
     Args:
         unsafe: the cells whose counts are.
     """
+    by_share, by_guess, first = _lacking(counted, policy)
+    found = ((by_share > NEAR) | (by_guess > NEAR) | unsafe) & (first > 0)
+    width = np.maximum(np.maximum(by_share, by_guess), np.where(unsafe, policy.rules.p_percent * first, 0.0))
+    return found & counted.grid.is_published, np.maximum(width, 0.0)
+
+
+def _lacking(counted: Counted, policy: CountsPolicy) -> tuple[Floats, Floats, Floats]:
+    """Return by how much each sum must be uncertain by dominance and by p %, and its largest contribution."""
     assert counted.amounts is not None
     assert counted.largest is not None
     rules, whole = policy.rules, counted.amounts
     first, second = counted.largest[:, 0], counted.largest[:, 1]
     top = first + (second if rules.dominance.n > 1 else 0.0)
     by_share = top / max(rules.dominance.k, NEAR) - whole
-    by_guess = rules.p_percent * first - (whole - first - second)
-    found = ((by_share > NEAR) | (by_guess > NEAR) | unsafe) & (first > 0)
-    width = np.maximum(np.maximum(by_share, by_guess), np.where(unsafe, rules.p_percent * first, 0.0))
-    return found & counted.grid.is_published, np.maximum(width, 0.0)
+    return by_share, rules.p_percent * first - (whole - first - second), first
 
 
-def protect(counted: Counted, policy: CountsPolicy) -> Protection:
-    """Return which cells are suppressed.
+def protect(counted: Counted, policy: CountsPolicy, report: Callable[..., None] | None = None) -> Protection:
+    """Return which cells are suppressed; ``report`` is told how far the proof is.
 
     Raises:
         NoSolutionError: what may be suppressed does not protect the unsafe cells.
@@ -105,6 +139,10 @@ def protect(counted: Counted, policy: CountsPolicy) -> Protection:
         UnsupportedError: HiGHS is not installed, and some cell is unsafe.
     """
     rules, grid = policy.rules, counted.grid
+    nothing = np.zeros(len(grid), bool)
+    if rules.method == "keys":
+        values = perturbed_counts(counted, rules.keys)
+        return Protection(nothing, 0, 0, "keys", True, 0.0, 0.0, "keys", values)
     unsafe = unsafe_counts(counted, policy)
     low, high = rules.interval or (0, rules.threshold)
     truth = counted.contributors.astype(np.float64)
@@ -131,25 +169,35 @@ def protect(counted: Counted, policy: CountsPolicy) -> Protection:
     least, greatest = np.where(unsafe, low, truth), np.where(unsafe, high, truth)
     waives = not (exempt & (truth > 0)).any()
     insiders = {"contributor": padded(grid, own, ALONE), "waives": waives} if rules.insiders else {}
-    proven = suppress(system_of(grid, truth, primary, least, greatest, **insiders), rules.time_limit).suppression
+    system = system_of(grid, truth, primary, least, greatest, **insiders)
+    unknowns = "joint" if _is_joint(grid, rules.joint) else "published"
+    if not rules.suppress:
+        values, steps = rounded_counts(counted, policy, system, padded(grid, nothing, False))
+        check_ranges(system, values, rules, steps)
+        return Protection(nothing, int(unsafe.sum()), 0, unknowns, True, 0.0, 0.0, "rounding", values, steps)
+    proven = suppress(system, rules.time_limit, report=report).suppression
     hidden = proven.suppressed[: len(grid)]
     if counted.amounts is not None:
-        amounts = counted.amounts
-        wide = np.where(primary, width, 0.0)
-        least, greatest = np.maximum(amounts - wide, 0.0), amounts + wide
+        unit = 2.0 ** np.ceil(np.log2(max(counted.amounts.max(initial=0.0), NEAR) / LARGEST))
+        amounts = counted.amounts / unit
+        wide = np.where(primary & (width > 0), np.maximum(width / unit, 1_000 * NEAR), 0.0)
+        least, greatest = np.where(unsafe, 0.0, np.maximum(amounts - wide, 0.0)), amounts + wide  # empty: sums to 0
         of_sums = system_of(grid.of_records(), amounts, hidden, least, greatest, whole=False)
         hidden = suppress(of_sums, rules.time_limit, exact=False).suppression.suppressed[: len(grid)]
     complementary = hidden & ~primary
     weight = float(weights[complementary].sum())
+    values, steps = rounded_counts(counted, policy, system, padded(grid, hidden, False))
     return Protection(
         hidden,
         int(primary.sum()),
         int(complementary.sum()),
-        "joint" if _is_joint(grid, rules.joint) else "published",
+        unknowns,
         weight <= proven.lower_bound,
         weight,
         proven.lower_bound,
         proven.how,
+        values,
+        steps,
     )
 
 

@@ -19,14 +19,15 @@ class CountsRelease(Facts, Frames):
     """Protected tables of counts, for the operator: the rows may be handed on, the rest may not.
 
     Attributes:
-        rows: the released rows, as they were published.
+        rows: the released rows, as they were published; ``long`` are the same in their long form.
+        reasons: why the cell of each row of that is suppressed; empty where it is shown.
         protection: which cells are suppressed, and how that was found and audited.
         records, left_out: of the source; records with a NULL are left out under the match ``basic``.
         query: the SQL that counted.
     """
 
     KEYS = (
-        "tables unit threshold cells suppressed=protection.suppressed_cells unsafe=protection.unsafe "
+        "tables unit method threshold cells suppressed=protection.suppressed_cells unsafe=protection.unsafe "
         "complementary=protection.complementary system=protection.system optimal=protection.optimal "
         "weight=protection.weight lower_bound=protection.lower_bound gap=protection.gap how=protection.how "
         "records left_out by_dimension output statements seconds warnings"
@@ -35,6 +36,8 @@ class CountsRelease(Facts, Frames):
 
     policy: CountsPolicy
     rows: pa.Table = field(repr=False)
+    long: pa.Table = field(repr=False)
+    reasons: tuple[str, ...] = field(repr=False)
     protection: Protection = field(repr=False)
     cells: int
     by_dimension: Mapping[str, Mapping[str, int]]
@@ -56,6 +59,11 @@ class CountsRelease(Facts, Frames):
     def unit(self) -> str:
         """What a count counts: ``entity`` or ``record``."""
         return self.policy.unit
+
+    @property
+    def method(self) -> str:
+        """What makes cells safe: ``suppress`` or ``keys``."""
+        return self.policy.rules.method
 
     @property
     def threshold(self) -> int:

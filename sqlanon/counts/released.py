@@ -23,7 +23,7 @@ from sqlanon.core.sqltrees import names
 from sqlanon.counts.counting import Counted, Floats
 from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.grid import Dimension, Numbers
-from sqlanon.counts.keys import CountsTable
+from sqlanon.counts.keys import CountsFacts, CountsTable
 from sqlanon.errors import InputError
 
 TYPES = {pa.string(): "VARCHAR", pa.int64(): "BIGINT", pa.float64(): "DOUBLE", pa.bool_(): "BOOLEAN"}
@@ -33,6 +33,8 @@ CITED = {
     11: "CMS (10 and less are unsafe)",
 }
 """Thresholds that people cite, with who does."""
+PROTECTING = "complementary"
+"""Why a cell is suppressed that is not unsafe itself."""
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
 
@@ -78,22 +80,41 @@ def released_rows(counted: Counted, policy: CountsPolicy, suppressed: Flags) -> 
     Args:
         suppressed: of each cell, whether it is.
     """
-    parts = [_rows_of(counted, policy, suppressed, number) for number in range(len(policy.tables))]
-    long = pa.concat_tables(parts)
+    long = long_rows(counted, policy, suppressed)
     return long if policy.rules.form == "long" else _wide(long, counted, policy)
+
+
+def long_rows(counted: Counted, policy: CountsPolicy, suppressed: Flags) -> pa.Table:
+    """Return the released table in its long form, whichever the policy asks for."""
+    return pa.concat_tables([_rows_of(counted, policy, suppressed, number) for number in range(len(policy.tables))])
+
+
+def reasons_of_rows(
+    counted: Counted, policy: CountsPolicy, suppressed: Flags, by_rule: Mapping[str, Flags]
+) -> tuple[str, ...]:
+    """Return why the cell of each row of the long form is suppressed: the rules by which it is unsafe, or that it
+    protects others; empty where it is shown. For the operator.
+    """
+    cells = np.concatenate([cells_of_rows(counted, policy, number)[0] for number in range(len(policy.tables))])
+    words = {cell: ", ".join(rule for rule, own in by_rule.items() if own[cell]) for cell in np.flatnonzero(suppressed)}
+    return tuple((words[cell] or PROTECTING) if suppressed[cell] else "" for cell in cells)
+
+
+def cells_of_rows(counted: Counted, policy: CountsPolicy, number: int) -> tuple[Numbers, Numbers]:
+    """Return the cells of one table in the order of its rows, and their categories."""
+    grid, sets = counted.grid, counted.in_tables[number]
+    cells = np.concatenate([np.arange(grid.starts[n], grid.starts[n + 1]) for n in sets])
+    keys = np.concatenate([grid.keys(n) for n in sets])
+    order = np.lexsort(keys.T[::-1]) if keys.size else np.arange(len(cells))
+    cells, keys = cells[order], keys[order]
+    there = counted.contributors[cells] > (0 if policy.rules.zeros == "omit" else -1)
+    return cells[there], keys[there]
 
 
 def _rows_of(counted: Counted, policy: CountsPolicy, suppressed: Flags, number: int) -> pa.Table:
     """Return the rows of one table."""
     grid, table, written = counted.grid, policy.tables[number], columns_of(policy)
-    sets = counted.in_tables[number]
-    cells = np.concatenate([np.arange(grid.starts[n], grid.starts[n + 1]) for n in sets])
-    keys = np.concatenate([grid.keys(n) for n in sets])
-    order = np.lexsort(keys.T[::-1]) if keys.size else np.arange(len(cells))
-    cells, keys = cells[order], keys[order]
-    if policy.rules.zeros == "omit":
-        there = counted.contributors[cells] > 0
-        cells, keys = cells[there], keys[there]
+    cells, keys = cells_of_rows(counted, policy, number)
     hidden = suppressed[cells]
     found: dict[str, pa.Array] = {}
     if written.table is not None:
@@ -190,6 +211,7 @@ def counts_manifest(
     suppressed: Flags,
     *,
     system: str,
+    steps: int = 1,
     versions: Mapping[str, str],
 ) -> dict[str, Any]:
     """Return what travels with a release: names, rules, and how many cells are suppressed.
@@ -198,31 +220,41 @@ def counts_manifest(
 
     Args:
         system: ``joint`` or ``published``: the unknowns by which protection was judged.
+        steps: of counts that are rounded so that they add up, within how many multiples they are.
     """
-    rules, shown = policy.rules, counted.grid.is_published
+    shown = counted.grid.is_published
     return {
         "manifest_version": 1,
         "policy_fingerprint": policy.fingerprint(),
         "counts": [_described(table) for table in policy.tables],
         "unit": policy.unit,
-        "rules": {
-            "threshold": rules.threshold,
-            **({"threshold_cited_by": CITED[rules.threshold]} if rules.threshold in CITED else {}),
-            "interval": list(rules.interval or (0, rules.threshold)),
-            "insiders": rules.insiders,
-            **(
-                {}
-                if policy.measured is None
-                else {"dominance": {"n": rules.dominance.n, "k": rules.dominance.k}, "p_percent": rules.p_percent}
-            ),
-            **({"groups": list(rules.groups)} if rules.groups else {}),
-        },
+        "rules": _of_noise(policy.rules) if policy.rules.method == "keys" else _rules(policy, steps),
         "nulls": policy.policy.nulls,
         "system": system,
         "cells": {"published": int(shown.sum()), "suppressed": int((shown & suppressed).sum())},
         "suppressed_by_dimension": suppressed_by_dimension(counted, policy, suppressed),
         "versions": dict(versions),
     }
+
+
+def _rules(policy: CountsPolicy, steps: int) -> dict[str, Any]:
+    rules = policy.rules
+    found: dict[str, Any] = {"threshold": rules.threshold}
+    found |= {"threshold_cited_by": CITED[rules.threshold]} if rules.threshold in CITED else {}
+    found |= {"interval": list(rules.interval or (0, rules.threshold)), "insiders": rules.insiders}
+    if policy.measured is not None:
+        found |= {"dominance": {"n": rules.dominance.n, "k": rules.dominance.k}, "p_percent": rules.p_percent}
+    found |= {"groups": list(rules.groups)} if rules.groups else {}
+    if rules.round is not None:
+        to = {"to": "additive", "steps": steps} if rules.additive else {"to": rules.rounding}
+        found["rounding"] = {"base": rules.round, **to, "totals_add_up": rules.additive}
+        found["unsafe_cells_are_suppressed"] = rules.suppress
+    return found
+
+
+def _of_noise(rules: CountsFacts) -> dict[str, Any]:
+    noise = {"D": rules.keys.most, "V": rules.keys.variance, "j": rules.keys.blocked}
+    return {"method": "keys", "keys": noise, "totals_add_up": False, "totals_have": "noise of their own"}
 
 
 def _described(table: CountsTable) -> dict[str, Any]:
