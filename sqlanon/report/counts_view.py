@@ -56,9 +56,13 @@ LIMITS = (
     "What others know: two persons in a cell who tell each other know the rest of it.",
     "Zeros and categories: that nobody is in a cell, or that somebody is in a category, is published.",
 )
-"""What is not protected from; docs/counts-limits.md says more."""
-NOISE = "Many tables: who adds up many cells, or subtracts many tables from each other, averages their noise away."
-"""The same, of the cell-key method alone."""
+"""What suppression does not protect from; docs/counts-limits.md says more."""
+LIMITS_OF_NOISE = (
+    "Somebody or nobody: a count above 0 says that somebody is in the cell, as 0 stays 0.",
+    "Averages: many parts of a total, or many tables, tell more of a count than one does.",
+    "Bounds: each count is within D of the true one.",
+)
+"""What noise does not protect from; docs/counts.md says more."""
 Place = tuple[tuple[int | None, str | None], ...]
 """A cell: of each dimension its level, where several are shown, and its category."""
 
@@ -107,10 +111,12 @@ def counts_view(release: CountsRelease, audience: str) -> View:
     now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     when = now if is_operator else now[:10]
     policy, least = release.policy.policy, manifest["rules"].get("threshold")
-    limits = (NOISE, *LIMITS[:-1]) if manifest["rules"].get("method") == "keys" else LIMITS
     versions = ", ".join(f"{name} {version}" for name, version in manifest["versions"].items())
     written = [("written", f"{kind} {name}") for kind, name in zip(output, names, strict=True)]
-    more = f"More: docs/counts-limits.md of sqlanon. All counts above are of {unit}."
+    perturbed = manifest["system"] == "keys"
+    more, what = ("counts.md", "noise") if perturbed else ("counts-limits.md", "suppression")
+    limits = f"More: docs/{more} of sqlanon. All counts above are of {unit}."
+    listed = Listing(LIMITS_OF_NOISE if perturbed else LIMITS)
     sections = (
         Section("asked", "What was asked", facts(_asked(manifest, unit), width=45)),
         Section("suppressed", "What became of the cells", tuple(_account(cells, manifest))),
@@ -120,7 +126,7 @@ def counts_view(release: CountsRelease, audience: str) -> View:
         ),
         *([Section("cost", "What it cost, by dimension", tuple(_cost(cells)))] if hidden else ()),
         *([Section("proof", "Proof", tuple(_proof(release)))] if is_operator and hidden else ()),
-        Section("limits", "What this does not protect from", (Listing(limits), Sentence(more))),
+        Section("limits", f"What {what} does not protect from", (listed, Sentence(limits))),
     )
     return View(
         audience,
@@ -131,7 +137,7 @@ def counts_view(release: CountsRelease, audience: str) -> View:
         headline=f"Published: {extent} suppressed."
         if output
         else f"Nothing was written. The release would hold {extent} suppressed.",
-        proof=_proven(release) if is_operator and hidden else "",
+        proof=_proven(release) if is_operator else "",
         failure=None,
         origin=(*written, ("time" if is_operator else "day", when), ("versions", versions)),
         warnings=tuple(map(policy.conceal, release.warnings)) if is_operator else (),
@@ -251,6 +257,10 @@ def _cost(cells: PublishedCells) -> Iterator[Block]:
 
 def _proven(release: CountsRelease) -> str:
     protection = release.protection
+    if protection.how == "keys":
+        return "Nothing is proven: noise protects by chance, and excludes what is further than D from a count."
+    if protection.how == "rounding":
+        return "Proven: of no unsafe cell do the rounded counts exclude an end of its interval."
     if protection.optimal:
         return "Proven optimal: nothing of less weight protects the unsafe cells."
     return f"Not proven the least: {share(protection.gap)} of the weight of complementary cells might be saved at most."
