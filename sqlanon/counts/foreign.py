@@ -74,11 +74,12 @@ def recognize(name: str, columns: Mapping[str, Sequence[object]], asked: AskedOf
             if kind == "bound" and shows_zero and texts[title][row].casefold() not in asked.marks:
                 low = max(low, 1.0)  # where 0 is shown, "< 5" is none
             said = kind, (low, high)
-            if labelled.setdefault(place, said)[1] != said[1]:
+            if place in labelled and (labelled[place] != said or kind != "count"):
                 raise InputError(
                     f"Several rows of {name!r} have the same categories in {listing(by) or 'no column'}.",
                     hint="name all columns with categories, --by region,year, and those with counts, --count n.",
                 )
+            labelled[place] = said
     found.dimensions = [*by, *([wide] if is_wide else [])]
     _with_paths(labelled, asked, found)
     return found
@@ -107,6 +108,7 @@ def _roles(
             found.unread += [] if counts else [f"the column {title!r} was not judged"]
         elif not filled or (FLAG.search(title) and len({*texts[title]}) < 6):
             left.append(title)
+            found.unread += [] if filled else [f"the column {title!r} is blank, and was not judged"]
         elif (numbers + kinds["mark"] + kinds["dash"]) * 2 > filled and not _is_coded(title, texts[title], kinds):
             (left if counts else valued).append(title)
         elif not asked.by and any(order.index(each) < order.index(title) for each in valued):  # a remark, more likely
@@ -175,7 +177,7 @@ def _labels(
         for place, label in enumerate(labels):
             if label:
                 continue
-            if fills and filled and place < filled[-1] and above[place]:
+            if fills and filled and place < filled[-1] and above[place] and labels[:place] == above[:place]:
                 labels[place] = above[place]
                 said["a blank category, which is read as the one above"] += 1
             elif not has_total[place]:
@@ -274,7 +276,7 @@ def _tree(
             hint=f"name its parts, --total '{unclear[0]}=a,b', and the other totals too.",
         )
     if roots and len(others) - len(above) < 2:
-        found.notes.append(f"the total of {name!r} has one category, and is taken for no sum")
+        found.unread.append(f"the total of {name!r} has one category, and is taken for no sum")
         roots = []
 
     def path(number: int) -> CategoryPath:
@@ -292,7 +294,7 @@ def _sums(
 ) -> Iterable[tuple[int, list[int]]]:
     """Yield categories that are named as sums, those whose codes begin those of others, and those that are the sum of
     the ones right after or before them."""
-    left, changed = [*range(len(labels))], not is_rounded and len(labels) <= 300
+    left, changed = [*range(len(labels))], not is_rounded and len(labels) <= 100
     codes = [label.split()[0].rstrip(".:") for label in labels]
     under = {n: [m for m in left if m != n and codes[m] != codes[n] and codes[m].startswith(codes[n])] for n in left}
     is_tree = all(under[n] or any(n in own for own in under.values()) for n in left) and any(

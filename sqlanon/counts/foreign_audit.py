@@ -311,7 +311,7 @@ class _Judging:
         """Count of each dimension the sums that hold, are broken or open; return the broken ones."""
         self.account, broken = {}, []
         for each in self.relations:
-            if each.parent not in self.bounds:
+            if each.parent not in self.kinds:
                 continue
             known = [self.bounds.get(cell, HIDDEN) for cell in (each.parent, *each.children)]
             low, high = (sum(bounds[end] for bounds in known[1:]) for end in (0, 1))
