@@ -13,7 +13,7 @@ after counts, by the heuristic alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Any
 
@@ -23,7 +23,9 @@ from sqlanon.counts.counting import Counted, Floats
 from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.exact import suppress
 from sqlanon.counts.facts import ALONE, Flags, SparseRows, System
-from sqlanon.counts.grid import CellRelation, Grid, is_finer
+from sqlanon.counts.grid import CellRelation, Grid, Numbers, is_finer
+from sqlanon.counts.perturbing import perturbed_counts
+from sqlanon.counts.rounding import check_ranges, rounded_counts
 
 NEAR = 1e-6
 LARGEST = 1e6
@@ -41,6 +43,8 @@ class Protection:
         optimal: nothing less protects them.
         weight, lower_bound: of the complementary cells, and the least that is certain.
         how: the way in which they were found.
+        values: of each cell, the count that is shown unless it is suppressed: as it is, rounded, or with noise.
+        steps: of counts that are rounded so that they add up, within how many multiples they are.
     """
 
     suppressed: Flags
@@ -51,6 +55,12 @@ class Protection:
     weight: float
     lower_bound: float
     how: str
+    values: Numbers
+    steps: int = 1
+
+    def shown(self, counted: Counted) -> Counted:
+        """Return the cells with the counts that are shown."""
+        return replace(counted, contributors=self.values)
 
     @property
     def suppressed_cells(self) -> int:
@@ -129,6 +139,10 @@ def protect(counted: Counted, policy: CountsPolicy, report: Callable[..., None] 
         UnsupportedError: HiGHS is not installed, and some cell is unsafe.
     """
     rules, grid = policy.rules, counted.grid
+    nothing = np.zeros(len(grid), bool)
+    if rules.method == "keys":
+        values = perturbed_counts(counted, rules.keys)
+        return Protection(nothing, 0, 0, "keys", False, 0.0, 0.0, "keys", values)
     unsafe = unsafe_counts(counted, policy)
     low, high = rules.interval or (0, rules.threshold)
     truth = counted.contributors.astype(np.float64)
@@ -155,9 +169,13 @@ def protect(counted: Counted, policy: CountsPolicy, report: Callable[..., None] 
     least, greatest = np.where(unsafe, low, truth), np.where(unsafe, high, truth)
     waives = not (exempt & (truth > 0)).any()
     insiders = {"contributor": padded(grid, own, ALONE), "waives": waives} if rules.insiders else {}
-    proven = suppress(
-        system_of(grid, truth, primary, least, greatest, **insiders), rules.time_limit, report=report
-    ).suppression
+    system = system_of(grid, truth, primary, least, greatest, **insiders)
+    unknowns = "joint" if _is_joint(grid, rules.joint) else "published"
+    if not rules.suppress:
+        values, steps = rounded_counts(counted, policy, system, padded(grid, nothing, False))
+        check_ranges(system, values, rules, steps)
+        return Protection(nothing, int(unsafe.sum()), 0, unknowns, True, 0.0, 0.0, "rounding", values, steps)
+    proven = suppress(system, rules.time_limit, report=report).suppression
     hidden = proven.suppressed[: len(grid)]
     if counted.amounts is not None:
         unit = 2.0 ** np.ceil(np.log2(max(counted.amounts.max(initial=0.0), NEAR) / LARGEST))
@@ -168,15 +186,18 @@ def protect(counted: Counted, policy: CountsPolicy, report: Callable[..., None] 
         hidden = suppress(of_sums, rules.time_limit, exact=False).suppression.suppressed[: len(grid)]
     complementary = hidden & ~primary
     weight = float(weights[complementary].sum())
+    values, steps = rounded_counts(counted, policy, system, padded(grid, hidden, False))
     return Protection(
         hidden,
         int(primary.sum()),
         int(complementary.sum()),
-        "joint" if _is_joint(grid, rules.joint) else "published",
+        unknowns,
         weight <= proven.lower_bound,
         weight,
         proven.lower_bound,
         proven.how,
+        values,
+        steps,
     )
 
 

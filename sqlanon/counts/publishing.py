@@ -41,7 +41,7 @@ def publish_rows(
 
     def audit(auditor: Engine, relation: exp.Expr) -> None:
         found = auditor.arrow("audit counts", exp.select(*map(column, written)).from_(relation.copy()))
-        audit_written(found, counted, asked)
+        audit_written(found, counted, asked, steps=document["rules"].get("rounding", {}).get("steps", 1))
 
     copied = as_texts(every, types, written)
     return put(engine, Draft(query, claim, copied, opened.verify, target, Papers(document), audit))
