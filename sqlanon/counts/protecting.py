@@ -145,7 +145,7 @@ def protect(counted: Counted, policy: CountsPolicy, report: Callable[..., None] 
     nothing = np.zeros(len(grid), bool)
     if rules.method == "keys":
         values = perturbed_counts(counted, rules.keys)
-        return Protection(nothing, 0, 0, "keys", True, 0.0, 0.0, "keys", values)
+        return Protection(nothing, 0, 0, "keys", False, 0.0, 0.0, "keys", values)
     unsafe = unsafe_counts(counted, policy)
     low, high = rules.interval or (0, rules.threshold)
     truth = counted.contributors.astype(np.float64)

@@ -247,8 +247,8 @@ def _rules(policy: CountsPolicy, steps: int) -> dict[str, Any]:
     found |= {"groups": list(rules.groups)} if rules.groups else {}
     if rules.round is not None:
         to = {"to": "additive", "steps": steps} if rules.additive else {"to": rules.rounding}
-        found["rounding"] = {"base": rules.round, **to, "totals_add_up": rules.additive}
-        found["unsafe_cells_are_suppressed"] = rules.suppress
+        found["rounding"] = {"base": rules.round, **to}
+        found |= {"totals_add_up": rules.additive, "unsafe_cells_are_suppressed": rules.suppress}
     return found
 
 

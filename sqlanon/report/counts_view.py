@@ -57,6 +57,12 @@ LIMITS = (
     "Zeros and categories: that nobody is in a cell, or that somebody is in a category, is published.",
 )
 """What suppression does not protect from; docs/counts-limits.md says more."""
+LIMITS_OF_NOISE = (
+    "Somebody or nobody: a count above 0 says that somebody is in the cell, as 0 stays 0.",
+    "Averages: many parts of a total, or many tables, tell more of a count than one does.",
+    "Bounds: each count is within D of the true one.",
+)
+"""What noise does not protect from; docs/counts.md says more."""
 Place = tuple[tuple[int | None, str | None], ...]
 """A cell: of each dimension its level, where several are shown, and its category."""
 
@@ -97,17 +103,20 @@ class PublishedCells:
 def counts_view(release: CountsRelease, audience: str) -> View:
     """Return what the report of tables of counts shows to an audience."""
     is_operator, manifest, output = audience == "operator", release.manifest, dict(release.output)
-    reasons = release.reasons if is_operator else ()
+    number, hidden = manifest["cells"]["published"], manifest["cells"]["suppressed"]
+    unit, reasons = UNITS[manifest["unit"]], release.reasons if is_operator and hidden else ()
     cells = PublishedCells(release.long.to_pylist(), columns_of(release.policy), release.policy.rules.total, reasons)
-    unit, number, hidden = UNITS[manifest["unit"]], manifest["cells"]["published"], manifest["cells"]["suppressed"]
     extent = f"{counted(number, 'cell')} of {counted(len(manifest['counts']), 'table')}, {count(hidden)} of them"
     names = [target_name(*item) for item in output.items()]
     now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     when = now if is_operator else now[:10]
-    policy = release.policy.policy
+    policy, least = release.policy.policy, manifest["rules"].get("threshold")
     versions = ", ".join(f"{name} {version}" for name, version in manifest["versions"].items())
     written = [("written", f"{kind} {name}") for kind, name in zip(output, names, strict=True)]
-    limits = f"More: docs/counts-limits.md of sqlanon. All counts above are of {unit}."
+    perturbed = manifest["system"] == "keys"
+    more, what = ("counts.md", "noise") if perturbed else ("counts-limits.md", "suppression")
+    limits = f"More: docs/{more} of sqlanon. All counts above are of {unit}."
+    listed = Listing(LIMITS_OF_NOISE if perturbed else LIMITS)
     sections = (
         Section("asked", "What was asked", facts(_asked(manifest, unit), width=45)),
         Section("suppressed", "What became of the cells", tuple(_account(cells, manifest))),
@@ -115,9 +124,9 @@ def counts_view(release: CountsRelease, audience: str) -> View:
             Section(f"table-{place}", f"Table {visible(table['name'])}", tuple(_table(cells, table, unit, place)))
             for place, table in enumerate(manifest["counts"], start=1)
         ),
-        Section("cost", "What it cost, by dimension", tuple(_cost(cells))),
-        *([Section("proof", "Proof", tuple(_proof(release)))] if is_operator else ()),
-        Section("limits", "What suppression does not protect from", (Listing(LIMITS), Sentence(limits))),
+        *([Section("cost", "What it cost, by dimension", tuple(_cost(cells)))] if hidden else ()),
+        *([Section("proof", "Proof", tuple(_proof(release)))] if is_operator and hidden else ()),
+        Section("limits", f"What {what} does not protect from", (listed, Sentence(limits))),
     )
     return View(
         audience,
@@ -135,15 +144,13 @@ def counts_view(release: CountsRelease, audience: str) -> View:
         figures=(
             ("Cells", count(number), f"counts of {unit}"),
             ("Suppressed", count(hidden), share_of(hidden, number)),
-            ("Threshold", str(manifest["rules"].get("threshold", "none")), f"{unit}; below it a count is unsafe"),
+            *((("Threshold", str(least), f"{unit}; below it a count is unsafe"),) if least else ()),
         ),
         sections=sections,
-        facts=release.to_dict() if is_operator else _without_fingerprint(manifest),
+        facts=release.to_dict()
+        if is_operator
+        else {name: value for name, value in manifest.items() if name != "policy_fingerprint"},
     )
-
-
-def _without_fingerprint(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in manifest.items() if name != "policy_fingerprint"}
 
 
 def _asked(manifest: Mapping[str, Any], unit: str) -> Iterator[tuple[str, str]]:
@@ -156,7 +163,8 @@ def _asked(manifest: Mapping[str, Any], unit: str) -> Iterator[tuple[str, str]]:
         yield name.replace("_", " "), f"{words} {unit}" if name in ("threshold", "interval") else words
     yield "NULL", "its records are left out" if manifest["nulls"] == "basic" else "a category"
     system = {"joint": "the cells of all dimensions together", "published": "the published cells"}
-    yield "what a reader solves for", system.get(manifest["system"], manifest["system"])
+    if manifest["system"] in system:
+        yield "what a reader solves for", system[manifest["system"]]
 
 
 def _account(cells: PublishedCells, manifest: Mapping[str, Any]) -> Iterator[Block]:
@@ -239,9 +247,9 @@ def _cost(cells: PublishedCells) -> Iterator[Block]:
         fields += [Field("Cells", "number"), Field("Suppressed", "number"), Field("Share", "number")]
         rows: list[tuple[Cell, ...]] = []
         for each, number in [*shown.items()][:MOST_ROWS]:
-            level = [str(each[0])] if level_name else []
+            named = [_category(each), *([str(each[0])] if level_name else [])]
             figures = (count(number), count(hidden[each]), share_of(hidden[each], number))
-            rows.append((_category(each), *level, *figures, Bar(hidden[each], number)))
+            rows.append((*named, *figures, Bar(hidden[each], number)))
         more = len(shown) - MOST_ROWS
         caption = f"And {counted(more, 'category')} more." if more > 0 else ""
         yield Table((*fields, Field("", "bar", SHORT_BAR, "lost")), tuple(rows), caption, "bars")
@@ -249,6 +257,10 @@ def _cost(cells: PublishedCells) -> Iterator[Block]:
 
 def _proven(release: CountsRelease) -> str:
     protection = release.protection
+    if protection.how == "keys":
+        return "Nothing is proven: noise protects by chance, and excludes what is further than D from a count."
+    if protection.how == "rounding":
+        return "Proven: of no unsafe cell do the rounded counts exclude an end of its interval."
     if protection.optimal:
         return "Proven optimal: nothing of less weight protects the unsafe cells."
     return f"Not proven the least: {share(protection.gap)} of the weight of complementary cells might be saved at most."
@@ -257,16 +269,9 @@ def _proven(release: CountsRelease) -> str:
 def _proof(release: CountsRelease) -> Iterator[Block]:
     """Yield how the complementary cells were found, for the operator."""
     protection = release.protection
-    weights = release.policy.rules.weights
-    yield from facts(
-        [
-            ("weight of the complementary cells", figure(protection.weight)),
-            ("no choice has less than", figure(protection.lower_bound)),
-            ("gap", share(protection.gap)),
-            ("a cell weighs", {"cells": "1", "records": "its count"}.get(str(weights), "as the document says")),
-            ("found by", protection.how),
-            *((f"time to {name}", duration(seconds)) for name, seconds in release.seconds.items()),
-        ],
-        width=45,
-    )
-    yield Sentence("Which cells are unsafe, and how many, is known to the operator alone.")
+    weights = {"cells": "1", "records": "its count"}.get(str(release.policy.rules.weights), "as the document says")
+    found = {"weight of the complementary cells": figure(protection.weight), "a cell weighs": weights}
+    found |= {"no choice has less than": figure(protection.lower_bound), "gap": share(protection.gap)}
+    found |= {"found by": protection.how}
+    found |= {f"time to {name}": duration(seconds) for name, seconds in release.seconds.items()}
+    yield from facts(found.items(), width=45)
