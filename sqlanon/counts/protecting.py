@@ -12,8 +12,9 @@ after counts, by the heuristic alone.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Any
 
@@ -21,11 +22,14 @@ import numpy as np
 
 from sqlanon.counts.counting import Counted, Floats
 from sqlanon.counts.document import CountsPolicy
-from sqlanon.counts.exact import suppress
-from sqlanon.counts.facts import ALONE, Flags, SparseRows, System
+from sqlanon.counts.exact import suppress, suppress_by_moves
+from sqlanon.counts.facts import ALONE, CellSuppression, Flags, SparseRows, System
 from sqlanon.counts.grid import CellRelation, Grid, is_finer
+from sqlanon.counts.moves import Vector, has_moves
 
 NEAR = 1e-6
+FEW, LARGE = 600, 3_000
+"""Up to so many cells programs protect; beyond them moves do first, and beyond the second number alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,7 @@ class Protection:
         optimal: nothing less protects them.
         weight, lower_bound: of the complementary cells, and the least that is certain.
         how: the way in which they were found.
+        witnesses: of counts, and of sums: tables that fit what is shown, by what they differ in from the truth.
     """
 
     suppressed: Flags
@@ -49,6 +54,7 @@ class Protection:
     weight: float
     lower_bound: float
     how: str
+    witnesses: tuple[list[Vector], ...] = ()
 
     @property
     def suppressed_cells(self) -> int:
@@ -117,28 +123,49 @@ def protect(counted: Counted, policy: CountsPolicy) -> Protection:
     if rules.never == "totals":
         exempt = exempt | (grid.all_keys == 0).any(axis=1)
 
-    def padded(grid: Grid, values: Any, rest: Any) -> Any:
-        return np.pad(values, (0, _joint_cells(grid) if _is_joint(grid, rules.joint) else 0), constant_values=rest)
+    has_joint, shows_all = _is_joint(grid, rules.joint), _shows_all(grid)
+    by_moves = len(grid) > FEW and has_moves(grid) and (not has_joint or shows_all)
+    witnesses: list[list[Vector]] = []
 
-    def system_of(grid: Grid, values: Floats, fixed: Flags, least: Floats, greatest: Floats, **changes: Any) -> System:
-        rows = _rows(grid, joint=_is_joint(grid, rules.joint))
+    def system_of(
+        grid: Grid, values: Floats, fixed: Flags, least: Floats, greatest: Floats, *, joint: bool, **changes: Any
+    ) -> System:
+        further = _joint_cells(grid) if joint else 0
         parts = [(values, 0.0), (grid.is_published, False), (fixed & grid.is_published, False)]
         parts += [(least, 0.0), (greatest, 0.0), (weights, 1.0), (exempt, False)]
-        values, published, fixed, least, greatest, costs, never = (padded(grid, *part) for part in parts)
+        values, published, fixed, least, greatest, costs, never = (_padded(part, further, rest) for part, rest in parts)
+        rows = _rows(grid, joint=joint)
+        if "contributor" in changes:
+            changes["contributor"] = _padded(changes["contributor"], further, ALONE)
         return System(values, published, rows, fixed, least, greatest, costs, never, **changes)
+
+    def suppressed(grid: Grid, *given: Any, exact: bool = True, **changes: Any) -> CellSuppression:
+        begun, until = None, time.monotonic() + rules.time_limit
+        witnesses.append([])
+        if by_moves:  # where a table shows the cells of all dimensions, the joint ones are these
+            first, vectors = suppress_by_moves(
+                grid, system_of(grid, *given, joint=False, **changes), rules.time_limit / 2
+            )
+            witnesses[-1] += vectors
+            if first.optimal or len(grid) > LARGE:
+                return first
+            begun = first.suppressed
+        system = system_of(grid, *given, joint=has_joint, **changes)
+        begun = None if begun is None else _padded(begun, len(system) - len(grid), False)
+        found = suppress(system, until - time.monotonic(), exact=exact, begun=begun).suppression
+        return replace(found, suppressed=found.suppressed[: len(grid)])
 
     own = np.where(unsafe & (counted.contributors == 1), np.arange(len(grid)), ALONE)
     least, greatest = np.where(unsafe, low, truth), np.where(unsafe, high, truth)
     waives = not (exempt & (truth > 0)).any()
-    insiders = {"contributor": padded(grid, own, ALONE), "waives": waives} if rules.insiders else {}
-    proven = suppress(system_of(grid, truth, primary, least, greatest, **insiders), rules.time_limit).suppression
-    hidden = proven.suppressed[: len(grid)]
+    insiders: dict[str, Any] = {"contributor": own, "waives": waives} if rules.insiders else {}
+    proven = suppressed(grid, truth, primary, least, greatest, **insiders)
+    hidden = proven.suppressed
     if counted.amounts is not None:
         amounts = counted.amounts
         wide = np.where(primary, width, 0.0)
         least, greatest = np.maximum(amounts - wide, 0.0), amounts + wide
-        of_sums = system_of(grid.of_records(), amounts, hidden, least, greatest, whole=False)
-        hidden = suppress(of_sums, rules.time_limit, exact=False).suppression.suppressed[: len(grid)]
+        hidden = suppressed(grid.of_records(), amounts, hidden, least, greatest, exact=False, whole=False).suppressed
     complementary = hidden & ~primary
     weight = float(weights[complementary].sum())
     return Protection(
@@ -150,7 +177,18 @@ def protect(counted: Counted, policy: CountsPolicy) -> Protection:
         weight,
         proven.lower_bound,
         proven.how,
+        tuple(witnesses),
     )
+
+
+def _padded(values: Any, further: int, rest: Any) -> Any:
+    return np.pad(values, (0, further), constant_values=rest)
+
+
+def _shows_all(grid: Grid) -> bool:
+    """Return whether a table shows the cells of all dimensions at their finest levels."""
+    finest = tuple(d.levels[0] for d in grid.dimensions)
+    return any(levels == finest and own for levels, own in zip(grid.sets, grid.published, strict=True))
 
 
 def _is_joint(grid: Grid, most: int) -> bool:

@@ -7,7 +7,7 @@ the least and the greatest value of unsafe cells among all non-negative tables t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -26,6 +26,8 @@ Place = tuple[int, ...]
 """A cell, by the number of its category in each dimension."""
 Parts = dict[Place, list[tuple[list[Place], bool]]]
 """Of each cell, the cells that it consists of, set by set, with whether it is their sum."""
+Witness = tuple[Any, Any]
+"""Cells by their numbers, and what a table has there beyond the truth: two arrays."""
 Overlap = tuple[tuple[Place, list[Place]], tuple[Place, list[Place]]]
 """A cell with its parts, and one around it with its own."""
 
@@ -39,6 +41,7 @@ class CellAudit:
     """
 
     def __init__(self, parts: Parts, shown: Mapping[Place, float | None], overlaps: Sequence[Overlap] = ()) -> None:
+        self._known: tuple[dict[Place, float], dict[Place, float]] = ({}, {})
         self._parts, self._shown, self._overlaps = parts, shown, overlaps
         self._number: dict[Place, int] = {}
         for cell in [*shown, *parts, *(c for own in parts.values() for group, _ in own for c in group)]:
@@ -64,11 +67,61 @@ class CellAudit:
         if demands and not any(found.values()):
             narrow = 0
             for cell, (low, high) in demands.items():
+                if self._known[0].get(cell, high) <= low and self._known[1].get(cell, low) >= high:
+                    continue
                 least, most = self.interval(cell)
                 slack = near * max(1.0, abs(high))
                 narrow += least > low + slack or most < high - slack
             found["unsafe cells that can be computed"] = narrow
         return {kind: count for kind, count in found.items() if count}
+
+    def learn(
+        self, truth: Mapping[Place, float], witnesses: Iterable[Mapping[Place, float]], near: float = 1e-4
+    ) -> None:
+        """Take from tables that are said to fit what is published how small and large cells may be; each is checked.
+
+        Args:
+            witnesses: what each table differs by from the true one; one that does not fit is left out.
+        """
+        told = [] if self._overlaps else [dict(each) for each in witnesses]
+        changed = {cell for each in told for cell in each}
+        groups = [(parent, *group) for parent, own in self._parts.items() for group in own] if told else []
+        touched: dict[Place, list[tuple[int, float]]] = {cell: [] for cell in changed}
+        for number, (parent, children, _) in enumerate(groups):
+            for cell, factor in ((parent, -1.0), *((child, 1.0) for child in children)):
+                if cell in changed:
+                    touched[cell].append((number, factor))
+        beyond: dict[int, float] = {}  # of each group, what the true parts sum up to beyond their whole
+        least, most = self._known
+        for each in told:
+            if any(self._shown.get(cell) is not None or truth[cell] + by < -near for cell, by in each.items()):
+                continue
+            steps: dict[int, float] = {}
+            for cell, by in each.items():
+                for number, factor in touched[cell]:
+                    steps[number] = steps.get(number, 0.0) + factor * by
+            for number in steps.keys() - beyond.keys():
+                parent, children, _ = groups[number]
+                beyond[number] = sum(truth[child] for child in children) - truth[parent]
+            if all(self._fits(groups[n], truth, each, beyond[n] + step, near) for n, step in steps.items()):
+                for cell, by in each.items():
+                    least[cell] = min(least.get(cell, np.inf), truth[cell] + by)
+                    most[cell] = max(most.get(cell, -np.inf), truth[cell] + by)
+
+    @staticmethod
+    def _fits(
+        group: tuple[Place, list[Place], bool],
+        truth: Mapping[Place, float],
+        changes: Mapping[Place, float],
+        beyond: float,
+        near: float,
+    ) -> bool:
+        parent, children, is_sum = group
+        whole = truth[parent] + changes.get(parent, 0.0)
+        slack = near * max(1.0, abs(whole))
+        if is_sum:
+            return abs(beyond) <= slack
+        return beyond >= -slack and all(truth[cell] + changes.get(cell, 0.0) <= whole + slack for cell in children)
 
     def _is_broken(self, parent: Place, children: list[Place], is_sum: bool, near: float) -> bool:
         values = [self._shown.get(cell) for cell in (parent, *children)]
@@ -125,8 +178,14 @@ class CellAudit:
         return solver
 
 
-def audit_written(rows: pa.Table, counted: Counted, policy: CountsPolicy) -> None:
+def audit_written(
+    rows: pa.Table, counted: Counted, policy: CountsPolicy, witnesses: Sequence[Sequence[Witness]] = ((), ())
+) -> None:
     """Audit released rows as they were read back.
+
+    Args:
+        witnesses: of counts, and of sums: what tables that fit differ by from the truth. Each is checked, and spares
+            programs; it is never trusted.
 
     Raises:
         AuditError: they are not safe, or not whole; names kinds and numbers of cells, never a value.
@@ -134,7 +193,8 @@ def audit_written(rows: pa.Table, counted: Counted, policy: CountsPolicy) -> Non
     grid, rules = counted.grid, policy.rules
     shown = _shown(rows, counted, policy)
     parts = _parts(shown, counted.grid, rules.joint)
-    truth = {tuple(key): cell for cell, key in enumerate(grid.all_keys.tolist())}
+    keys = [tuple(key) for key in grid.all_keys.tolist()]
+    truth = {key: cell for cell, key in enumerate(keys)}
     counts = {place: int(counted.contributors[truth[place]]) for place in shown}
     low, high = rules.interval or (0, rules.threshold)
     unsafe = [place for place, x in counts.items() if 0 < x < rules.threshold]
@@ -142,7 +202,14 @@ def audit_written(rows: pa.Table, counted: Counted, policy: CountsPolicy) -> Non
         unsafe += _alone(counts, grid, [*policy.dimensions].index(name))
     demands = {place: (float(low), float(high)) for place in unsafe}
     values = {place: cell.count for place, cell in shown.items()}
-    found = CellAudit(parts, values, [*_overlaps(parts, counted.grid)]).faults(rules.threshold, demands)
+    told = [
+        ({keys[c]: by for c, by in zip(cells.tolist(), own.tolist(), strict=True)} for cells, own in part)
+        for part in witnesses
+    ]
+    of_counts = CellAudit(parts, values, [*_overlaps(parts, counted.grid)])
+    if told:
+        of_counts.learn(dict(zip(keys, counted.contributors.tolist(), strict=True)), told[0])
+    found = of_counts.faults(rules.threshold, demands)
     if counted.amounts is not None and counted.largest is not None:
         widths = {}
         for place in shown:
@@ -155,6 +222,8 @@ def audit_written(rows: pa.Table, counted: Counted, policy: CountsPolicy) -> Non
                 widths[place] = (max(amount - width, 0.0), amount + width)
         sums = {place: cell.amount for place, cell in shown.items()}
         of_sums = CellAudit(_parts(shown, counted.grid.of_records(), rules.joint), sums)
+        if len(told) > 1:
+            of_sums.learn(dict(zip(keys, counted.amounts.tolist(), strict=True)), told[1])
         found |= {f"{kind} (sums)": n for kind, n in of_sums.faults(0, widths).items()}
     if found:
         listed = ", ".join(f"{kind}: {count}" for kind, count in found.items())
