@@ -44,8 +44,9 @@ def _policy_keys() -> Iterator[str]:
     yield ""
     yield MADE
     yield ""
-    yield "Every key that a policy may have, with its type, its default and an example. `sqlanon help KEY` says the"
-    yield "same in a terminal, the [JSON Schema](policy.schema.json) to an editor ([how](../policy.md#in-an-editor))."
+    yield "Every key of a policy, or of a document of counts, with its type, its default and an example."
+    yield "`sqlanon help KEY` says the same in a terminal, the [JSON Schema](policy.schema.json) to an editor"
+    yield "([how](../policy.md#in-an-editor))."
     for title, names in GROUPS.items():
         top = [entry for entry in known if len(entry.path) == 1 and entry.name in names]
         yield from ["", f"## {title}", "", *_table(top)]

@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlanon.commands.common import reading_with, warn
 from sqlanon.commands.progress import progress
+from sqlanon.commands.run_beside import check_beside, taken_by, write_report
 from sqlanon.commands.verbosity import say
 from sqlanon.core.policy.paths import TEXT_ENDINGS
 from sqlanon.core.source.csv_records import csv_form, find_delimiter
@@ -26,31 +27,27 @@ SUPPRESSED = "x"
 """What stands for a suppressed cell on a terminal."""
 
 
-def execute(
-    source: str,
-    table: str | None,
-    by: tuple[str, ...],
-    threshold: int | None,
-    entity: str | None,
-    to: str | None,
-    csv: tuple[str, ...],
-    as_json: bool,
-) -> int:
+def execute(source: str, by: tuple[str, ...], report: str | None, audience: str, as_json: bool, **given: Any) -> int:
     """Carry the command out, with the options of ``usage``, and return the exit code."""
     if by:
         dimensions = [name.strip() for text in by for name in text.split(",")]
-        asked = _asked(source, table, dimensions, threshold, entity, to, csv)
+        asked = _asked(source, dimensions, **given)
     else:
-        beside = {"TABLE": table, "--threshold": threshold, "--entity": entity, "--to": to, "--csv": csv or None}
-        given = [name for name, value in beside.items() if value is not None]
-        if given:
+        beside = {"TABLE" if name == "table" else f"--{name}": value or None for name, value in given.items()}
+        said = [name for name, value in beside.items() if value is not None]
+        if said:
             raise InputError(
-                f"The document says what {' and '.join(given)} would say.",
+                f"The document says what {' and '.join(said)} would say.",
                 hint="leave it out; or name dimensions of a source: --by sex,age:10.",
             )
         asked = CountsPolicy.from_file(source)
+    name = report or asked.policy.report
+    files = {} if name is None else {"report": Path(name)}
+    check_beside(taken_by(asked.policy), files)
     with progress() as watch:
         found = counts(None, asked, watch=watch)
+    for path in files.values():
+        write_report(found, path, audience=audience)
     for warning in found.warnings:
         warn(warning)
     if as_json:
@@ -59,15 +56,15 @@ def execute(
         return 0
     if not found.output:
         print("\n".join(_drawn(found)))
-    for line in _account(found):
+    for line in [*_account(found), *(f"  report: {path}" for path in files.values())]:
         say(line)
     return 0
 
 
 def _asked(
     source: str,
-    table: str | None,
     by: Sequence[str],
+    table: str | None,
     threshold: int | None,
     entity: str | None,
     to: str | None,

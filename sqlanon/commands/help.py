@@ -30,11 +30,18 @@ def execute(key: tuple[str, ...]) -> int:
     command = _command(key)
     matches = find_entries(wanted, known)
     if not matches and command is None:
-        raise InputError(f"There is no key {'.'.join(key)!r} in a policy.", hint=_hint(wanted, known))
+        raise InputError(
+            f"There is no key {'.'.join(key)!r} in a policy, or a document of counts.", hint=_hint(wanted, known)
+        )
     if not matches and command is not None:
         print(command.get_help(click.Context(command, info_name=" ".join(["sqlanon", *key]))))
         return 0
     print("\n".join(_page(matches[0], known) if len(matches) == 1 else _list(matches)))
+    others = [
+        each.name for each in known if len(matches) == 1 and each is not matches[0] and each.path[-1] == wanted[-1]
+    ]
+    if others:
+        print(f"\nOther keys of this name: {', '.join(others)}.")
     if command is not None:
         print(f"\nThere is a command of this name, too: sqlanon {' '.join(key)} --help")
     return 0
@@ -76,7 +83,7 @@ def _hint(wanted: Sequence[str], known: Sequence[KeyEntry]) -> str:
 
 
 def _overview(known: Sequence[KeyEntry]) -> Iterator[str]:
-    """Yield all keys of a policy in groups."""
+    """Yield all keys in groups."""
     top = {entry.name: entry for entry in known if len(entry.path) == 1}
     grouped = {title: [name for name in names if name in top] for title, names in GROUPS.items()}
     for title, names in grouped.items():

@@ -16,7 +16,8 @@ from sqlanon.core.policy.paths import same_file
 from sqlanon.core.publish.papers import PAPERS
 from sqlanon.core.publish.proof_file import write_proof
 from sqlanon.errors import TargetError
-from sqlanon.report.files import check_report, write_report
+from sqlanon.report.files import check_report
+from sqlanon.report.files import write_report as write_report
 from sqlanon.report.summarizing import summarize
 from sqlanon.tables.policy import TablesPolicy
 

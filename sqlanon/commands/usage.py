@@ -13,6 +13,8 @@ import click
 
 from sqlanon.commands.guarded import GuardedCommand, Work
 from sqlanon.commands.usage_groups import (
+    AUDIENCES,
+    audience_option,
     counts,
     csv_option,
     hierarchy,
@@ -23,6 +25,7 @@ from sqlanon.commands.usage_groups import (
     no_header_option,
     on_interrupt_option,
     policy,
+    report_option,
     table_argument,
 )
 from sqlanon.commands.usage_reference import help_command, schema
@@ -30,8 +33,6 @@ from sqlanon.commands.usage_shell import MODELS, STRATEGIES, clean, complete_pol
 
 DIALECTS = ("snowflake", "bigquery", "databricks", "clickhouse", "trino", "postgres", "spark", "sqlite", "duckdb")
 """Of ``explain``."""
-AUDIENCES = ("operator", "recipient")
-"""Of the report of ``run``, and of ``evidence``."""
 NULLS = ("extended", "basic")
 """Of ``risk``, and of the key ``nulls`` of a policy."""
 ADAPTERS = ("duckdb", "postgres")
@@ -128,17 +129,11 @@ def profile() -> Work:
 @click.option("--fail-fast", is_flag=True, help="Of several policies, begin with none after one that failed.")
 @click.option("--script", type=click.Path(), help="Write the replayable SQL here (for the operator).")
 @click.option("--certificate", type=click.Path(), help="Write the operator's proof here, for `sqlanon verify`.")
-@click.option("--report", type=click.Path(), help="Write a report for people here, .html, .md, .txt or .json.")
+@report_option
 @click.option("--diff", type=click.Path(), metavar="MANIFEST", help="Say what changed since the release of MANIFEST.")
 @click.option("--openlineage", type=click.Path(), help="Write the run as OpenLineage events here (for the operator).")
 @click.option("--metrics", type=click.Path(), help="Append a line of JSON for each phase here (for the operator).")
-@click.option(
-    "--audience",
-    type=click.Choice(AUDIENCES),
-    default=AUDIENCES[0],
-    show_default=True,
-    help="For whom the report is: operator has exact counts, recipient no more than the release and its manifest.",
-)
+@audience_option
 def run() -> Work:
     """Find the best node of POLICY, or the rules of its transformation; publish it and audit what was written.
 

@@ -13,6 +13,18 @@ Decorated = Callable[..., Any]
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON document.")
 ON_INTERRUPT = ("discard", "publish")
+AUDIENCES = ("operator", "recipient")
+"""Of the report of ``run`` and ``counts``, and of ``evidence``."""
+report_option = click.option(
+    "--report", type=click.Path(), help="Write a report for people here, .html, .md, .txt or .json."
+)
+audience_option = click.option(
+    "--audience",
+    type=click.Choice(AUDIENCES),
+    default=AUDIENCES[0],
+    show_default=True,
+    help="For whom the report is: operator has exact counts, recipient no more than the release and its manifest.",
+)
 on_interrupt_option = click.option(
     "--on-interrupt",
     type=click.Choice(ON_INTERRUPT),
@@ -97,6 +109,8 @@ no_header_option = click.option(
 @click.option("--threshold", type=click.IntRange(min=2), help="A count below this is unsafe.  [default: 5]")
 @click.option("--entity", help="The column with the entity of each record: count distinct entities instead of records.")
 @click.option("--to", type=click.Path(), metavar="FILE", help="Publish to this file.")
+@report_option
+@audience_option
 @csv_option
 @json_option
 def counts() -> Work:

@@ -1,10 +1,11 @@
-"""The solver HiGHS, which is an extra."""
+"""The solver HiGHS, which is an extra, and how an interrupt ends it."""
 
 from __future__ import annotations
 
 import importlib
 from typing import Any
 
+from sqlanon.core.interrupts import interruptible
 from sqlanon.errors import UnsupportedError
 
 
@@ -24,3 +25,9 @@ def highs_module(wants: str) -> Any:
             f"{wants} needs HiGHS, and highspy is not installed.",
             hint="install it with: pip install 'sqlanon[exact]'",
         ) from error
+
+
+def run_highs(solver: Any) -> None:
+    """Let HiGHS solve; an interrupt cancels it, and is raised when it has ended."""
+    solver.HandleUserInterrupt = True
+    interruptible(solver.run, solver.cancelSolve)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from sqlanon.core.engines.journal import Step, Watcher
+from sqlanon.core.words import share
 
 FORCED = ("FORCE_COLOR", "TTY_COMPATIBLE")
 """Variables by which Rich takes any standard error for a terminal."""
@@ -79,13 +80,18 @@ def line(step: Step) -> str:
     'searching: 42 nodes judged, loss 0.5000, at least 0.2500 (evaluate)'
     >>> line(Step("judging", done=3, total=1200, unit="nodes judged"))
     'judging: 3 of 1,200 nodes judged'
+    >>> line(Step("protecting", done=8, unit="cuts", loss=12, lower_bound=9, what="weight"))
+    'protecting: 8 cuts, weight 12, at least 9, gap 25 %'
     """
     parts = []
     if step.done or step.total is not None:
         parts.append(f"{step.done:,}{'' if step.total is None else f' of {step.total:,}'} {step.unit}")
     if step.loss is not None:
-        parts.append(f"loss {step.loss:.4f}")
+        form = ".4f" if step.what == "loss" else ",.6g"
+        parts.append(f"{step.what} {step.loss:{form}}")
         if step.lower_bound is not None and step.loss:
-            parts.append(f"at least {step.lower_bound:.4f}")
+            parts.append(f"at least {step.lower_bound:{form}}")
+            if step.what != "loss":
+                parts.append(f"gap {share(1 - step.lower_bound / step.loss)}")
     text = step.phase + (": " + ", ".join(parts) if parts else "")
     return f"{text} ({step.statement})" if step.statement else text

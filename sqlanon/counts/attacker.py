@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sqlanon.core.highs import highs_module
+from sqlanon.core.highs import highs_module, run_highs
 from sqlanon.counts.facts import Demand, Flags, Floats, System
 from sqlanon.errors import SearchStoppedError
 
@@ -20,6 +20,8 @@ NEAR = 1e-6
 """How far a number of HiGHS may be from what it stands for: its own tolerance."""
 PROTECTING = "Protecting unsafe cells"
 """What needs HiGHS."""
+LARGE = 2_000
+"""Unknowns from which on an interrupt ends a linear program too; smaller ones end soon by themselves."""
 
 
 class Attacker:
@@ -165,11 +167,12 @@ class Attacker:
         if left <= 0:
             raise stopped()
         highs.setOptionValue("time_limit", highs.getRunTime() + left)
-        highs.run()
+        run = run_highs if whole or size >= LARGE else type(highs).run
+        run(highs)
         status = highs.getModelStatus()
         if status == self._module.HighsModelStatus.kIterationLimit:  # it went in circles from the last basis
             highs.clearSolver()
-            highs.run()
+            run(highs)
             status = highs.getModelStatus()
         nothing = np.zeros(len(self._system.rows))
         if status in (

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from sqlanon.core.highs import highs_module
+from sqlanon.core.highs import highs_module, run_highs
 from sqlanon.counts.attacker import NEAR, PROTECTING
 from sqlanon.counts.cuts import SuppressionCut, cut_of, without
 from sqlanon.counts.facts import CellSuppression, Choice, Flags, Floats, Numbers, System
@@ -82,7 +82,7 @@ class Master:
         if begun is not None:
             highs.setSolution(len(begun), self._numbers, begun)
         highs.setOptionValue("time_limit", highs.getRunTime() + max(0.05, seconds))
-        highs.run()
+        run_highs(highs)
         is_done = highs.getModelStatus() == module.HighsModelStatus.kOptimal
         info = highs.getInfo()
         bound = info.mip_dual_bound if whole else info.objective_function_value if is_done else 0.0
@@ -108,13 +108,21 @@ def _companions(system: System) -> Iterator[tuple[int, Numbers]]:
             yield cell, cells[cells != cell]
 
 
-def suppress(system: System, seconds: float, *, exact: bool = True, begun: Flags | None = None) -> Proven:
+def suppress(
+    system: System,
+    seconds: float,
+    *,
+    exact: bool = True,
+    begun: Flags | None = None,
+    report: Callable[..., None] | None = None,
+) -> Proven:
     """Return a suppression that protects, of least weight where that is proven within the time.
 
     Args:
         seconds: how long is searched, at most. The first suppression is not given up for the proof.
         exact: whether a proof is looked for.
         begun: one that protects, if one is known.
+        report: told how far it is: the facts of a ``Step``.
 
     Raises:
         NoSolutionError: what may be suppressed does not protect.
@@ -136,7 +144,7 @@ def suppress(system: System, seconds: float, *, exact: bool = True, begun: Flags
     assert best is not None
     if not exact or work.weight(best) == 0:
         return Proven(CellSuppression(best, work.weight(best), 0.0, "heuristic"), ())
-    return _Exact(work, best).proven()
+    return _Exact(work, best, report).proven()
 
 
 def suppress_by_moves(grid: Grid, system: System, seconds: float) -> tuple[CellSuppression, list[Vector]]:
@@ -165,7 +173,9 @@ def _bound_of_rows(system: System, weight: float, seconds: float) -> float:
     """Return a lower bound of the weight: an unsafe cell is computed where the rest of an equation is shown."""
     rows = system.rows
     entries = rows.of_entries
+    wanting = system.unsafe & ((system.greatest > system.values) | (system.least < system.values))
     unsafe = np.bincount(entries, system.unsafe[rows.columns], len(rows))
+    unsafe += np.bincount(entries, (system.unsafe & ~wanting)[rows.columns], len(rows))
     unknown = np.bincount(entries, ~system.published[rows.columns], len(rows))
     alone = np.flatnonzero((rows.lower == rows.upper) & (unsafe == 1) & (unknown == 0))
     if not weight or not len(alone):
@@ -182,8 +192,8 @@ def _bound_of_rows(system: System, weight: float, seconds: float) -> float:
 class _Exact:
     """One search for the least suppression and its proof."""
 
-    def __init__(self, work: Suppressing, best: Flags) -> None:
-        self.work, self.best, self.system = work, best, work.system
+    def __init__(self, work: Suppressing, best: Flags, report: Callable[..., None] | None) -> None:
+        self.work, self.best, self.system, self.report = work, best, work.system, report
         self.master = Master(work.system)
         self.cuts: list[SuppressionCut] = []
         self.lower = 0.0
@@ -216,6 +226,7 @@ class _Exact:
                 return
             few = few + 1 if bound <= self.lower * (1 + GAIN) else 0
             self.lower = max(self.lower, bound)
+            self._tell()
             if few > 4 or self._weight <= self.lower + NEAR:
                 return
             open_ = self._opened(np.where(values < NEAR, 0.0, np.minimum(values, 1.0)))
@@ -246,6 +257,7 @@ class _Exact:
         begun = self.best[self.master.cells].astype(np.float64)
         values, bound = self.master.solve(self._left, whole=True, begun=begun)
         self.lower = max(self.lower, bound)
+        self._tell()
         if values is None or self._weight <= self.lower + NEAR:
             return False
         hidden = self._opened(np.rint(values)) > 0
@@ -266,6 +278,10 @@ class _Exact:
         if self.work.weight(better) < self._weight:
             self.best = better
         return refused
+
+    def _tell(self) -> None:
+        if self.report is not None:
+            self.report(done=len(self.cuts), unit="cuts", loss=self._weight, lower_bound=self.lower, what="weight")
 
     def _add(self, cut: SuppressionCut) -> None:
         self.cuts.append(cut)

@@ -13,7 +13,7 @@ after counts, by the heuristic alone.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Any
@@ -67,10 +67,21 @@ class Protection:
         return (self.weight - self.lower_bound) / self.weight if self.weight else 0.0
 
 
-def unsafe_counts(counted: Counted, policy: CountsPolicy) -> Flags:
-    """Return which published cells have an unsafe count."""
+def unsafe_by_rule(counted: Counted, policy: CountsPolicy) -> dict[str, Flags]:
+    """Return of each rule which published cells are unsafe by it."""
     grid, rules, values = counted.grid, policy.rules, counted.contributors
-    unsafe = (values > 0) & (values < rules.threshold)
+    small = (values > 0) & (values < rules.threshold)
+    found = {"threshold": small, "groups": _alone_in_rows(counted, policy)}
+    if counted.amounts is not None:
+        by_share, by_guess, first = _lacking(counted, policy)
+        found |= {"dominance": (by_share > NEAR) & (first > 0), "p_percent": (by_guess > NEAR) & (first > 0)}
+    return {rule: own & grid.is_published for rule, own in found.items()}
+
+
+def _alone_in_rows(counted: Counted, policy: CountsPolicy) -> Flags:
+    """Return which cells hold all contributors of a row of a sensitive dimension."""
+    grid, rules, values = counted.grid, policy.rules, counted.contributors
+    unsafe = np.zeros(len(grid), bool)
     for name in rules.groups:
         position = [*policy.dimensions].index(name)
         for number, levels in enumerate(grid.sets):
@@ -81,7 +92,13 @@ def unsafe_counts(counted: Counted, policy: CountsPolicy) -> Flags:
             filled = (values[own] > 0).reshape(shape)
             alone = filled & (filled.sum(axis=position, keepdims=True) == 1) & (shape[position] > 1)
             unsafe[own] |= alone.reshape(-1)
-    return unsafe & grid.is_published
+    return unsafe
+
+
+def unsafe_counts(counted: Counted, policy: CountsPolicy) -> Flags:
+    """Return which published cells have an unsafe count."""
+    found = unsafe_by_rule(counted, policy)
+    return found["threshold"] | found["groups"]
 
 
 def unsafe_sums(counted: Counted, policy: CountsPolicy, unsafe: Flags) -> tuple[Flags, Floats]:
@@ -90,20 +107,25 @@ def unsafe_sums(counted: Counted, policy: CountsPolicy, unsafe: Flags) -> tuple[
     Args:
         unsafe: the cells whose counts are.
     """
+    by_share, by_guess, first = _lacking(counted, policy)
+    found = ((by_share > NEAR) | (by_guess > NEAR) | unsafe) & (first > 0)
+    width = np.maximum(np.maximum(by_share, by_guess), np.where(unsafe, policy.rules.p_percent * first, 0.0))
+    return found & counted.grid.is_published, np.maximum(width, 0.0)
+
+
+def _lacking(counted: Counted, policy: CountsPolicy) -> tuple[Floats, Floats, Floats]:
+    """Return by how much each sum must be uncertain by dominance and by p %, and its largest contribution."""
     assert counted.amounts is not None
     assert counted.largest is not None
     rules, whole = policy.rules, counted.amounts
     first, second = counted.largest[:, 0], counted.largest[:, 1]
     top = first + (second if rules.dominance.n > 1 else 0.0)
     by_share = top / max(rules.dominance.k, NEAR) - whole
-    by_guess = rules.p_percent * first - (whole - first - second)
-    found = ((by_share > NEAR) | (by_guess > NEAR) | unsafe) & (first > 0)
-    width = np.maximum(np.maximum(by_share, by_guess), np.where(unsafe, rules.p_percent * first, 0.0))
-    return found & counted.grid.is_published, np.maximum(width, 0.0)
+    return by_share, rules.p_percent * first - (whole - first - second), first
 
 
-def protect(counted: Counted, policy: CountsPolicy) -> Protection:
-    """Return which cells are suppressed.
+def protect(counted: Counted, policy: CountsPolicy, report: Callable[..., None] | None = None) -> Protection:
+    """Return which cells are suppressed; ``report`` is told how far the proof is.
 
     Raises:
         NoSolutionError: what may be suppressed does not protect the unsafe cells.
@@ -152,7 +174,7 @@ def protect(counted: Counted, policy: CountsPolicy) -> Protection:
             begun = first.suppressed
         system = system_of(grid, *given, joint=has_joint, **changes)
         begun = None if begun is None else _padded(begun, len(system) - len(grid), False)
-        found = suppress(system, until - time.monotonic(), exact=exact, begun=begun).suppression
+        found = suppress(system, until - time.monotonic(), exact=exact, begun=begun, report=report).suppression
         return replace(found, suppressed=found.suppressed[: len(grid)])
 
     own = np.where(unsafe & (counted.contributors == 1), np.arange(len(grid)), ALONE)

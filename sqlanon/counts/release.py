@@ -19,7 +19,8 @@ class CountsRelease(Facts, Frames):
     """Protected tables of counts, for the operator: the rows may be handed on, the rest may not.
 
     Attributes:
-        rows: the released rows, as they were published.
+        rows: the released rows, as they were published; ``long`` are the same in their long form.
+        reasons: why the cell of each row of that is suppressed; empty where it is shown.
         protection: which cells are suppressed, and how that was found and audited.
         records, left_out: of the source; records with a NULL are left out under the match ``basic``.
         query: the SQL that counted.
@@ -35,6 +36,8 @@ class CountsRelease(Facts, Frames):
 
     policy: CountsPolicy
     rows: pa.Table = field(repr=False)
+    long: pa.Table = field(repr=False)
+    reasons: tuple[str, ...] = field(repr=False)
     protection: Protection = field(repr=False)
     cells: int
     by_dimension: Mapping[str, Mapping[str, int]]

@@ -33,6 +33,8 @@ CITED = {
     11: "CMS (10 and less are unsafe)",
 }
 """Thresholds that people cite, with who does."""
+PROTECTING = "complementary"
+"""Why a cell is suppressed that is not unsafe itself."""
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
 
@@ -78,22 +80,41 @@ def released_rows(counted: Counted, policy: CountsPolicy, suppressed: Flags) -> 
     Args:
         suppressed: of each cell, whether it is.
     """
-    parts = [_rows_of(counted, policy, suppressed, number) for number in range(len(policy.tables))]
-    long = pa.concat_tables(parts)
+    long = long_rows(counted, policy, suppressed)
     return long if policy.rules.form == "long" else _wide(long, counted, policy)
+
+
+def long_rows(counted: Counted, policy: CountsPolicy, suppressed: Flags) -> pa.Table:
+    """Return the released table in its long form, whichever the policy asks for."""
+    return pa.concat_tables([_rows_of(counted, policy, suppressed, number) for number in range(len(policy.tables))])
+
+
+def reasons_of_rows(
+    counted: Counted, policy: CountsPolicy, suppressed: Flags, by_rule: Mapping[str, Flags]
+) -> tuple[str, ...]:
+    """Return why the cell of each row of the long form is suppressed: the rules by which it is unsafe, or that it
+    protects others; empty where it is shown. For the operator.
+    """
+    cells = np.concatenate([cells_of_rows(counted, policy, number)[0] for number in range(len(policy.tables))])
+    words = {cell: ", ".join(rule for rule, own in by_rule.items() if own[cell]) for cell in np.flatnonzero(suppressed)}
+    return tuple((words[cell] or PROTECTING) if suppressed[cell] else "" for cell in cells)
+
+
+def cells_of_rows(counted: Counted, policy: CountsPolicy, number: int) -> tuple[Numbers, Numbers]:
+    """Return the cells of one table in the order of its rows, and their categories."""
+    grid, sets = counted.grid, counted.in_tables[number]
+    cells = np.concatenate([np.arange(grid.starts[n], grid.starts[n + 1]) for n in sets])
+    keys = np.concatenate([grid.keys(n) for n in sets])
+    order = np.lexsort(keys.T[::-1]) if keys.size else np.arange(len(cells))
+    cells, keys = cells[order], keys[order]
+    there = counted.contributors[cells] > (0 if policy.rules.zeros == "omit" else -1)
+    return cells[there], keys[there]
 
 
 def _rows_of(counted: Counted, policy: CountsPolicy, suppressed: Flags, number: int) -> pa.Table:
     """Return the rows of one table."""
     grid, table, written = counted.grid, policy.tables[number], columns_of(policy)
-    sets = counted.in_tables[number]
-    cells = np.concatenate([np.arange(grid.starts[n], grid.starts[n + 1]) for n in sets])
-    keys = np.concatenate([grid.keys(n) for n in sets])
-    order = np.lexsort(keys.T[::-1]) if keys.size else np.arange(len(cells))
-    cells, keys = cells[order], keys[order]
-    if policy.rules.zeros == "omit":
-        there = counted.contributors[cells] > 0
-        cells, keys = cells[there], keys[there]
+    cells, keys = cells_of_rows(counted, policy, number)
     hidden = suppressed[cells]
     found: dict[str, pa.Array] = {}
     if written.table is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import nullcontext
+from functools import partial
 
 from sqlanon.core.engines.journal import Step, Watcher
 from sqlanon.core.plan.planned import versions
@@ -14,10 +15,16 @@ from sqlanon.core.source.joining import open_policy_source
 from sqlanon.core.source.opening import Source
 from sqlanon.counts.counting import count_cells
 from sqlanon.counts.document import CountsLike, CountsPolicy, as_counts_policy
-from sqlanon.counts.protecting import protect
+from sqlanon.counts.protecting import protect, unsafe_by_rule
 from sqlanon.counts.publishing import publish_rows
 from sqlanon.counts.release import CountsRelease
-from sqlanon.counts.released import counts_manifest, released_rows, suppressed_by_dimension
+from sqlanon.counts.released import (
+    counts_manifest,
+    long_rows,
+    reasons_of_rows,
+    released_rows,
+    suppressed_by_dimension,
+)
 from sqlanon.counts.written import audit_written
 
 
@@ -63,7 +70,7 @@ def release_counts(asked: CountsPolicy, opened: Source, target: Target | None, s
     query = engine.portable(counted.query.copy(), pretty=True)
     seconds = {"count": time.perf_counter() - start}
     engine.journal.report("protecting")
-    protection = protect(counted, asked)
+    protection = protect(counted, asked, partial(engine.journal.report, "protecting"))
     rows = released_rows(counted, asked, protection.suppressed)
     seconds["protect"] = time.perf_counter() - start - seconds["count"]
     document = counts_manifest(
@@ -83,6 +90,8 @@ def release_counts(asked: CountsPolicy, opened: Source, target: Target | None, s
     return CountsRelease(
         policy=asked,
         rows=rows,
+        long=rows if asked.rules.form == "long" else long_rows(counted, asked, protection.suppressed),
+        reasons=reasons_of_rows(counted, asked, protection.suppressed, unsafe_by_rule(counted, asked)),
         protection=protection,
         cells=int(counted.grid.is_published.sum()),
         by_dimension=suppressed_by_dimension(counted, asked, protection.suppressed),

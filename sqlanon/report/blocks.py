@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from sqlanon.core.sizes.histogram import ClassSizes
+from sqlanon.report.summary import FailureSummary
 from sqlanon.report.wording import share
 
 FULL_BAR = 30
@@ -210,6 +212,36 @@ class Section:
     blocks: tuple[Block, ...]
     narrow: bool = False
     folded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What every form of a report shows.
+
+    Attributes:
+        notice: for whom it is.
+        about: what was read, beside the title; empty if nothing is said of it.
+        proof: what is proven, in one sentence; empty after a failed run.
+        lost: the columns that are fully suppressed, in one sentence; empty if there are none.
+        origin: where it comes from, as names with values.
+        figures: what most readers look for first: names, values and a remark on each.
+        facts: the same as data, for JSON.
+    """
+
+    audience: str
+    notice: str
+    title: str
+    about: str
+    when: str
+    headline: str
+    proof: str
+    failure: FailureSummary | None
+    origin: tuple[tuple[str, str], ...]
+    warnings: tuple[str, ...]
+    figures: tuple[tuple[str, str, str], ...]
+    sections: tuple[Section, ...]
+    facts: dict[str, Any]
+    lost: str = ""
 
 
 def facts(rows: Iterable[tuple[str, str]], *, width: int | None = None) -> tuple[Table, ...]:

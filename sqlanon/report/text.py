@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 
+from sqlanon.counts.release import CountsRelease
 from sqlanon.report.blocks import (
     FULL_BAR,
     Bar,
@@ -21,11 +22,12 @@ from sqlanon.report.blocks import (
     Sentence,
     Sizes,
     Table,
+    View,
     facts,
 )  # fmt: skip
 from sqlanon.report.charts import blocks
 from sqlanon.report.summary import RunSummary
-from sqlanon.report.view import View, view_of
+from sqlanon.report.view import view_of
 from sqlanon.report.wording import count, size_range, visible
 
 WIDTH = 100
@@ -34,7 +36,7 @@ NAME = 32
 """Characters of a name before it is broken."""
 
 
-def text_report(run: RunSummary, audience: str = "operator") -> str:
+def text_report(run: RunSummary | CountsRelease, audience: str = "operator") -> str:
     """Return the report of a run as text that ends in a newline."""
     view = view_of(run, audience)
     lines = [*_head(view)]

@@ -2,50 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 from sqlanon.core.search.certificate import Certificate
+from sqlanon.counts.release import CountsRelease
 from sqlanon.errors import InputError
-from sqlanon.report.blocks import Section
+from sqlanon.report.blocks import View
+from sqlanon.report.counts_view import counts_view
 from sqlanon.report.recipient import RecipientSummary, for_recipient
 from sqlanon.report.recipient_sections import sections_for_recipient
 from sqlanon.report.sections import key_figures, origin, sections_of
-from sqlanon.report.summary import FailureSummary, RunSummary
+from sqlanon.report.summary import RunSummary
 from sqlanon.report.wording import NO_NEARNESS, NOTICES, count, counted, describe_proof, share, shown
 
 AUDIENCES = tuple(NOTICES)
 """For whom a report may be."""
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """What every form of a report shows.
-
-    Attributes:
-        notice: for whom it is.
-        about: what was read, beside the title; empty if nothing is said of it.
-        proof: what is proven, in one sentence; empty after a failed run.
-        lost: the columns that are fully suppressed, in one sentence; empty if there are none.
-        origin: where it comes from, as names with values.
-        figures: what most readers look for first: names, values and a remark on each.
-        facts: the same as data, for JSON.
-    """
-
-    audience: str
-    notice: str
-    title: str
-    about: str
-    when: str
-    headline: str
-    proof: str
-    failure: FailureSummary | None
-    origin: tuple[tuple[str, str], ...]
-    warnings: tuple[str, ...]
-    figures: tuple[tuple[str, str, str], ...]
-    sections: tuple[Section, ...]
-    facts: dict[str, Any]
-    lost: str = ""
 
 
 def check_audience(audience: str) -> None:
@@ -54,13 +23,15 @@ def check_audience(audience: str) -> None:
         raise InputError("This audience is not known.", hint=f"use {' or '.join(AUDIENCES)}.")
 
 
-def view_of(run: RunSummary, audience: str = "operator") -> View:
+def view_of(run: RunSummary | CountsRelease, audience: str = "operator") -> View:
     """Return what a report shows to an audience.
 
     Raises:
         InputError: there is no such audience.
     """
     check_audience(audience)
+    if not isinstance(run, RunSummary):
+        return counts_view(run, audience)
     return _for_operator(run) if audience == "operator" else _for_recipient(for_recipient(run))
 
 

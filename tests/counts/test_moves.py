@@ -35,7 +35,7 @@ def dimension(name: str, sizes: list[int], several: bool) -> Dimension:
 
 
 def world(seed: int) -> tuple[Grid, System]:
-    """The cells of a random table of two or three dimensions with hierarchies and totals, and what must be protected."""
+    """The cells of a random table of two or three dimensions with totals, and what must be protected."""
     draw = np.random.default_rng(seed)
     shapes = [[[6], [5]], [[6, 3], [4]], [[4], [4], [3]], [[8, 4, 2], [6, 2]], [[4], [6, 2], [3]]]
     sizes = shapes[seed % len(shapes)]

@@ -73,6 +73,12 @@ def test_the_page_about_policies_shows_the_line_of_this_version() -> None:
     assert LINE in (ROOT / "docs" / "policy.md").read_text(encoding="utf-8").splitlines()
 
 
+def test_help_explains_a_key_of_a_document_of_counts_and_names_others_of_its_name() -> None:
+    code, printed, _ = run("help", "time_limit")
+    assert code == 0 and "least suppression" in printed and "Other keys of this name: search.time_limit." in printed
+    assert "Other keys" not in run("help", "counts.dimensions")[1] and "p_percent" in run("help")[1]
+
+
 def test_help_explains_a_key() -> None:
     code, printed, _ = run("help", "suppression_limit")
     assert code == 0

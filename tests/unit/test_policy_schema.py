@@ -26,6 +26,7 @@ from sqlanon.core.policy.facts import TOP_KEYS
 from sqlanon.core.policy.hierarchies import WITH_ONE_VALUE, WITH_OPTIONS
 from sqlanon.core.policy.schema_line import SCHEMA_URL
 from sqlanon.core.policy.transformation import KEYS as TRANSFORMATIONS
+from sqlanon.counts.keys import KEYS as COUNTS_KEYS
 from sqlanon.parameters import Parameter, ValueCheck
 from sqlanon.tables.keys import KEYS as TABLES_KEYS
 from sqlanon.tables.policy import TablesPolicy
@@ -78,7 +79,7 @@ def test_every_key_says_what_it_means_and_shows_an_example() -> None:
     assert [entry.name for entry in listed if not entry.about or not entry.example or not entry.label] == []
     assert len({entry.name for entry in listed}) == len(listed) > 150
     assert sorted(name for names in GROUPS.values() for name in names) == sorted(
-        {*(parameter.name for parameter in TOP_KEYS), *(p.name for p in TABLES_KEYS), *(each.name for each in FORMATS)}
+        {key.name for key in (*TOP_KEYS, *TABLES_KEYS, *COUNTS_KEYS, *FORMATS)}
     )
 
 
@@ -91,6 +92,7 @@ def test_every_key_that_the_checks_know_is_in_the_reference() -> None:
 
     known = {entry.name for entry in entries()}
     assert set(paths(TOP_KEYS)) <= known
+    assert {path for path in paths(COUNTS_KEYS) if not path.startswith("columns.")} <= known
     for name, kind in {**WITH_OPTIONS, "file": specs.FileHierarchy}.items():
         inner = {f"columns.hierarchy.{name}.{option.name}" for option in kind.options if option.name != name}
         assert inner | {f"columns.hierarchy.{name}"} <= known

@@ -13,6 +13,8 @@ from sqlanon.core.policy.facts import TOP_KEYS, PolicyFacts
 from sqlanon.core.policy.hierarchies import WITH_ONE_VALUE, WITH_OPTIONS
 from sqlanon.core.policy.transformation import KEYS as TRANSFORMATIONS
 from sqlanon.core.policy.transformation import KINDS, TYPE
+from sqlanon.counts.keys import KEYS as COUNTS_KEYS
+from sqlanon.counts.keys import CountsFacts
 from sqlanon.parameters import Parameter, ValueCheck, find
 from sqlanon.tables.keys import KEYS as TABLES_KEYS
 from sqlanon.tables.keys import OUTPUT_KEYS, TABLE_KEYS
@@ -36,8 +38,11 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "How the best release is found": ("quality", "search", "transformation", "engine"),
     "Where the release goes": ("output", "if_exists", "repeats", "report", "certificate"),
     "Several tables": ("tables",),
+    "Tables of counts, in a document of their own": tuple(
+        key.name for key in COUNTS_KEYS if key.name not in {known.name for known in TOP_KEYS}
+    ),
 }  # fmt: skip
-"""The keys of a policy by what they are about, in the order of the reference."""
+"""The keys of a policy, and of a document of counts, by what they are about, in the order of the reference."""
 SHOWN = {
     "levels": "diagnosis", "redact": "zip", "dates": "admission_date", "groups": "marital_status", "suppress": "sex",
     "ages": "birth", "prefix": "code", "frequent": "job", "codes": "diagnosis", "zip3": "zip",
@@ -84,15 +89,17 @@ class KeyEntry:
 
 
 def entries(extensions: Extensions = NOTHING) -> tuple[KeyEntry, ...]:
-    """Return all entries: the keys of a policy in the order of ``GROUPS``, each before those that stand below it."""
+    """Return all entries in the order of ``GROUPS``, each before those that stand below it."""
     formats = {name: found(extensions.format, name) for name in extensions.names("formats")}
     result: list[KeyEntry] = []
-    for names in GROUPS.values():
+    for title, names in GROUPS.items():
         for name in names:
             if name in formats:
                 result += _format(name, formats.pop(name))
             elif name == "tables":
                 result += _of_tables()
+            elif title.startswith("Tables of counts"):
+                result += _of_key(find(COUNTS_KEYS, name), (), "counts.md", extensions, CountsFacts)
             else:
                 result += _of_key(find(TOP_KEYS, name), (), "policy.md", extensions, PolicyFacts)
     for name, extension in formats.items():

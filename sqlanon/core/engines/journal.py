@@ -25,10 +25,12 @@ class Step:
 
     Attributes:
         phase: ``reading``, ``encoding``, ``searching``, ``trying patterns``, ``solving``, ``inserting nodes``,
-            ``assigning records``, ``publishing``, ``auditing``; also ``judging`` (of verify), ``generating`` (of demo).
+            ``assigning records``, ``publishing``, ``auditing``; also ``judging`` (of verify), ``generating`` (of demo),
+            ``counting`` and ``protecting`` (of counts).
         statement: the name of the statement that has begun; empty between statements.
         done, total, unit: how much of the phase is done, of how much (None: that is not known), in which unit.
         loss, lower_bound: of a search: that of its best solution, and what no solution loses less than; None so far.
+        what: what ``loss`` is: of counts, the weight of the cells that protect others.
     """
 
     phase: str
@@ -38,6 +40,7 @@ class Step:
     unit: str = ""
     loss: float | None = None
     lower_bound: float | None = None
+    what: str = "loss"
 
     @property
     def evaluated(self) -> int:

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sqlanon.core.interrupts import interruptible
+from sqlanon.core.highs import run_highs
 from sqlanon.recoding.patterns.reductions import Bools, Ints, Program, total
 
 if TYPE_CHECKING:
@@ -63,9 +63,8 @@ class HighsModel:
             used = total(part.group, begun, len(part.cost))[self.bound_groups] > 0
             values = np.concatenate([begun, used]).astype(np.float64)
             solver.setSolution(len(values), np.arange(len(values), dtype=np.int32), values)
-        solver.HandleUserInterrupt = True
         try:
-            interruptible(solver.run, solver.cancelSolve)
+            run_highs(solver)
         except KeyboardInterrupt:
             self.interrupted = True
         info = solver.getInfo()
