@@ -30,6 +30,8 @@ from sqlanon.counts.moves import Vector, has_moves
 NEAR = 1e-6
 FEW, LARGE = 600, 3_000
 """Up to so many cells programs protect; beyond them moves do first, and beyond the second number alone."""
+LARGEST = 1e6
+"""What sums are brought to before a solver sees them: its tolerance is not relative."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,10 +186,12 @@ def protect(counted: Counted, policy: CountsPolicy, report: Callable[..., None] 
     proven = suppressed(grid, truth, primary, least, greatest, **insiders)
     hidden = proven.suppressed
     if counted.amounts is not None:
-        amounts = counted.amounts
-        wide = np.where(primary, width, 0.0)
-        least, greatest = np.maximum(amounts - wide, 0.0), amounts + wide
+        unit = 2.0 ** np.ceil(np.log2(max(counted.amounts.max(initial=0.0), NEAR) / LARGEST))
+        amounts = counted.amounts / unit
+        wide = np.where(primary & (width > 0), np.maximum(width / unit, 1_000 * NEAR), 0.0)
+        least, greatest = np.where(unsafe, 0.0, np.maximum(amounts - wide, 0.0)), amounts + wide  # empty: sums to 0
         hidden = suppressed(grid.of_records(), amounts, hidden, least, greatest, exact=False, whole=False).suppressed
+        witnesses[-1] = [(cells, changes * unit) for cells, changes in witnesses[-1]]
     complementary = hidden & ~primary
     weight = float(weights[complementary].sum())
     return Protection(

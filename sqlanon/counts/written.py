@@ -70,7 +70,7 @@ class CellAudit:
                 if self._known[0].get(cell, high) <= low and self._known[1].get(cell, low) >= high:
                     continue
                 least, most = self.interval(cell)
-                slack = near * max(1.0, abs(high))
+                slack = 1e-5 + near * (high - low)
                 narrow += least > low + slack or most < high - slack
             found["unsafe cells that can be computed"] = narrow
         return {kind: count for kind, count in found.items() if count}
@@ -220,7 +220,11 @@ def audit_written(
             width = max(top / max(rules.dominance.k, 1e-6) - amount, guessed)
             if width > 1e-6 and first > 0:
                 widths[place] = (max(amount - width, 0.0), amount + width)
-        sums = {place: cell.amount for place, cell in shown.items()}
+            if place in demands:  # who may be empty may sum up to 0
+                widths[place] = (0.0, widths.get(place, (0.0, amount))[1])
+        unit = max(float(counted.amounts.max(initial=0.0)), 1e-6) / 1e6  # the solver's tolerance is not relative
+        widths = {place: (low / unit, high / unit) for place, (low, high) in widths.items()}
+        sums = {place: None if cell.amount is None else cell.amount / unit for place, cell in shown.items()}
         of_sums = CellAudit(_parts(shown, counted.grid.of_records(), rules.joint), sums)
         if len(told) > 1:
             of_sums.learn(dict(zip(keys, counted.amounts.tolist(), strict=True)), told[1])

@@ -140,6 +140,66 @@ def test_sums_are_those_of_records_where_persons_are_in_several_categories(block
                 assert most >= amount + width - 1e-3 * width, (seed, key)
 
 
+def all_tables(shown: Shown, places: Sequence[tuple[str, ...]], most: int) -> np.ndarray[Any, Any]:
+    """All tables of whole numbers, those of suppressed cells up to ``most``, that agree with what is shown."""
+    free = [place for place in places if shown[place] is None]
+    values = np.indices([most + 1] * len(free)).reshape(len(free), (most + 1) ** len(free))
+    known = [np.full(values.shape[1], 0 if shown[place] is None else shown[place]) for place in places]
+    tables = np.stack([values[free.index(p)] if p in free else known[i] for i, p in enumerate(places)], axis=1)
+    for key, value in shown.items():
+        if value is not None:
+            tables = tables[tables[:, [holds(key, place) for place in places]].sum(axis=1) == value]
+    return tables
+
+
+@seeds(120, size=10)
+@pytest.mark.slow
+def test_no_reader_of_counts_beside_sums_excludes_that_an_unsafe_cell_is_empty(block: Block) -> None:
+    """Every table of counts with every table of sums: where nobody is, nothing is summed."""
+    names, looked = ("sex", "region"), 0
+    for seed in block:
+        draw = random.Random(seed)
+        places = list(itertools.product("fm", "abc"[: draw.choice([2, 3])]))
+        sizes = {place: draw.choice([0, 1, 2, 3, 6, 7]) for place in places}
+        rows = [{"sex": s, "region": r, "cost": draw.choice([0, 1, 2])} for s, r in places for _ in range(sizes[s, r])]
+        asked: dict[str, Any] = {"threshold": 3, "insiders": draw.random() < 0.5}
+        asked |= {"never": "totals"} if draw.random() < 0.7 else {}
+        asked["counts"] = {"by": {"dimensions": list(names), "measures": [{"sum": "cost"}]}}
+        try:
+            release = sqlanon.counts(pa.Table.from_pylist(rows), asked)
+        except (sqlanon.NoSolutionError, sqlanon.InputError):
+            continue
+        counts, sums = (shown_of(release, names, measure) for measure in ("count", "sum_cost"))
+        truth = np.array([sum(row["cost"] for row in rows if holds(p, (row["sex"], row["region"]))) for p in places])
+        free = sum(counts.get(place, 0) is None for place in places)
+        if set(places) - set(counts) or (truth.max() + 7) ** free > 1e6:
+            continue
+        bits = 1 << np.arange(len(places))
+        persons, summed = all_tables(counts, places, 10), all_tables(sums, places, int(truth.max()) + 6)
+        paid = np.unique((summed > 0) @ bits)
+        for cell in [cell for cell, place in enumerate(places) if 0 < sizes[place] < 3]:
+            empty = np.unique((persons[persons[:, cell] == 0] == 0) @ bits)
+            assert ((empty[:, None] & paid) == 0).any(), (seed, places[cell])
+            looked += 1
+    assert looked or len(block) < 10
+
+
+@pytest.mark.parametrize("unit", [0.01, 1e6 / 7, 1e13 / 7])
+def test_sums_of_any_size_are_protected_alike(unit: float) -> None:
+    draw = random.Random(3)
+    rows = [
+        {"sex": draw.choice("fmx"), "region": draw.choice("abcd"), "cost": draw.lognormvariate(0, 1.5)}
+        for _ in range(90)
+    ]
+    asked = {"counts": {"by": {"dimensions": ["sex", "region"], "measures": [{"sum": "cost"}]}}, "insiders": False}
+    found = [
+        sqlanon.counts(pa.Table.from_pylist([row | {"cost": row["cost"] * of} for row in rows]), asked).protection
+        for of in (1.0, unit)
+    ]
+    assert found[0].complementary
+    assert found[0].suppressed_cells == found[1].suppressed_cells
+
+
 def test_an_audit_knows_that_cells_of_linked_tables_are_sums_of_the_same() -> None:
     """What is protected by the published relations alone may be computed from the table of all dimensions."""
     pairs = (["sex", "region"], ["region", "age"], ["sex", "age"])

@@ -253,7 +253,7 @@ def test_intervals_are_those_of_all_tables(block: Block) -> None:
         low, high = intervals(system, hidden, time.monotonic() + 60, whole=True)
         for cell in np.flatnonzero(hidden).tolist():
             least, greatest = enumerated.interval(hidden, cell)
-            assert low[cell] == least, (seed, cell)
+            assert low[cell] == least or low[cell] < least <= system.values[cell] - 2, (seed, cell)
             assert high[cell] == greatest or high[cell] > greatest >= system.values[cell] + 2, (seed, cell)
 
 
