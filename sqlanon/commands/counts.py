@@ -108,17 +108,26 @@ def _drawn(found: CountsRelease) -> list[str]:
 
 def _account(found: CountsRelease) -> list[str]:
     """Return what was suppressed, and how far that is the least."""
-    protection = found.protection
+    protection, rules, cells = found.protection, found.policy.rules, counted(found.cells, "cell")
     unit = "persons (entities)" if found.unit == "entity" else "records"
-    least = "the fewest" if found.policy.rules.weights == "cells" else "of least weight"
-    lines = [
-        f"{counted(found.cells, 'cell')}, of which {protection.suppressed_cells:,} are suppressed ({SUPPRESSED}): "
+    least = "the fewest" if rules.weights == "cells" else "of least weight"
+    suppressed = (
+        f"{cells}, of which {protection.suppressed_cells:,} are suppressed ({SUPPRESSED}): "
         f"{protection.unsafe:,} unsafe and {protection.complementary:,} that protect them "
-        f"({'' if protection.optimal else 'not '}proven {least})",
-        f"  counts are of {unit}; below {found.threshold} one is unsafe",
-    ]
-    for name, own in found.by_dimension.items():
+        f"({'' if protection.optimal else 'not '}proven {least})"
+    )
+    lines = [suppressed, f"  counts are of {unit}; below {found.threshold} one is unsafe"]
+    if rules.method == "keys":
+        noise = f"noise of mean 0 and variance {rules.keys.variance:g}, of {rules.keys.most} at most"
+        lines = [f"{cells}, each with {noise}", f"  counts are of {unit}; totals are not the sums of their parts"]
+    elif not rules.suppress:
+        lines[0] = f"{cells}, of which {protection.unsafe:,} are unsafe and shown as 0"
+    for name, own in found.by_dimension.items() if rules.suppress and rules.method == "suppress" else ():
         lines.append(f"  {name}: {own['suppressed']:,} of {own['cells']:,} cells that show it are suppressed")
+    if rules.round is not None:
+        adds = f"totals add up, and counts are within {counted(protection.steps, 'multiple')}"
+        how = adds if rules.additive else f"rounding: {rules.rounding}; totals are not the sums of their parts"
+        lines.append(f"  counts are multiples of {rules.round} ({how})")
     if found.left_out:
         lines.append(f"  {counted(found.left_out, 'record')} with a NULL were left out")
     return lines + [f"  {kind}: {target}" for kind, target in found.output.items()]

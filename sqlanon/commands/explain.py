@@ -6,12 +6,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 
 from sqlanon.commands.common import read_policy, warn
+from sqlanon.commands.explain_counts import execute as of_counts
 from sqlanon.core.anonymizer import plan, recode
 from sqlanon.core.plan.full_domain import Plan
 from sqlanon.core.plan.planned import Planned
 from sqlanon.core.policy import Policy
+from sqlanon.core.policy.documents import has_key
 from sqlanon.core.sqltrees import names
 from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.interop.scripts.warehouse import refuse_script, script_in
@@ -21,6 +24,8 @@ from sqlanon.live.view import KIND
 
 def execute(policy: str, node: str | None, dialect: str | None, source_table: str | None, lookups: str | None) -> int:
     """Carry the command out, with the options of ``usage``, and return the exit code."""
+    if has_key(Path(policy), "counts"):
+        return of_counts(policy, node, dialect, source_table, lookups)
     loaded = read_policy(policy)
     if dialect is None and source_table is not None:
         raise InputError("--source-table names a table of a warehouse.", hint="add --dialect.")

@@ -53,7 +53,7 @@ def find_entries(wanted: Sequence[str], known: Sequence[KeyEntry]) -> list[KeyEn
     A whole path comes before a part of one, a key before a word that a key may be.
     """
     path = tuple(wanted)
-    exact = [entry for entry in known if entry.path == path]
+    exact = [entry for entry in known if tuple(map(str.lower, entry.path)) == path]  # D, V and j have their letters
     if exact or not path:
         return exact
     named = [entry for entry in known if entry.path[-1] == path[-1] and _within(path, entry.path)]

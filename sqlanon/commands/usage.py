@@ -221,7 +221,7 @@ def explain() -> Work:
     nothing.
 
     With --dialect: the complete SQL of the policy as one script for a warehouse, planned on the policy's own source;
-    with --lookups, the files beside it.
+    with --lookups, the files beside it. Of a document of counts: the statement that counts, before any suppression.
     """
     from sqlanon.commands.explain import execute
 

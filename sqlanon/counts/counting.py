@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,12 +21,13 @@ from sqlanon.core.source.columns import check_columns
 from sqlanon.core.source.matching import measure_columns, refuse_uncovered
 from sqlanon.core.source.opening import Source
 from sqlanon.core.source.packing import pack
+from sqlanon.core.source.release_key import ReleaseKey, dropping
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.data_types import NUMBERS
 from sqlanon.core.words import counted as counted_words
 from sqlanon.counts import statements
 from sqlanon.counts.document import CountsPolicy
-from sqlanon.counts.grid import Dimension, Grid, Numbers, sets_of, with_common_margins
+from sqlanon.counts.grid import Dimension, Grid, Levels, Numbers, sets_of, with_common_margins
 from sqlanon.counts.statements import CountedSource
 from sqlanon.errors import InputError, UnsupportedError
 
@@ -45,6 +47,7 @@ class Counted:
         in_tables: of each table, the sets that it shows.
         records: of the source; ``left_out`` of them have a NULL that the match excludes.
         query: the statement that counted.
+        keys: of each cell, the sum of the keys of its entities, mod 2⁶⁴, where the document needs keys.
     """
 
     grid: Grid
@@ -56,6 +59,23 @@ class Counted:
     left_out: int
     query: exp.Query
     warnings: tuple[str, ...] = ()
+    keys: np.ndarray[Any, np.dtype[np.uint64]] | None = None
+
+
+def counting_query(source: Source, policy: CountsPolicy, *, by_sets: bool) -> exp.Query:
+    """Return the statement that counts, which reads the working tables of the source's session.
+
+    Raises:
+        InputError and its children: a column, a hierarchy or a level cannot be used.
+    """
+    sets = with_common_margins(list(dict.fromkeys(each for own in _wanted(policy) for each in own)))
+    steps = [dict(enumerate(levels)) for levels in sets]
+    return statements.cells_query(_encoded(source, policy, []), steps, by_sets=by_sets)
+
+
+def _wanted(policy: CountsPolicy) -> list[list[Levels]]:
+    """Return the sets that each table shows."""
+    return [sets_of(dict(table.dimensions), table.totalled, [*policy.dimensions]) for table in policy.tables]
 
 
 def count_cells(source: Source, policy: CountsPolicy) -> Counted:
@@ -65,6 +85,8 @@ def count_cells(source: Source, policy: CountsPolicy) -> Counted:
         InputError and its children: a column, a hierarchy, a level or a measured value cannot be used.
     """
     engine, warnings = source.engine, list(source.warnings)
+    if policy.rules.by_key:
+        engine.require("keyed")
     counted = _encoded(source, policy, warnings)
     _check_measure(engine, counted)
     used = policy.dimensions
@@ -74,7 +96,7 @@ def count_cells(source: Source, policy: CountsPolicy) -> Counted:
     )
     if counted.source.entity is not None:
         dimensions = _with_several(engine, counted, dimensions)
-    wanted = [sets_of(dict(table.dimensions), table.totalled, [*used]) for table in policy.tables]
+    wanted = _wanted(policy)
     shown = list(dict.fromkeys(levels for sets in wanted for levels in sets))
     sets = with_common_margins(shown)
     grid = Grid(dimensions, tuple(sets), tuple(levels in shown for levels in sets))
@@ -86,19 +108,24 @@ def count_cells(source: Source, policy: CountsPolicy) -> Counted:
     by_sets = engine.capabilities.groups_by_sets
     steps = [dict(enumerate(levels)) for levels in sets]
     query = statements.cells_query(counted, steps, by_sets=by_sets)
-    found = engine.arrow("count cells", query.copy())
-    contributors, amounts, largest = _filled(grid, found, counted.measured is not None)
+    with _keyed(source, counted, policy.policy):
+        found = engine.arrow("count cells", query.copy())
+    is_summed, both = counted.measured is not None, [*map(statements.largest, (1, 2))]
+    beside = statements.HALVES if counted.keyed else (statements.AMOUNT, *both) if is_summed else ()
+    figures = _filled(grid, found, ("contributors", *beside))
+    high, low = (figures[name].astype(np.uint64) for name in statements.HALVES) if counted.keyed else (None, None)
     records, taken = engine.run("count records", statements.left_out_query(counted))[0]
     return Counted(
         grid,
-        contributors,
-        amounts,
-        largest,
+        figures["contributors"],
+        figures[statements.AMOUNT].astype(np.float64) if is_summed else None,
+        np.stack([figures[name] for name in both], axis=1).astype(np.float64) if is_summed else None,
         tuple(tuple(sets.index(levels) for levels in own) for own in wanted),
         int(records),
         int(records) - int(taken or 0),
         query,
         tuple(warnings),
+        None if high is None or low is None else (high << np.uint64(32)) + low,
     )
 
 
@@ -136,7 +163,7 @@ def _encoded(source: Source, policy: CountsPolicy, warnings: list[str]) -> Count
         engine.drop(relation)
     encoded = replace(encoded, items=items)
     summed = None if policy.measured is None else (policy.measured, types[policy.measured])
-    return CountedSource(encoded, tuple(dimensions.values()), summed)
+    return CountedSource(encoded, tuple(dimensions.values()), summed, policy.rules.by_key)
 
 
 def _in_order(policy: Policy, dimensions: Sequence[str]) -> Policy:
@@ -217,33 +244,58 @@ def _with_several(engine: Engine, counted: CountedSource, dimensions: Sequence[D
     )
 
 
-def _filled(grid: Grid, found: pa.Table, is_summed: bool) -> tuple[Numbers, Floats | None, Floats | None]:
-    """Return contributors, amounts and the largest contributions of all cells; what no row counts is 0."""
-    size = len(grid)
-    contributors = np.zeros(size, np.int64)
-    amounts, largest = np.zeros(size), np.zeros((size, 2))
+def _filled(grid: Grid, found: pa.Table, wanted: Sequence[str]) -> dict[str, np.ndarray[Any, Any]]:
+    """Return figures of all cells by their names; what no row counts is 0."""
     codes, is_at = {}, {}
     for position, dimension in enumerate(grid.dimensions):
         for level in dimension.levels:
             values = numpy_column(found.column(statements.code(position, level))).astype(np.float64)
             is_at[position, level] = ~np.isnan(values)
             codes[position, level] = np.nan_to_num(values).astype(np.int64)
-    names_of = ["contributors", *([statements.AMOUNT, *map(statements.largest, (1, 2))] if is_summed else [])]
-    figures = {name: numpy_column(found.column(name)) for name in names_of}
+    figures = {name: np.nan_to_num(numpy_column(found.column(name))) for name in wanted}
+    filled = {name: np.zeros(len(grid), values.dtype) for name, values in figures.items()}
     for number, levels in enumerate(grid.sets):
         rows = np.ones(found.num_rows, bool)
         for (position, level), present in is_at.items():
             rows &= present == (levels[position] == level)
         keys = np.zeros((int(rows.sum()), len(levels)), np.int64)
-        for position, wanted in enumerate(levels):
-            if wanted is not None:
+        for position, wanted_level in enumerate(levels):
+            if wanted_level is not None:
                 dimension = grid.dimensions[position]
-                own = dimension.categories(wanted)
-                keys[:, position] = own[np.searchsorted(dimension.codes[own], codes[position, wanted][rows])]
+                own = dimension.categories(wanted_level)
+                keys[:, position] = own[np.searchsorted(dimension.codes[own], codes[position, wanted_level][rows])]
         cells = grid.cells(number, keys)
-        contributors[cells] = figures["contributors"][rows]
-        if is_summed:
-            amounts[cells] = np.nan_to_num(figures[statements.AMOUNT][rows].astype(np.float64))
-            for place in (1, 2):
-                largest[cells, place - 1] = np.nan_to_num(figures[statements.largest(place)][rows].astype(np.float64))
-    return contributors, amounts if is_summed else None, largest if is_summed else None
+        for name, values in figures.items():
+            filled[name][cells] = values[rows]
+    return filled
+
+
+@contextmanager
+def _keyed(source: Source, counted: CountedSource, policy: Policy) -> Iterator[None]:
+    """Let a statement read the keys of the entities, from ``names.KEYED``, where it sums them.
+
+    They are made by the secret and the context of the policy's key alone, so that an entity has one key in all tables.
+
+    Raises:
+        InputError: the key cannot be read.
+        UnsupportedError: the engine has no keyed hash.
+    """
+    engine, entity = source.engine, counted.source.entity
+    if not counted.keyed or policy.key is None or entity is None:
+        yield
+        return
+    with release_key(policy).loaded(engine, [statements.PURPOSE]):
+        query = statements.keys_query(source.relation, entity)
+        engine.create("keys of entities", names.KEYED, query, replayed=False)
+    with dropping(engine, names.KEYED):
+        yield
+
+
+def release_key(policy: Policy) -> ReleaseKey:
+    """Return the key of all releases of counts with the secret of a policy, and its context.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    assert policy.key is not None
+    return ReleaseKey(policy.key.secret(), f"{statements.PURPOSE}\0{policy.key.context or ''}")

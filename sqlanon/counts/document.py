@@ -31,6 +31,7 @@ from sqlanon.counts.keys import (
     CountsFacts,
     CountsTable,
     Dominance,
+    Noise,
 )
 from sqlanon.errors import InputError, PolicyError
 from sqlanon.parameters import is_number, names_of
@@ -160,6 +161,8 @@ class _CountsReader:
         if policy is not None:
             self._check_output(policy, tables, rules)
         self._check_rules(rules, tables)
+        if policy is not None and not faults.items:
+            self._check_method(rules, policy, tables)
         faults.finish()
         assert policy is not None
         return CountsPolicy(policy, tables, rules)
@@ -287,6 +290,8 @@ class _CountsReader:
         faults, before = self._faults, len(self._faults.items)
         check(faults, "", rules, beside=("interval", "weights", "groups"))
         used = {name for table in tables for name in table.dimensions}
+        if isinstance(rules.keys, Noise):
+            check(faults, "keys", rules.keys)
         if isinstance(rules.dominance, Dominance):
             check(faults, "dominance", rules.dominance)
             if isinstance(rules.dominance.n, int) and rules.dominance.n > 2:
@@ -304,6 +309,43 @@ class _CountsReader:
             if name not in used:
                 faults.add("groups", f"No table has the dimension {name!r}.", "name dimensions of a table.")
         self._check_weights(rules.weights, used)
+
+    def _check_method(self, rules: CountsFacts, policy: Policy, tables: Sequence[CountsTable]) -> None:
+        """Note what does not go with rounding, or with noise."""
+        faults, given = self._faults, set(written(rules))
+        perturbed, by_key = rules.method == "keys", rules.by_key
+        if perturbed:
+            without = given - {"method", "keys", "zeros", "total", "form"}
+            reason = "This has no meaning where counts are changed by noise."
+        elif rules.round is None:
+            without, reason = given & {"rounding", "additive", "suppress", "keys"}, "Nothing is rounded, or perturbed."
+        else:
+            without = given & ({"keys"} if rules.suppress else {"keys", "groups", "weights", "never"})
+            reason = "This has no meaning beside rounding" + ("." if rules.suppress else " without suppression.")
+        for name in sorted(without):
+            faults.add(name, reason, "leave it out.")
+        fault = rules.keys.fault() if perturbed else None
+        if fault is not None:
+            faults.add("keys", *fault)
+        if by_key and policy.entity is None:
+            hint = "name the column of persons, or one that is different in each record: entity: patient_id."
+            faults.add("entity", "A cell's key is the sum of those of its entities, and none is named.", hint)
+        if by_key != (policy.key is not None):
+            hint = "write key: {file: secret.key}, or {env: STUDY_KEY}." if by_key else "leave it out."
+            faults.add("key", "Keys are made of a secret." if by_key else "Nothing is made by a key.", hint)
+        if (perturbed or rules.round) and any(m.column is not None for table in tables for m in table.measures):
+            faults.add("counts", "A sum or mean would tell the count that is not shown exactly.", "leave it out.")
+        if rules.round is None or perturbed:
+            return
+        most = (rules.interval or (0, rules.threshold))[1]
+        if rules.additive and rules.rounding == "random":
+            faults.add("rounding", "What adds up is not rounded at random.", "leave out rounding, or additive.")
+        elif not rules.suppress and rules.rounding == "random":
+            hint = "leave out suppress: false, or rounding: random."
+            faults.add("rounding", "A mean of 0 leaves 0 alone, so that every other multiple says: someone.", hint)
+        elif not rules.suppress and rules.round < (least := most + 1 if rules.additive else 2 * most):
+            hint = f"round to {least} or more, or leave out suppress: false."
+            faults.add("round", f"A cell that is shown as 0 could not be {most}.", hint)
 
     def _check_weights(self, weights: Any, used: set[str]) -> None:
         faults = self._faults

@@ -204,6 +204,13 @@ class Suppressing:
             return True
         return any(self.refuted(demand, hidden) is None for demand in choice)
 
+    def unmet(self, hidden: Flags) -> Iterator[Choice]:
+        """Yield what no witness of a suppression meets; raises as ``extended``."""
+        self._scatter(hidden, LOOKS)
+        for choice in self._in_time(self.witnesses.open(hidden)):
+            if not self.met(choice, hidden):
+                yield choice
+
     def refuted(self, demand: Demand, hidden: Flags) -> Floats | None:
         """Return why no witness meets a demand: multipliers of the relations, all 0 if whole numbers alone are why.
 

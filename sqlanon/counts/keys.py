@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlanon.core.policy.columns import UNCOVERED
 from sqlanon.core.policy.facts import TOP_KEYS
@@ -24,8 +24,8 @@ from sqlanon.parameters import (
 )
 
 SHARED = (
-    "version", "source", "files", "table", "csv", "join", "entity", "row_security", "uncovered", "nulls", "engine",
-    "output", "if_exists", "report",
+    "version", "source", "files", "table", "csv", "join", "entity", "key", "row_security", "uncovered", "nulls",
+    "engine", "output", "if_exists", "report",
 )  # fmt: skip
 """Keys that mean what they mean in a policy."""
 TARGETS = ("file", "table", "view")
@@ -120,6 +120,65 @@ class Dominance(PolicyPart):
 
 
 @dataclass(frozen=True, slots=True)
+class Noise(PolicyPart):
+    """What is added to counts that are perturbed by keys: D, V and j of the cell-key method."""
+
+    called: ClassVar[Mapping[str, str]] = {"most": "D", "variance": "V", "blocked": "j"}
+
+    most: int = entry(
+        whole(1), 5, about="A count changes by so much at most, up or down.", example="keys: {D: 5, V: 3, j: 2}"
+    )
+    variance: float = entry(
+        number(0),
+        3.0,
+        about="The variance of the noise, whose mean is 0.",
+        example="keys: {D: 4, V: 2, j: 1}",
+    )
+    blocked: int = entry(
+        whole(0), 2, about="No count of 1 up to this is shown; 0 excludes none.", example="keys: {D: 3, V: 1, j: 0}"
+    )
+
+    @property
+    def last(self) -> int:
+        """The count from which on all have one distribution of noise."""
+        return self.most + self.blocked + 1
+
+    def shifts(self, count: int) -> list[int]:
+        """Return by how much a count above 0 may be changed, ascending: it stays 0 or above, and is none of 1 to j."""
+        every = range(-self.most, self.most + 1)
+        return [v for v in every if count + v == 0 or count + v > self.blocked]
+
+    def fault(self) -> tuple[str, str] | None:
+        """Return why there is no such noise, with a hint; None where there is."""
+        if self.most > MOST_NOISE:
+            return "The noise is wider than tables of noise are made.", f"give a D of at most {MOST_NOISE}."
+        own = [self.shifts(count) for count in range(1, self.last + 1)]
+        if not all(shifts[0] < 0 < shifts[-1] for shifts in own):
+            return "With this D and j some count could not be changed both up and down.", "give a D above j."
+        low, high = max(variances(shifts)[0] for shifts in own), min(variances(shifts)[1] for shifts in own)
+        if low > high:
+            return "With this D and j no noise has one variance at all counts.", "give a larger D, or a smaller j."
+        if not low <= self.variance <= high or self.variance == 0:
+            limits = f"from {low} to {high}" if low else f"above 0 and up to {high}"
+            return "With this D and j no noise of mean 0 has the variance V.", f"give a V {limits}, or another D or j."
+        return None
+
+
+MOST_NOISE = 100
+"""The largest D."""
+
+
+def variances(shifts: Sequence[int]) -> tuple[int, int]:
+    """Return the least and the greatest variance of a noise of mean 0 that takes these values, ascending.
+
+    >>> variances([-1, 2, 3]), variances([-2, -1, 0, 1])
+    ((2, 3), (0, 2))
+    """
+    low = 0 if 0 in shifts else -max(v for v in shifts if v < 0) * min(v for v in shifts if v > 0)
+    return low, -shifts[0] * shifts[-1]
+
+
+@dataclass(frozen=True, slots=True)
 class CountsColumn(PolicyPart):
     """A column whose values are categories."""
 
@@ -142,6 +201,50 @@ class CountsColumn(PolicyPart):
 class CountsFacts(PolicyPart):
     """The rules of a release of counts: which cells are unsafe, and what makes them safe."""
 
+    method: str = entry(
+        choice(
+            suppress="unsafe cells and those that would give them away are suppressed",
+            keys="each count is changed by noise that depends on whom it counts",
+        ),
+        "suppress",
+        about="What makes cells safe. By keys, cells of the same entities have the same noise in all tables.",
+        example="keys",
+        page="counts.md#keys",
+    )
+    keys: Noise = entry(
+        part_of(Noise), Noise, about="The noise of method: keys.", example="{D: 4, V: 2, j: 1}", page="counts.md#keys"
+    )
+    round: int | None = entry(
+        whole(2),
+        about="Counts are shown as multiples of this.",
+        example="10",
+        page="counts.md#rounding",
+        without="counts are shown as they are",
+    )
+    rounding: str = entry(
+        choice(
+            nearest="to the nearest multiple; halfway to the even one",
+            random="up or down by the key of the cell, with the count as the mean",
+        ),
+        "nearest",
+        about="To which multiple counts are rounded.",
+        example="random",
+        page="counts.md#rounding",
+    )
+    additive: bool = entry(
+        flag(),
+        False,
+        about="Whether rounded totals are the sums of their rounded parts.",
+        example="true",
+        page="counts.md#rounding",
+    )
+    suppress: bool = entry(
+        flag(),
+        True,
+        about="Whether unsafe cells are suppressed; if not, rounding alone must keep them from being computed.",
+        example="false",
+        page="counts.md#rounding",
+    )
     threshold: int = entry(
         whole(2),
         5,
@@ -232,6 +335,11 @@ class CountsFacts(PolicyPart):
         unit="seconds",
         example="300",
     )
+
+    @property
+    def by_key(self) -> bool:
+        """Whether what is shown of a cell depends on its key."""
+        return self.method == "keys" or (self.round is not None and self.rounding == "random")
 
 
 _OUTPUT = (

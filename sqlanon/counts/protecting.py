@@ -24,8 +24,11 @@ from sqlanon.counts.counting import Counted, Floats
 from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.exact import suppress, suppress_by_moves
 from sqlanon.counts.facts import ALONE, CellSuppression, Flags, SparseRows, System
-from sqlanon.counts.grid import CellRelation, Grid, is_finer
+from sqlanon.counts.grid import CellRelation, Grid, Numbers, is_finer
+from sqlanon.counts.keys import CountsFacts
 from sqlanon.counts.moves import Vector, has_moves
+from sqlanon.counts.perturbing import perturbed_counts
+from sqlanon.counts.rounding import check_ranges, rounded_counts
 
 NEAR = 1e-6
 FEW, LARGE = 600, 3_000
@@ -45,6 +48,8 @@ class Protection:
         optimal: nothing less protects them.
         weight, lower_bound: of the complementary cells, and the least that is certain.
         how: the way in which they were found.
+        values: of each cell, the count that is shown unless it is suppressed: as it is, rounded, or with noise.
+        steps: of counts that are rounded so that they add up, within how many multiples they are.
         witnesses: of counts, and of sums: tables that fit what is shown, by what they differ in from the truth.
     """
 
@@ -56,7 +61,13 @@ class Protection:
     weight: float
     lower_bound: float
     how: str
+    values: Numbers
+    steps: int = 1
     witnesses: tuple[list[Vector], ...] = ()
+
+    def shown(self, counted: Counted) -> Counted:
+        """Return the cells with the counts that are shown."""
+        return replace(counted, contributors=self.values)
 
     @property
     def suppressed_cells(self) -> int:
@@ -135,6 +146,10 @@ def protect(counted: Counted, policy: CountsPolicy, report: Callable[..., None] 
         UnsupportedError: HiGHS is not installed, and some cell is unsafe.
     """
     rules, grid = policy.rules, counted.grid
+    nothing = np.zeros(len(grid), bool)
+    if rules.method == "keys":
+        values = perturbed_counts(counted, rules.keys)
+        return Protection(nothing, 0, 0, "keys", False, 0.0, 0.0, "keys", values)
     unsafe = unsafe_counts(counted, policy)
     low, high = rules.interval or (0, rules.threshold)
     truth = counted.contributors.astype(np.float64)
@@ -147,64 +162,89 @@ def protect(counted: Counted, policy: CountsPolicy, report: Callable[..., None] 
     if rules.never == "totals":
         exempt = exempt | (grid.all_keys == 0).any(axis=1)
 
-    has_joint, shows_all = _is_joint(grid, rules.joint), _shows_all(grid)
-    by_moves = len(grid) > FEW and has_moves(grid) and (not has_joint or shows_all)
-    witnesses: list[list[Vector]] = []
-
-    def system_of(
-        grid: Grid, values: Floats, fixed: Flags, least: Floats, greatest: Floats, *, joint: bool, **changes: Any
-    ) -> System:
-        further = _joint_cells(grid) if joint else 0
-        parts = [(values, 0.0), (grid.is_published, False), (fixed & grid.is_published, False)]
-        parts += [(least, 0.0), (greatest, 0.0), (weights, 1.0), (exempt, False)]
-        values, published, fixed, least, greatest, costs, never = (_padded(part, further, rest) for part, rest in parts)
-        rows = _rows(grid, joint=joint)
-        if "contributor" in changes:
-            changes["contributor"] = _padded(changes["contributor"], further, ALONE)
-        return System(values, published, rows, fixed, least, greatest, costs, never, **changes)
-
-    def suppressed(grid: Grid, *given: Any, exact: bool = True, **changes: Any) -> CellSuppression:
-        begun, until = None, time.monotonic() + rules.time_limit
-        witnesses.append([])
-        if by_moves:  # where a table shows the cells of all dimensions, the joint ones are these
-            first, vectors = suppress_by_moves(
-                grid, system_of(grid, *given, joint=False, **changes), rules.time_limit / 2
-            )
-            witnesses[-1] += vectors
-            if first.optimal or len(grid) > LARGE:
-                return first
-            begun = first.suppressed
-        system = system_of(grid, *given, joint=has_joint, **changes)
-        begun = None if begun is None else _padded(begun, len(system) - len(grid), False)
-        found = suppress(system, until - time.monotonic(), exact=exact, begun=begun, report=report).suppression
-        return replace(found, suppressed=found.suppressed[: len(grid)])
-
+    work = _Protecting(grid, rules, weights, exempt, report)
     own = np.where(unsafe & (counted.contributors == 1), np.arange(len(grid)), ALONE)
     least, greatest = np.where(unsafe, low, truth), np.where(unsafe, high, truth)
     waives = not (exempt & (truth > 0)).any()
     insiders: dict[str, Any] = {"contributor": own, "waives": waives} if rules.insiders else {}
-    proven = suppressed(grid, truth, primary, least, greatest, **insiders)
+    given = (grid, truth, primary, least, greatest)
+    unknowns = "joint" if work.has_joint else "published"
+    if not rules.suppress:
+        system = work.system_of(*given, joint=work.has_joint, **insiders)
+        values, steps = rounded_counts(counted, policy, system, np.zeros(len(system), bool))
+        check_ranges(system, values, rules, steps)
+        return Protection(nothing, int(unsafe.sum()), 0, unknowns, True, 0.0, 0.0, "rounding", values, steps)
+    proven = work.suppressed(*given, **insiders)
     hidden = proven.suppressed
     if counted.amounts is not None:
         unit = 2.0 ** np.ceil(np.log2(max(counted.amounts.max(initial=0.0), NEAR) / LARGEST))
         amounts = counted.amounts / unit
         wide = np.where(primary & (width > 0), np.maximum(width / unit, 1_000 * NEAR), 0.0)
         least, greatest = np.where(unsafe, 0.0, np.maximum(amounts - wide, 0.0)), amounts + wide  # empty: sums to 0
-        hidden = suppressed(grid.of_records(), amounts, hidden, least, greatest, exact=False, whole=False).suppressed
-        witnesses[-1] = [(cells, changes * unit) for cells, changes in witnesses[-1]]
+        of_sums = (grid.of_records(), amounts, hidden, least, greatest)
+        hidden = work.suppressed(*of_sums, exact=False, whole=False).suppressed
+        work.witnesses[-1] = [(cells, changes * unit) for cells, changes in work.witnesses[-1]]
     complementary = hidden & ~primary
     weight = float(weights[complementary].sum())
+    values, steps = counted.contributors, 1
+    if rules.round is not None:
+        system = work.system_of(*given, joint=work.has_joint, **insiders)
+        values, steps = rounded_counts(counted, policy, system, _padded(hidden, len(system) - len(grid), False))
     return Protection(
         hidden,
         int(primary.sum()),
         int(complementary.sum()),
-        "joint" if _is_joint(grid, rules.joint) else "published",
+        unknowns,
         weight <= proven.lower_bound,
         weight,
         proven.lower_bound,
         proven.how,
-        tuple(witnesses),
+        values,
+        steps,
+        tuple(work.witnesses),
     )
+
+
+class _Protecting:
+    """Makes systems of the cells of a release, and suppresses in them; keeps the witnesses that moves found."""
+
+    def __init__(
+        self, grid: Grid, rules: CountsFacts, weights: Floats, exempt: Flags, report: Callable[..., None] | None
+    ) -> None:
+        self._rules, self._weights, self._exempt, self._report = rules, weights, exempt, report
+        self.has_joint = _is_joint(grid, rules.joint)
+        # where a table shows the cells of all dimensions, the joint ones are these
+        self._by_moves = len(grid) > FEW and has_moves(grid) and (not self.has_joint or _shows_all(grid))
+        self.witnesses: list[list[Vector]] = []
+
+    def system_of(
+        self, grid: Grid, values: Floats, fixed: Flags, least: Floats, greatest: Floats, *, joint: bool, **changes: Any
+    ) -> System:
+        """Return what must be protected: of the unsafe cells, what some table has at most and another at least."""
+        further = _joint_cells(grid) if joint else 0
+        parts = [(values, 0.0), (grid.is_published, False), (fixed & grid.is_published, False)]
+        parts += [(least, 0.0), (greatest, 0.0), (self._weights, 1.0), (self._exempt, False)]
+        values, published, fixed, least, greatest, costs, never = (_padded(part, further, rest) for part, rest in parts)
+        if "contributor" in changes:
+            changes["contributor"] = _padded(changes["contributor"], further, ALONE)
+        return System(values, published, _rows(grid, joint=joint), fixed, least, greatest, costs, never, **changes)
+
+    def suppressed(self, grid: Grid, *given: Any, exact: bool = True, **changes: Any) -> CellSuppression:
+        """Return a suppression that protects; raises as ``protect``."""
+        begun, limit = None, self._rules.time_limit
+        until = time.monotonic() + limit
+        self.witnesses.append([])
+        if self._by_moves:
+            first, vectors = suppress_by_moves(grid, self.system_of(grid, *given, joint=False, **changes), limit / 2)
+            self.witnesses[-1] += vectors
+            if first.optimal or len(grid) > LARGE:
+                return first
+            begun = first.suppressed
+        system = self.system_of(grid, *given, joint=self.has_joint, **changes)
+        begun = None if begun is None else _padded(begun, len(system) - len(grid), False)
+        left = until - time.monotonic()
+        found = suppress(system, left, exact=exact, begun=begun, report=self._report).suppression
+        return replace(found, suppressed=found.suppressed[: len(grid)])
 
 
 def _padded(values: Any, further: int, rest: Any) -> Any:

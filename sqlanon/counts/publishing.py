@@ -47,7 +47,8 @@ def publish_rows(
 
     def audit(auditor: Engine, relation: exp.Expr) -> None:
         found = auditor.arrow("audit counts", exp.select(*map(column, written)).from_(relation.copy()))
-        audit_written(found, counted, asked, witnesses)
+        steps = document["rules"].get("rounding", {}).get("steps", 1)
+        audit_written(found, counted, asked, witnesses, steps=steps)
 
     copied = as_texts(every, types, written)
     return put(engine, Draft(query, claim, copied, opened.verify, target, Papers(document), audit))

@@ -27,7 +27,7 @@ class CountsRelease(Facts, Frames):
     """
 
     KEYS = (
-        "tables unit threshold cells suppressed=protection.suppressed_cells unsafe=protection.unsafe "
+        "tables unit method threshold cells suppressed=protection.suppressed_cells unsafe=protection.unsafe "
         "complementary=protection.complementary system=protection.system optimal=protection.optimal "
         "weight=protection.weight lower_bound=protection.lower_bound gap=protection.gap how=protection.how "
         "records left_out by_dimension output statements seconds warnings"
@@ -59,6 +59,11 @@ class CountsRelease(Facts, Frames):
     def unit(self) -> str:
         """What a count counts: ``entity`` or ``record``."""
         return self.policy.unit
+
+    @property
+    def method(self) -> str:
+        """What makes cells safe: ``suppress`` or ``keys``."""
+        return self.policy.rules.method
 
     @property
     def threshold(self) -> int:

@@ -23,7 +23,7 @@ from sqlanon.core.sqltrees import names
 from sqlanon.counts.counting import Counted, Floats
 from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.grid import Dimension, Numbers
-from sqlanon.counts.keys import CountsTable
+from sqlanon.counts.keys import CountsFacts, CountsTable
 from sqlanon.errors import InputError
 
 TYPES = {pa.string(): "VARCHAR", pa.int64(): "BIGINT", pa.float64(): "DOUBLE", pa.bool_(): "BOOLEAN"}
@@ -211,6 +211,7 @@ def counts_manifest(
     suppressed: Flags,
     *,
     system: str,
+    steps: int = 1,
     versions: Mapping[str, str],
 ) -> dict[str, Any]:
     """Return what travels with a release: names, rules, and how many cells are suppressed.
@@ -219,31 +220,41 @@ def counts_manifest(
 
     Args:
         system: ``joint`` or ``published``: the unknowns by which protection was judged.
+        steps: of counts that are rounded so that they add up, within how many multiples they are.
     """
-    rules, shown = policy.rules, counted.grid.is_published
+    shown = counted.grid.is_published
     return {
         "manifest_version": 1,
         "policy_fingerprint": policy.fingerprint(),
         "counts": [_described(table) for table in policy.tables],
         "unit": policy.unit,
-        "rules": {
-            "threshold": rules.threshold,
-            **({"threshold_cited_by": CITED[rules.threshold]} if rules.threshold in CITED else {}),
-            "interval": list(rules.interval or (0, rules.threshold)),
-            "insiders": rules.insiders,
-            **(
-                {}
-                if policy.measured is None
-                else {"dominance": {"n": rules.dominance.n, "k": rules.dominance.k}, "p_percent": rules.p_percent}
-            ),
-            **({"groups": list(rules.groups)} if rules.groups else {}),
-        },
+        "rules": _of_noise(policy.rules) if policy.rules.method == "keys" else _rules(policy, steps),
         "nulls": policy.policy.nulls,
         "system": system,
         "cells": {"published": int(shown.sum()), "suppressed": int((shown & suppressed).sum())},
         "suppressed_by_dimension": suppressed_by_dimension(counted, policy, suppressed),
         "versions": dict(versions),
     }
+
+
+def _rules(policy: CountsPolicy, steps: int) -> dict[str, Any]:
+    rules = policy.rules
+    found: dict[str, Any] = {"threshold": rules.threshold}
+    found |= {"threshold_cited_by": CITED[rules.threshold]} if rules.threshold in CITED else {}
+    found |= {"interval": list(rules.interval or (0, rules.threshold)), "insiders": rules.insiders}
+    if policy.measured is not None:
+        found |= {"dominance": {"n": rules.dominance.n, "k": rules.dominance.k}, "p_percent": rules.p_percent}
+    found |= {"groups": list(rules.groups)} if rules.groups else {}
+    if rules.round is not None:
+        to = {"to": "additive", "steps": steps} if rules.additive else {"to": rules.rounding}
+        found["rounding"] = {"base": rules.round, **to}
+        found |= {"totals_add_up": rules.additive, "unsafe_cells_are_suppressed": rules.suppress}
+    return found
+
+
+def _of_noise(rules: CountsFacts) -> dict[str, Any]:
+    noise = {"D": rules.keys.most, "V": rules.keys.variance, "j": rules.keys.blocked}
+    return {"method": "keys", "keys": noise, "totals_add_up": False, "totals_have": "noise of their own"}
 
 
 def _described(table: CountsTable) -> dict[str, Any]:

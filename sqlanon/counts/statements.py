@@ -16,8 +16,10 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from sqlanon.core.compiler.encoded_source import SOURCE, EncodedSource, EntityColumn
+from sqlanon.core.compiler.keyed import persons_by_key
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import (
+    HEX_NUMBER,
     bigint,
     canonical,
     column,
@@ -41,6 +43,10 @@ from sqlanon.core.sqltrees.trees import (
 
 WHO, HELD, AMOUNT = (names.PREFIX + name for name in ("who", "held", "amount"))
 """Columns of ``codes``: the contributor, its records, and the sum of the measured column over them."""
+HALVES = tuple(names.PREFIX + name for name in ("high", "low"))
+"""Columns of the halves of keys, of 32 bits each: their sums are summed as whole numbers on every engine."""
+PURPOSE = "counts"
+"""Of the key that the keys of entities are made by."""
 CODES, CONTRIBUTIONS, RANKED = "codes", "contributions", "ranked"
 TOP = 2
 """So many of the largest contributors of a cell are looked at."""
@@ -61,11 +67,13 @@ class CountedSource:
         source: its records and the columns of the dimensions.
         levels: of each dimension, the levels that are published, the finest first.
         measured: the column that is summed, with its type.
+        keyed: the keys of the entities stand in ``names.KEYED``, and are summed; nothing is measured then.
     """
 
     source: EncodedSource
     levels: tuple[tuple[int, ...], ...]
     measured: tuple[str, str] | None = None
+    keyed: bool = False
 
 
 largest = names.namer("largest")
@@ -88,6 +96,16 @@ def cells_query(counted: CountedSource, sets: Sequence[Steps], *, by_sets: bool)
     shown = [code(p, level) for p, levels in enumerate(counted.levels) for level in levels]
     parts = [cte(CODES, codes(counted), materialized=not by_sets)]
     is_entity = counted.source.entity is not None
+    if counted.keyed:
+        held = [named(total(column(HELD)), HELD)]
+        contributions = _by_sets(CODES, sets, shown, held, by_sets=by_sets, beside=(WHO,))
+        parts.append(cte(CONTRIBUTIONS, contributions))
+        own = equal(column(WHO, CONTRIBUTIONS), column("value", names.KEYED))
+        keys = [column(name, CONTRIBUTIONS) for name in shown]
+        sums = [named(total(column(name, names.KEYED)), name) for name in HALVES]
+        query = exp.select(*keys, named(bigint(count_rows()), "contributors"), *sums).from_(table(CONTRIBUTIONS))
+        query = query.join(table(names.KEYED), on=own).group_by(*[key.copy() for key in keys])
+        return with_ctes(query, parts)
     if counted.measured is None:
         contributors = bigint(count_distinct(column(WHO))) if is_entity else total(column(HELD))
         figures = [named(contributors, "contributors"), named(total(column(HELD)), "records")]
@@ -120,6 +138,16 @@ def cells_query(counted: CountedSource, sets: Sequence[Steps], *, by_sets: bool)
     return with_ctes(query.group_by(*[key.copy() for key in keys]), parts)
 
 
+def keys_query(relation: exp.Expr, entity: EntityColumn) -> exp.Select:
+    """Return the entities: ``value``, as the column compares it, and the halves of their keys, of 64 bits."""
+    halves = []
+    for name, start in zip(HALVES, (1, 9), strict=True):
+        digits = exp.Substring(this=column("pseudonym"), start=number(start), length=number(8))
+        padded = exp.DPipe(this=exp.Literal.string("0" * 7), expression=digits)
+        halves.append(named(exp.Anonymous(this=HEX_NUMBER, expressions=[padded]), name))
+    return exp.select(column("value"), *halves).from_(persons_by_key(relation, entity, PURPOSE).subquery("people"))
+
+
 def codes(counted: CountedSource) -> exp.Select:
     """Return the records by the numbers of their categories, grouped before they meet the lookups."""
     source, entity = counted.source, counted.source.entity
@@ -150,7 +178,7 @@ def _base(counted: CountedSource, grouped: Sequence[exp.Expr]) -> exp.Select:
     if counted.measured is not None:
         records = records.select(named(_summable(*counted.measured), AMOUNT))
     if entity is not None:
-        records = records.select(named(_who(entity), WHO))
+        records = records.select(named(entity.text() if counted.keyed else _who(entity), WHO))
         keys.append(column(WHO))
     rows = records.subquery("records")
     if counted.measured is None:

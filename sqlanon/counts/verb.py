@@ -71,17 +71,19 @@ def release_counts(asked: CountsPolicy, opened: Source, target: Target | None, s
     seconds = {"count": time.perf_counter() - start}
     engine.journal.report("protecting")
     protection = protect(counted, asked, partial(engine.journal.report, "protecting"))
-    rows = released_rows(counted, asked, protection.suppressed)
+    shown = protection.shown(counted)
+    rows = released_rows(shown, asked, protection.suppressed)
     seconds["protect"] = time.perf_counter() - start - seconds["count"]
     document = counts_manifest(
         counted,
         asked,
         protection.suppressed,
         system=protection.system,
+        steps=protection.steps,
         versions=versions(engine),
     )
     if target is None:
-        audit_written(rows, counted, asked, protection.witnesses)
+        audit_written(rows, counted, asked, protection.witnesses, steps=protection.steps)
     else:
         engine.journal.report("publishing")
         written = publish_rows(opened, target, rows, counted, asked, document, protection.witnesses)
@@ -90,8 +92,8 @@ def release_counts(asked: CountsPolicy, opened: Source, target: Target | None, s
     return CountsRelease(
         policy=asked,
         rows=rows,
-        long=rows if asked.rules.form == "long" else long_rows(counted, asked, protection.suppressed),
-        reasons=reasons_of_rows(counted, asked, protection.suppressed, unsafe_by_rule(counted, asked)),
+        long=rows if asked.rules.form == "long" else long_rows(shown, asked, protection.suppressed),
+        reasons=reasons_of_rows(shown, asked, protection.suppressed, unsafe_by_rule(counted, asked)),
         protection=protection,
         cells=int(counted.grid.is_published.sum()),
         by_dimension=suppressed_by_dimension(counted, asked, protection.suppressed),

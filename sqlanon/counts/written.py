@@ -19,6 +19,7 @@ from sqlanon.core.highs import highs_module
 from sqlanon.counts.counting import Counted
 from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.grid import Grid
+from sqlanon.counts.keys import CountsFacts
 from sqlanon.counts.released import WrittenColumns, columns_of
 from sqlanon.errors import AuditError
 
@@ -38,11 +39,18 @@ class CellAudit:
     Args:
         shown: of each cell that a table shows, what is published; None is a suppressed one.
         overlaps: of which cells the first parts exceed their whole by no more than the second exceed theirs.
+        ranges: of cells whose published value is rounded, what it stands for; they count as unpublished.
     """
 
-    def __init__(self, parts: Parts, shown: Mapping[Place, float | None], overlaps: Sequence[Overlap] = ()) -> None:
+    def __init__(
+        self,
+        parts: Parts,
+        shown: Mapping[Place, float | None],
+        overlaps: Sequence[Overlap] = (),
+        ranges: Mapping[Place, tuple[float, float]] = {},
+    ) -> None:
         self._known: tuple[dict[Place, float], dict[Place, float]] = ({}, {})
-        self._parts, self._shown, self._overlaps = parts, shown, overlaps
+        self._parts, self._shown, self._overlaps, self._ranges = parts, shown, overlaps, ranges
         self._number: dict[Place, int] = {}
         for cell in [*shown, *parts, *(c for own in parts.values() for group, _ in own for c in group)]:
             self._number.setdefault(cell, len(self._number))
@@ -57,12 +65,13 @@ class CellAudit:
             threshold: no published count is between 1 and below it; 0 for sums.
             demands: of each unsafe cell, the value that must remain possible below and above.
         """
-        small = sum(value is not None and 0 < value < threshold for value in self._shown.values())
+        exact = {cell: value for cell, value in self._shown.items() if value is not None and cell not in self._ranges}
+        small = sum(0 < value < threshold for value in exact.values())
         broken = 0
         for parent, groups in self._parts.items():
             for children, is_sum in groups:
                 broken += self._is_broken(parent, children, is_sum, near)
-        open_cells = sum(self._shown.get(cell, 0) is not None for cell in demands if cell in self._shown)
+        open_cells = sum(cell in exact for cell in demands)
         found = {"small counts": small, "relations": broken, "unsafe cells published": open_cells}
         if demands and not any(found.values()):
             narrow = 0
@@ -124,14 +133,19 @@ class CellAudit:
         return beyond >= -slack and all(truth[cell] + changes.get(cell, 0.0) <= whole + slack for cell in children)
 
     def _is_broken(self, parent: Place, children: list[Place], is_sum: bool, near: float) -> bool:
-        values = [self._shown.get(cell) for cell in (parent, *children)]
-        if any(value is None for value in values):
+        ranges = [self._range(cell) for cell in (parent, *children)]
+        if any(high == math.inf for _, high in ranges):
             return False
-        whole, *own = (float(value) for value in values if value is not None)
-        slack = near * max(1.0, whole)
+        (least, most), *own = ranges
+        slack = near * max(1.0, most)
+        low, high = sum(low for low, _ in own), sum(high for _, high in own)
         if is_sum:
-            return abs(whole - sum(own)) > slack
-        return whole > sum(own) + slack or whole < max(own, default=0.0) - slack
+            return least > high + slack or most < low - slack
+        return least > high + slack or most < max((low for low, _ in own), default=0.0) - slack
+
+    def _range(self, cell: Place) -> tuple[float, float]:
+        value = self._shown.get(cell)
+        return self._ranges.get(cell, (0.0, math.inf) if value is None else (value, value))
 
     def interval(self, cell: Place) -> tuple[float, float]:
         """Return the least and the greatest value of a cell that agree with what is published."""
@@ -163,8 +177,8 @@ class CellAudit:
         solver, endless = module.Highs(), module.kHighsInf
         solver.setOptionValue("output_flag", False)
         for cell in self._number:
-            value = self._shown.get(cell)
-            solver.addVar(0.0 if value is None else value, endless if value is None else value)
+            low, high = self._range(cell)
+            solver.addVar(low, endless if high == math.inf else high)
         for parent, groups in self._parts.items():
             for children, is_sum in groups:
                 places = [self._number[cell] for cell in (*children, parent)]
@@ -179,13 +193,19 @@ class CellAudit:
 
 
 def audit_written(
-    rows: pa.Table, counted: Counted, policy: CountsPolicy, witnesses: Sequence[Sequence[Witness]] = ((), ())
+    rows: pa.Table,
+    counted: Counted,
+    policy: CountsPolicy,
+    witnesses: Sequence[Sequence[Witness]] = (),
+    *,
+    steps: int = 1,
 ) -> None:
     """Audit released rows as they were read back.
 
     Args:
         witnesses: of counts, and of sums: what tables that fit differ by from the truth. Each is checked, and spares
             programs; it is never trusted.
+        steps: of counts that are rounded so that they add up, within how many multiples they are.
 
     Raises:
         AuditError: they are not safe, or not whole; names kinds and numbers of cells, never a value.
@@ -204,12 +224,22 @@ def audit_written(
     values = {place: cell.count for place, cell in shown.items()}
     told = [
         ({keys[c]: by for c, by in zip(cells.tolist(), own.tolist(), strict=True)} for cells, own in part)
-        for part in witnesses
+        for part in (*witnesses, (), ())
     ]
-    of_counts = CellAudit(parts, values, [*_overlaps(parts, counted.grid)])
-    if told:
+    ranges = {place: _range(v, rules, steps) for place, v in values.items() if v is not None}
+    found = {"counts of other cells": sum(not low <= counts[p] <= high for p, (low, high) in ranges.items())}
+    if rules.method == "keys":
+        found["small counts"] = sum(0 < v <= rules.keys.blocked for v in values.values() if v is not None)
+        found["cells of nobody that are above 0"] = sum(bool(values[p]) and not x for p, x in counts.items())
+    else:
+        if rules.round is not None:
+            found["unsafe cells published"] = sum(rules.suppress and values[place] is not None for place in demands)
+            if rules.additive:
+                found |= CellAudit(parts, values).faults(0, {})
+        overlaps = [*_overlaps(parts, grid)]
+        of_counts = CellAudit(parts, values, overlaps, {} if rules.round is None else ranges)
         of_counts.learn(dict(zip(keys, counted.contributors.tolist(), strict=True)), told[0])
-    found = of_counts.faults(rules.threshold, demands)
+        found |= of_counts.faults(rules.threshold, demands)
     if counted.amounts is not None and counted.largest is not None:
         widths = {}
         for place in shown:
@@ -226,15 +256,24 @@ def audit_written(
         widths = {place: (low / unit, high / unit) for place, (low, high) in widths.items()}
         sums = {place: None if cell.amount is None else cell.amount / unit for place, cell in shown.items()}
         of_sums = CellAudit(_parts(shown, counted.grid.of_records(), rules.joint), sums)
-        if len(told) > 1:
-            of_sums.learn(dict(zip(keys, counted.amounts.tolist(), strict=True)), told[1])
+        of_sums.learn(dict(zip(keys, counted.amounts.tolist(), strict=True)), told[1])
         found |= {f"{kind} (sums)": n for kind, n in of_sums.faults(0, widths).items()}
-    if found:
-        listed = ", ".join(f"{kind}: {count}" for kind, count in found.items())
+    if any(found.values()):
+        listed = ", ".join(f"{kind}: {count}" for kind, count in found.items() if count)
         raise AuditError(
             f"What was written is not safe ({listed}). Nothing was published.",
             hint="the source may have changed meanwhile; run again, and report it as a defect if it stays.",
         )
+
+
+def _range(value: float, rules: CountsFacts, steps: int) -> tuple[float, float]:
+    """Return what a published count stands for."""
+    if rules.method == "keys":
+        return max(value - rules.keys.most, 0.0), value + rules.keys.most
+    if rules.round is None:
+        return value, value
+    away = rules.round / 2 if rules.rounding == "nearest" and not rules.additive else steps * rules.round - 1
+    return max(value - away, 0.0), value + away
 
 
 def _alone(counts: Mapping[Place, int], grid: Grid, position: int) -> list[Place]:

@@ -57,6 +57,12 @@ LIMITS = (
     "Zeros and categories: that nobody is in a cell, or that somebody is in a category, is published.",
 )
 """What suppression does not protect from; docs/counts-limits.md says more."""
+LIMITS_OF_NOISE = (
+    "Somebody or nobody: a count above 0 says that somebody is in the cell, as 0 stays 0.",
+    "Averages: many parts of a total, or many tables, tell more of a count than one does.",
+    "Bounds: each count is within D of the true one.",
+)
+"""What noise does not protect from; docs/counts.md says more."""
 Place = tuple[tuple[int | None, str | None], ...]
 """A cell: of each dimension its level, where several are shown, and its category."""
 
@@ -107,7 +113,10 @@ def counts_view(release: CountsRelease, audience: str) -> View:
     policy = release.policy.policy
     versions = ", ".join(f"{name} {version}" for name, version in manifest["versions"].items())
     written = [("written", f"{kind} {name}") for kind, name in zip(output, names, strict=True)]
-    limits = f"More: docs/counts-limits.md of sqlanon. All counts above are of {unit}."
+    perturbed = manifest["system"] == "keys"
+    more, what = ("counts.md", "noise") if perturbed else ("counts-limits.md", "suppression")
+    limits = f"More: docs/{more} of sqlanon. All counts above are of {unit}."
+    listed = Listing(LIMITS_OF_NOISE if perturbed else LIMITS)
     sections = (
         Section("asked", "What was asked", facts(_asked(manifest, unit), width=45)),
         Section("suppressed", "What became of the cells", tuple(_account(cells, manifest))),
@@ -117,7 +126,7 @@ def counts_view(release: CountsRelease, audience: str) -> View:
         ),
         Section("cost", "What it cost, by dimension", tuple(_cost(cells))),
         *([Section("proof", "Proof", tuple(_proof(release)))] if is_operator else ()),
-        Section("limits", "What suppression does not protect from", (Listing(LIMITS), Sentence(limits))),
+        Section("limits", f"What {what} does not protect from", (listed, Sentence(limits))),
     )
     return View(
         audience,
@@ -155,7 +164,11 @@ def _asked(manifest: Mapping[str, Any], unit: str) -> Iterator[tuple[str, str]]:
         words = ("yes" if words else "no") if isinstance(words, bool) else str(words)
         yield name.replace("_", " "), f"{words} {unit}" if name in ("threshold", "interval") else words
     yield "NULL", "its records are left out" if manifest["nulls"] == "basic" else "a category"
-    system = {"joint": "the cells of all dimensions together", "published": "the published cells"}
+    system = {
+        "joint": "the cells of all dimensions together",
+        "published": "the published cells",
+        "keys": "counts with noise",
+    }
     yield "what a reader solves for", system.get(manifest["system"], manifest["system"])
 
 
@@ -249,6 +262,10 @@ def _cost(cells: PublishedCells) -> Iterator[Block]:
 
 def _proven(release: CountsRelease) -> str:
     protection = release.protection
+    if protection.how == "keys":
+        return "Nothing is proven: noise protects by chance, and excludes what is further than D from a count."
+    if protection.how == "rounding":
+        return "Proven: of no unsafe cell do the rounded counts exclude an end of its interval."
     if protection.optimal:
         return "Proven optimal: nothing of less weight protects the unsafe cells."
     return f"Not proven the least: {share(protection.gap)} of the weight of complementary cells might be saved at most."

@@ -16,7 +16,7 @@ from typing import Any
 from sqlanon.core.plain import plain
 from sqlanon.core.policy import Output, Policy
 from sqlanon.core.policy.columns import Column
-from sqlanon.core.policy.documents import read_document, shape_fault
+from sqlanon.core.policy.documents import has_key, read_document, shape_fault
 from sqlanon.core.policy.extensions import NOTHING, Extensions
 from sqlanon.core.policy.facts import ROLES, TOP_KEYS
 from sqlanon.core.policy.faults import Faults
@@ -191,11 +191,7 @@ class TablesPolicy:
 
 def is_tables_file(path: str | Path) -> bool:
     """Return True for the file of a policy of several tables; a file that cannot be read is none."""
-    try:
-        begins = b"tables" in Path(path).read_bytes()
-    except OSError:
-        return False
-    return begins and names_tables(read_document(Path(path)))
+    return has_key(Path(path), "tables")
 
 
 def names_tables(document: object) -> bool:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -23,7 +24,9 @@ from sqlanon.cli import main
 from sqlanon.commands import run_beside
 from sqlanon.commands.demo_world import generate
 from sqlanon.commands.signals import as_interrupts
+from sqlanon.core import highs
 from sqlanon.core.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.engines.journal import Step
 from sqlanon.core.engines.sqlite.engine import SQLiteEngine
 from sqlanon.core.evaluate.evaluator import Evaluator
 from sqlanon.core.interrupts import finishing, held, interruptible, no_return
@@ -276,7 +279,6 @@ def test_an_exact_solution_that_is_interrupted_publishes_only_when_asked_to(
     policy: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
 ) -> None:
     pytest.importorskip("highspy", reason="the solver is not installed")
-    from sqlanon.recoding.patterns import solver
 
     document = yaml.safe_load(policy.read_text())
     del document["suppression_limit"]
@@ -289,7 +291,7 @@ def test_an_exact_solution_that_is_interrupted_publishes_only_when_asked_to(
         with interrupted_after(0.5):  # this program takes far longer
             return interruptible(work, cancel)
 
-    monkeypatch.setattr(solver, "interruptible", begun)
+    monkeypatch.setattr(highs, "interruptible", begun)
     result = run(policy, "--json", *options)
     document = json.loads(result.stdout)
     if options:
@@ -298,6 +300,36 @@ def test_an_exact_solution_that_is_interrupted_publishes_only_when_asked_to(
     else:
         assert result.exit_code == 130 and contents(policy) == before
         assert 0 < document["incumbent"]["gap"] < 1 and 0 < document["incumbent"]["loss"] < 1
+
+
+@pytest.mark.slow
+def test_a_proof_of_counts_says_how_far_it_is_and_ends_at_an_interrupt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("highspy", reason="the solver is not installed")
+    draw = random.Random(5)
+    cells = [(i, j, k) for i in range(9) for j in range(9) for k in range(4)]
+    times = {cell: draw.choice([0, 1, 2, 3, 4, 6, 9, 14, 20]) for cell in cells}
+    rows = "".join(f"{i},{j},{k}\n" * number for (i, j, k), number in times.items())
+    (tmp_path / "t.csv").write_text(f"a,b,c\n{rows}")
+    document = {"source": str(tmp_path / "t.csv"), "counts": {"t": {"dimensions": ["a", "b", "c"]}}, "time_limit": 6}
+    (tmp_path / "c.json").write_text(json.dumps(document | {"output": {"file": "released.csv"}}))
+    steps: list[Step] = []
+    found = sqlanon.counts(None, document, watch=steps.append)
+    proof = [step for step in steps if step.unit == "cuts"]
+    assert proof[-1].done > proof[0].done and proof[-1].lower_bound == found.protection.lower_bound > 0
+    assert all(step.loss >= step.lower_bound for step in proof if step.loss and step.lower_bound)
+    before = contents(tmp_path / "c.json")
+
+    def begun(work: Any, cancel: Any) -> Any:
+        with interrupted_after(0.3):  # the program in whole numbers takes longer
+            return interruptible(work, cancel)
+
+    monkeypatch.setattr(highs, "interruptible", begun)
+    began = time.monotonic()
+    result = CliRunner().invoke(main, ["counts", str(tmp_path / "c.json"), "--json"])
+    assert result.exit_code == 130 and json.loads(result.stdout)["error"] == "Interrupted"
+    assert contents(tmp_path / "c.json") == before and time.monotonic() - began < 5.5
 
 
 @pytest.mark.slow

@@ -18,19 +18,28 @@ from sqlanon.core.sqltrees.trees import cte, table, union_all
 
 def standalone(engine: Engine, query: exp.Query) -> str:
     """Return the text of ``query`` for another session of the database, which has none of the working tables."""
+    text = engine.portable(standalone_query(engine, query, as_text=True), pretty=True)
+    return "\n".join([*engine.before(text), text])
+
+
+def standalone_query(engine: Engine, query: exp.Query, *, as_text: bool = False) -> exp.Query:
+    """Return ``query`` with the working tables that it reads as parts of itself.
+
+    Args:
+        as_text: the parts are texts in the engine's SQL, each one line.
+    """
     tables = _Tables()
     for _, statement in replayed(engine):
         tables.follow(statement)
     whole = tables.reading(query)
     needed: dict[str, exp.CTE] = {}
-    tables.need(engine, whole, needed)
+    tables.need(engine if as_text else None, whole, needed)
     own = whole.args.get("with_")
     parts = [*needed.values(), *(own.expressions if own is not None else [])]
     if parts:
         recursive = own.args.get("recursive") if own is not None else None
         whole.set("with_", exp.With(expressions=parts, recursive=recursive))
-    text = engine.portable(whole, pretty=True)
-    return "\n".join([*engine.before(text), text])
+    return whole
 
 
 @dataclass(slots=True)
@@ -68,7 +77,7 @@ class _Tables:
         """Return a query that reads the latest version of every working table."""
         return _renamed(query.copy(), self.current)
 
-    def need(self, engine: Engine, query: exp.Expr, needed: dict[str, exp.CTE]) -> None:
+    def need(self, engine: Engine | None, query: exp.Expr, needed: dict[str, exp.CTE]) -> None:
         """Add the versions that a query reads to those that are ``needed``, after those that they rest on."""
         for version in self._versions(query):
             if version in needed:
@@ -78,8 +87,8 @@ class _Tables:
                 rows = [exp.select("*").from_(part.copy().subquery("part")) for part in rows]
             body = union_all([part.copy() for part in rows])
             self.need(engine, body, needed)
-            text = engine.portable(exp.CTE(this=body).this)
-            needed[version] = cte(version, exp.Var(this=text), materialized=True)  # type: ignore[arg-type]
+            text = body if engine is None else exp.Var(this=engine.portable(exp.CTE(this=body).this))
+            needed[version] = cte(version, text, materialized=True)  # type: ignore[arg-type]
 
     def _versions(self, query: exp.Expr) -> Iterator[str]:
         """Yield the versions of working tables that a query reads, each once."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 
 from sqlanon.core.audit.keyed import KeyedClaim
@@ -14,9 +14,9 @@ from sqlanon.core.evaluate.session import Session
 from sqlanon.core.policy import Policy
 from sqlanon.core.policy.columns import KEYED_ROLES
 from sqlanon.core.policy.keyed import WEEK, shift_of
-from sqlanon.core.source.release_key import ReleaseKey, note_release_key
+from sqlanon.core.source.release_key import ReleaseKey, dropping, note_release_key
 from sqlanon.core.sqltrees import names
-from sqlanon.errors import EngineError, UnsupportedError
+from sqlanon.errors import UnsupportedError
 
 CONTEXT = (
     "Pseudonyms and shifts of dates are those of every release under this key and context: anyone who has several of "
@@ -88,13 +88,8 @@ def keyed_persons(session: Session) -> Iterator[None]:
         return
     with ReleaseKey.of(policy.key).loaded(engine, [PSEUDONYM, SHIFT]):
         engine.create("pseudonyms", names.KEYED, keyed.persons(session.encoding.source.relation), replayed=False)
-    try:
+    with dropping(engine, names.KEYED):
         yield
-    except BaseException:
-        with suppress(EngineError):  # the connection may be gone, and says why itself
-            engine.drop(names.KEYED)
-        raise
-    engine.drop(names.KEYED)
 
 
 def refuse_scripts(session: Session) -> None:

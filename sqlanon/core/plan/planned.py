@@ -20,6 +20,7 @@ from sqlanon.core.publish.order import ReleasedRows
 from sqlanon.core.publish.references import plan_audits
 from sqlanon.core.publish.staging import staged_release
 from sqlanon.core.source.recorded import Recording
+from sqlanon.core.source.release_key import dropping
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import column, lookup_rows, named, table
 from sqlanon.errors import EngineError
@@ -124,13 +125,8 @@ class Planned(MeasuredPlan):
             self._drop_staged()
         staged: exp.Expr | None = self._measured.pop(STAGED, None)
         if staged is not None:
-            try:
+            with dropping(self.engine, staged.name):
                 yield exp.select(*map(column, claim.columns)).from_(staged), claim
-            except BaseException:
-                with suppress(EngineError):  # the connection may be gone, and says why itself
-                    self.engine.drop(staged.name)
-                raise
-            self.engine.drop(staged.name)
             return
         if not self.catalog.has_entity:
             if recording is None:

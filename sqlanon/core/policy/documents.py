@@ -81,6 +81,15 @@ def read_document(path: Path) -> Any:
     )
 
 
+def has_key(path: Path, key: str) -> bool:
+    """Return whether the document in a file has a key; a file that cannot be read has none."""
+    try:
+        named = key.encode() in path.read_bytes()
+    except OSError:
+        return False
+    return named and isinstance(document := read_document(path), Mapping) and key in document
+
+
 def parse_document(content: bytes, title: str) -> Any:
     """Return the document of a policy in YAML or JSON that stands in no file.
 

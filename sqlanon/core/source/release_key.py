@@ -65,13 +65,20 @@ class ReleaseKey:
         blocks = [(purpose, *_blocks(self.key_for(purpose))) for purpose in purposes]
         columns = zip(names.KEY_COLUMNS, zip(*blocks, strict=True), strict=True)
         engine.load("release key", names.RELEASE_KEY, pa.table({n: pa.array(v) for n, v in columns}), replayed=False)
-        try:
+        with dropping(engine, names.RELEASE_KEY):
             yield
-        except BaseException:
-            with suppress(EngineError):  # the connection may be gone, and says why itself
-                engine.drop(names.RELEASE_KEY)
-            raise
-        engine.drop(names.RELEASE_KEY)
+
+
+@contextmanager
+def dropping(engine: Engine, relation: str) -> Iterator[None]:
+    """Drop a relation of ours when the context ends."""
+    try:
+        yield
+    except BaseException:
+        with suppress(EngineError):  # the connection may be gone, and says why itself
+            engine.drop(relation)
+        raise
+    engine.drop(relation)
 
 
 def note_release_key(engine: Engine) -> None:

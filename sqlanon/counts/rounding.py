@@ -1,0 +1,183 @@
+"""Rounded counts: to the nearest multiple of a base, at random with the count as the mean, or so that totals add up.
+
+**Beside suppression** what is rounded is what suppression shows, and by nothing else: not by what is suppressed, and at
+random by chances that are told by nothing. So who could compute a suppressed cell from the rounded table could compute
+it from the table before, and what protects there protects here.
+
+**Without suppression** an unsafe count is shown as 0, and may be anything that is shown as 0. What a reader knows of
+each cell is a range, and the same programs as for suppression look for the tables that are within all ranges.
+
+**Controlled rounding** (Causey, Cox and Ernst, JASA 1985) chooses, in whole numbers, multiples of which totals are the
+sums of their parts, each next to its count, with the least sum of distances. In three dimensions there may be none.
+Then counts may go one multiple further, and so on; how far, the papers say.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import time
+from dataclasses import replace
+
+import numpy as np
+
+from sqlanon.core.highs import highs_module
+from sqlanon.core.source.release_key import ReleaseKey
+from sqlanon.counts.counting import Counted, release_key
+from sqlanon.counts.document import CountsPolicy
+from sqlanon.counts.facts import Flags, Floats, SparseRows, System
+from sqlanon.counts.grid import Numbers
+from sqlanon.counts.heuristic import Suppressing
+from sqlanon.counts.keys import CountsFacts
+from sqlanon.counts.perturbing import chance_of
+from sqlanon.errors import NoSolutionError, SearchStoppedError
+
+PURPOSE = "rounding"
+"""Of the key that cells are rounded by."""
+MOST_STEPS = 5
+"""Multiples that a count may go, at most."""
+
+
+def rounded_counts(counted: Counted, policy: CountsPolicy, system: System, hidden: Flags) -> tuple[Numbers, int]:
+    """Return the counts of all cells as the document has them rounded, and within how many multiples they are.
+
+    Raises:
+        NoSolutionError, SearchStoppedError, UnsupportedError: see ``rounded_to_add_up``.
+    """
+    rules, base = policy.rules, policy.rules.round
+    if base is None:
+        return counted.contributors, 1
+    if rules.additive:
+        found, steps = rounded_to_add_up(system, hidden, base, rules.time_limit)
+        return found[: len(counted.grid)], steps
+    if rules.rounding == "random":
+        return rounded_at_random(counted, base, release_key(policy.policy)), 1
+    return rounded_to_nearest(counted.contributors, base), 1
+
+
+def rounded_to_nearest(counts: Numbers, base: int) -> Numbers:
+    """Return counts as the nearest multiples; halfway, the even one.
+
+    >>> rounded_to_nearest(np.array([0, 5, 6, 14, 15, 26]), 10).tolist()
+    [0, 0, 10, 10, 20, 30]
+    """
+    return (np.rint(counts / base) * base).astype(np.int64)
+
+
+def rounded_at_random(counted: Counted, base: int, key: ReleaseKey) -> Numbers:
+    """Return counts as one of the two multiples around them, of which they are the mean; multiples stay.
+
+    The chance of a cell follows from its key and its categories. By the key alone, cells that are rounded to different
+    multiples would be told to be of different entities.
+    """
+    assert counted.keys is not None
+    grid, secret = counted.grid, key.key_for(PURPOSE)
+    own = counted.keys.copy()
+    for cell, (known, places) in enumerate(zip(counted.keys.tolist(), grid.all_keys.tolist(), strict=True)):
+        place = [(d.name, int(d.level[c]), d.texts[c]) for d, c in zip(grid.dimensions, places, strict=True) if c]
+        hashed = hmac.digest(secret, json.dumps([known, sorted(place, key=str)]).encode(), "sha256")
+        own[cell] = int.from_bytes(hashed[:8])
+    down = counted.contributors // base
+    found: Numbers = (down + (chance_of(own) < counted.contributors / base - down)) * base
+    return found
+
+
+def rounded_to_add_up(system: System, hidden: Flags, base: int, time_limit: float) -> tuple[Numbers, int]:
+    """Return multiples that keep the relations, 0 for unsafe cells that are not hidden, and how far they may be.
+
+    Args:
+        hidden: the suppressed cells: they may be any number, whatever they are.
+
+    Raises:
+        NoSolutionError: there are none within ``MOST_STEPS`` multiples.
+        SearchStoppedError: the time limit came first.
+        UnsupportedError: HiGHS is not installed.
+    """
+    deadline = time.monotonic() + time_limit
+    for steps in range(1, MOST_STEPS + 1):
+        found = _additive(system, hidden, base, steps, deadline)
+        if found is not None:
+            return found, steps
+    raise NoSolutionError(
+        f"No multiples of {base} that add up are within {MOST_STEPS} multiples of all counts; nothing was published.",
+        hint="leave out additive or suppress: false, or show coarser levels.",
+        nearest=None,
+    )
+
+
+def _additive(system: System, hidden: Flags, base: int, steps: int, deadline: float) -> Numbers | None:
+    """Return multiples that keep the relations, each less than ``steps`` multiples from its count; None without any.
+
+    A column for each unknown, in multiples, and one for how far it is from its count.
+    """
+    module = highs_module("Rounding that adds up")
+    highs, size, endless = module.Highs(), len(system), module.kHighsInf
+    highs.setOptionValue("output_flag", False)
+    shown = system.published & ~hidden
+    wanted = np.where(shown, system.values / base, 0.0)
+    lower = np.where(shown, np.maximum(np.floor(wanted - steps) + 1, 0), 0.0)
+    upper = np.where(shown, np.ceil(wanted + steps) - 1, endless)
+    upper[shown & ((system.values == 0) | system.unsafe)] = 0.0
+    lower[shown & system.unsafe] = 0.0
+    both = np.arange(size)
+    away = np.stack([both, both + size], axis=1).reshape(-1)
+    rows = system.rows
+    starts = np.concatenate([rows.starts, rows.starts[-1] + 2 * np.arange(1, 2 * size + 1)])
+    columns = np.concatenate([rows.columns, away, away])
+    factors = np.concatenate([rows.factors, np.tile([1.0, 1.0], size), np.tile([-1.0, 1.0], size)])
+    costs = np.concatenate([np.zeros(size), shown.astype(np.float64)])
+    kinds = np.concatenate([shown.astype(np.int32), np.zeros(size, np.int32)])
+    highs.passModel(
+        2 * size, len(starts) - 1, len(columns), int(module.MatrixFormat.kRowwise), int(module.ObjSense.kMinimize), 0.0,
+        costs, np.concatenate([lower, np.zeros(size)]), np.concatenate([upper, np.full(size, endless)]),
+        np.concatenate([rows.lower, wanted, -wanted]), np.concatenate([rows.upper, np.full(2 * size, endless)]),
+        starts.astype(np.int32), columns.astype(np.int32), factors, kinds,
+    )  # fmt: skip
+    highs.setOptionValue("time_limit", max(deadline - time.monotonic(), 0.0))
+    highs.run()
+    status = highs.getModelStatus()
+    if status in (module.HighsModelStatus.kInfeasible, module.HighsModelStatus.kUnboundedOrInfeasible):
+        return None
+    if highs.getInfo().primal_solution_status != module.SolutionStatus.kSolutionStatusFeasible:
+        raise SearchStoppedError(
+            "The time limit came before rounded counts were found that add up; nothing was published.",
+            hint="raise time_limit, or show coarser levels.",
+        )
+    found: Numbers = np.rint(np.array(highs.getSolution().col_value)[:size]).astype(np.int64) * base
+    return found
+
+
+def check_ranges(system: System, rounded: Numbers, rules: CountsFacts, steps: int) -> None:
+    """Refuse rounded counts, of which none is suppressed, that would tell an unsafe cell.
+
+    Raises:
+        NoSolutionError: they do.
+        SearchStoppedError: the time limit came first.
+    """
+    low, high = _ranges(rounded, rules, steps)
+    cells = np.flatnonzero(system.published)
+    rows, bounds = system.rows, SparseRows.of(([c], [1.0], low[c], high[c]) for c in cells.tolist())
+    both = SparseRows(
+        np.concatenate([rows.starts, rows.starts[-1] + bounds.starts[1:]]),
+        *(np.concatenate([getattr(rows, n), getattr(bounds, n)]) for n in ("columns", "factors", "lower", "upper")),
+    )
+    hidden, deadline = system.published.copy(), time.monotonic() + rules.time_limit
+    free = Suppressing(system, deadline)  # what an insider knows whatever is shown is no fault of what is
+    open_ = list(Suppressing(replace(system, rows=both), deadline).unmet(hidden))
+    told = {choice[0].cell for choice in open_ if choice[0].known < 0 or free.met(choice, hidden)}
+    if told:
+        raise NoSolutionError(
+            f"From the rounded counts {len(told)} unsafe cells could be computed; nothing was published.",
+            hint="say additive: true, leave out suppress: false, or give a larger base.",
+            nearest=None,
+        )
+
+
+def _ranges(rounded: Numbers, rules: CountsFacts, steps: int) -> tuple[Floats, Floats]:
+    """Return the least and the greatest count that is shown as each multiple."""
+    base = rules.round or 1
+    if rules.additive:  # below the threshold all are shown as 0
+        away, least = steps * base - 1, np.where(rounded > 0, rules.threshold, 0)
+        return np.maximum(rounded - away, least).astype(np.float64), (rounded + away).astype(np.float64)
+    half = np.where((rounded // base) % 2 == 1, (base - 1) // 2, base // 2)
+    return np.maximum(rounded - half, 0).astype(np.float64), (rounded + half).astype(np.float64)
