@@ -17,6 +17,7 @@ from sqlanon.commands.usage_groups import (
     audience_option,
     counts,
     csv_option,
+    foreign_counts_options,
     hierarchy,
     json_option,
     ledger,
@@ -287,19 +288,15 @@ def dbt() -> Work:
 @manifest_option
 @click.option("--junit", type=click.Path(), help="Write the outcome here as JUnit XML, a test case for each model.")
 @click.option("--sarif", type=click.Path(), help="Write the outcome here as SARIF 2.1.0, for code scanning.")
-@click.option(
-    "--summary",
-    type=click.Path(),
-    metavar="FILE|-",
-    help="Add the outcome to this file as Markdown; -: print it instead.",
-)
+@click.option("--summary", type=click.Path(), metavar="FILE|-", help="Add the outcome here as Markdown; -: print it.")
+@foreign_counts_options
 @json_option
 def check() -> Work:
     """Test whether a relation, as it stands, meets privacy models on --qi: exit 0 holds, 1 does not, 2 cannot say.
 
-    With --manifest, test whether a release and its accompanying files belong together.
+    With --manifest, test whether a release and its files belong together; with --counts, audit a table of counts.
     """
-    from sqlanon.commands.check import execute
+    from sqlanon.commands.check_counts import execute
 
     return execute
 

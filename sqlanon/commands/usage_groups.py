@@ -97,6 +97,28 @@ no_header_option = click.option(
 )
 
 
+def foreign_counts_options(command: Decorated) -> Decorated:
+    """Let ``check`` audit a table of counts that was made elsewhere."""
+    several = {
+        "--by": ("COLUMN,…", "With --counts: the columns with categories; region>district are nested."),
+        "--count": ("COLUMN,…", "With --counts: the columns with counts; sex=F,M,All are a dimension."),
+        "--total": ("TEXT", "With --counts: a category that is a total; North=a,b one that is the sum of others."),
+        "--mark": ("TEXT[=COUNT]", "With --counts: what stands for a suppressed count, or for others: -=0, c=1-4."),
+        "--with": ("NAME", "With --counts: a sheet, table or file that is judged together with it."),
+    }
+    for name, (metavar, about) in reversed(several.items()):
+        own = ("beside",) if name == "--with" else ()
+        command = click.option(name, *own, multiple=True, metavar=metavar, help=about)(command)
+    about = "With --counts: counts below this are small.  [default: by marks such as <5, else 5]"
+    command = click.option("--threshold", type=click.IntRange(min=2), help=about)(command)
+    about = "With --counts: the base that counts are rounded to, 1 for none.  [default: recognized]"
+    command = click.option("--rounded", type=click.IntRange(min=1), help=about)(command)
+    about = "With --counts: print what suppressed counts may be, too."
+    command = click.option("--show-values", is_flag=True, help=about)(command)
+    about = "Audit a table of counts made elsewhere: which of its suppressed cells can be computed, and how narrowly."
+    return click.option("--counts", is_flag=True, help=about)(command)
+
+
 @click.command(cls=GuardedCommand)
 @click.argument("source", type=click.Path())
 @table_argument

@@ -73,11 +73,12 @@ def rounded_at_random(counted: Counted, base: int, key: ReleaseKey) -> Numbers:
     assert counted.keys is not None
     grid, secret = counted.grid, key.key_for(PURPOSE)
     own = counted.keys.copy()
-    for cell, (known, places) in enumerate(zip(counted.keys.tolist(), grid.all_keys.tolist(), strict=True)):
-        place = [(d.name, int(d.level[c]), d.texts[c]) for d, c in zip(grid.dimensions, places, strict=True) if c]
-        hashed = hmac.digest(secret, json.dumps([known, sorted(place, key=str)]).encode(), "sha256")
-        own[cell] = int.from_bytes(hashed[:8])
-    down = counted.contributors // base
+    down, places = counted.contributors // base, grid.all_keys
+    for cell in np.flatnonzero(counted.contributors % base):
+        of_dimension = zip(grid.dimensions, places[cell], strict=True)
+        place = sorted(((d.name, int(d.level[c]), d.texts[c]) for d, c in of_dimension if c), key=str)
+        hashed = hmac.digest(secret, json.dumps([int(own[cell]), place]).encode(), "sha256")
+        own[cell] = int.from_bytes(hashed[:8], "big")
     found: Numbers = (down + (chance_of(own) < counted.contributors / base - down)) * base
     return found
 

@@ -152,26 +152,26 @@ class CellAudit:
         module = highs_module("The audit of suppressed cells")
         if self._solver is None:
             self._solver = self._program(module)
-        found = []
-        for sense in (module.ObjSense.kMinimize, module.ObjSense.kMaximize):
-            self._solver.changeColCost(self._number[cell], 1.0)
-            self._solver.changeObjectiveSense(sense)
-            self._solver.run()
-            status = self._solver.getModelStatus()
-            if status == module.HighsModelStatus.kOptimal:
-                found.append(float(self._solver.getInfo().objective_function_value))
-            elif sense == module.ObjSense.kMaximize and status in (
-                module.HighsModelStatus.kUnbounded,
-                module.HighsModelStatus.kUnboundedOrInfeasible,
-            ):
-                found.append(float("inf"))
-            else:
-                raise AuditError(
-                    "What was written could not be audited: no table agrees with the published numbers.",
-                    hint="nothing was published; report it as a defect of sqlanon.",
-                )
-            self._solver.changeColCost(self._number[cell], 0.0)
-        return found[0], found[1]
+        ends = self._end(cell, module.ObjSense.kMinimize), self._end(cell, module.ObjSense.kMaximize)
+        self._solver.changeColCost(self._number[cell], 0.0)
+        return ends
+
+    def _end(self, cell: Place, sense: Any) -> float:
+        """Return the least or the greatest value of a cell, whose cost stays 1."""
+        module = highs_module("The audit of suppressed cells")
+        self._solver.changeColCost(self._number[cell], 1.0)
+        self._solver.changeObjectiveSense(sense)
+        self._solver.run()
+        status = self._solver.getModelStatus()
+        endless = (module.HighsModelStatus.kUnbounded, module.HighsModelStatus.kUnboundedOrInfeasible)
+        if status == module.HighsModelStatus.kOptimal:
+            return float(self._solver.getInfo().objective_function_value)
+        if sense == module.ObjSense.kMaximize and status in endless:
+            return float("inf")
+        raise AuditError(
+            "What was written could not be audited: no table agrees with the published numbers.",
+            hint="nothing was published; report it as a defect of sqlanon.",
+        )
 
     def _program(self, module: Any) -> Any:
         solver, endless = module.Highs(), module.kHighsInf
