@@ -7,7 +7,7 @@ the least and the greatest value of unsafe cells among all non-negative tables t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -240,30 +240,44 @@ def audit_written(
         of_counts = CellAudit(parts, values, overlaps, {} if rules.round is None else ranges)
         of_counts.learn(dict(zip(keys, counted.contributors.tolist(), strict=True)), told[0])
         found |= of_counts.faults(rules.threshold, demands)
-    if counted.amounts is not None and counted.largest is not None:
-        widths = {}
-        for place in shown:
-            amount = float(counted.amounts[truth[place]])
-            first, second = map(float, counted.largest[truth[place]])
-            top = first + (second if rules.dominance.n == 2 else 0)
-            guessed = rules.p_percent * first - (amount - first - second)
-            width = max(top / max(rules.dominance.k, 1e-6) - amount, guessed)
-            if width > 1e-6 and first > 0:
-                widths[place] = (max(amount - width, 0.0), amount + width)
-            if place in demands:  # who may be empty may sum up to 0
-                widths[place] = (0.0, widths.get(place, (0.0, amount))[1])
-        unit = max(float(counted.amounts.max(initial=0.0)), 1e-6) / 1e6  # the solver's tolerance is not relative
-        widths = {place: (low / unit, high / unit) for place, (low, high) in widths.items()}
-        sums = {place: None if cell.amount is None else cell.amount / unit for place, cell in shown.items()}
-        of_sums = CellAudit(_parts(shown, counted.grid.of_records(), rules.joint), sums)
-        of_sums.learn(dict(zip(keys, counted.amounts.tolist(), strict=True)), told[1])
-        found |= {f"{kind} (sums)": n for kind, n in of_sums.faults(0, widths).items()}
+    if counted.amounts is not None:
+        found |= _faults_of_sums(shown, counted, rules, demands.keys(), told[1])
     if any(found.values()):
         listed = ", ".join(f"{kind}: {count}" for kind, count in found.items() if count)
         raise AuditError(
             f"What was written is not safe ({listed}). Nothing was published.",
             hint="the source may have changed meanwhile; run again, and report it as a defect if it stays.",
         )
+
+
+def _faults_of_sums(
+    shown: Mapping[Place, ShownCell],
+    counted: Counted,
+    rules: CountsFacts,
+    unsafe: Collection[Place],
+    witnesses: Iterable[Mapping[Place, float]],
+) -> dict[str, int]:
+    """Return what is wrong with the sums of a release, by kind, with how many cells it concerns."""
+    assert counted.amounts is not None
+    assert counted.largest is not None
+    unit = max(float(counted.amounts.max(initial=0.0)), 1e-6) / 1e6  # the solver's tolerance is not relative
+    keys = [tuple(key) for key in counted.grid.all_keys.tolist()]
+    truth = dict(zip(keys, (counted.amounts / unit).tolist(), strict=True))
+    largest = dict(zip(keys, (counted.largest / unit).tolist(), strict=True))
+    widths = {}
+    for place in shown:
+        amount, (first, second) = truth[place], largest[place]
+        top = first + (second if rules.dominance.n == 2 else 0)
+        guessed = rules.p_percent * first - (amount - first - second)
+        width = max(top / max(rules.dominance.k, 1e-6) - amount, guessed)
+        if width > 1e-6 / unit and first > 0:
+            widths[place] = (max(amount - width, 0.0), amount + width)
+        if place in unsafe:  # who may be empty may sum up to 0
+            widths[place] = (0.0, widths.get(place, (0.0, amount))[1])
+    sums = {place: None if cell.amount is None else cell.amount / unit for place, cell in shown.items()}
+    audit = CellAudit(_parts(shown, counted.grid.of_records(), rules.joint), sums)
+    audit.learn(truth, ({place: by / unit for place, by in each.items()} for each in witnesses))
+    return {f"{kind} (sums)": number for kind, number in audit.faults(0, widths).items()}
 
 
 def _range(value: float, rules: CountsFacts, steps: int) -> tuple[float, float]:
