@@ -162,10 +162,13 @@ class _Judging:
         self.reasons += [f"{t.name}: {what}" for t in tables for what in t.unread]
         self.bounds: dict[ForeignPlace, Bounds] = {}
         self.kinds: dict[ForeignPlace, str] = {}
+        self.account: dict[str, dict[str, int]] = {}
+        self._occurring: dict[int, list[set[tuple[str, ...]]]] = {}
         grids = [self._merged(table) for table in tables]
         if len(tables) > 1:
             joint = [{path for grid in grids for path in grid[place]} for place in range(len(self.names))]
-            grids += [joint] if math.prod(map(len, joint)) <= JOINT else []
+            alike = all(len(grid[n]) in (1, len(own)) for grid in grids for n, own in enumerate(joint))
+            grids += [joint] if alike and math.prod(map(len, joint)) <= JOINT else []
         self.relations = [*dict.fromkeys(each for grid in grids for each in _relations(grid))]
         limits = [high + 1 for cell, (low, high) in self.bounds.items() if self.kinds[cell] == "bound" and low < 2]
         self.threshold = threshold or int(min((each for each in limits if math.isfinite(each)), default=5))
@@ -210,20 +213,19 @@ class _Judging:
         names = [name for place, name in enumerate(self.names) if place != relation.dimension]
         at = ", ".join(f"{name}={' > '.join(path) or 'Total'}" for name, path in zip(names, rest, strict=True))
         whole = " > ".join(relation.parent[relation.dimension]) or "Total"
-        return f"{self.names[relation.dimension]}: {whole} is the sum of {len(relation.children)}" + (
-            f" ({at})" * bool(at)
-        )
+        said = f"{self.names[relation.dimension]}: {whole} is the sum of {len(relation.children)}"
+        return f"{said} ({at})" if at else said
 
     def _with_absent(self) -> set[ForeignPlace]:
         """Take cells without a row for 0 where all sums say so of which the others are shown; return the rest."""
-        summed = True
-        while summed:  # a total without a row, of cells that are shown, hides nothing
-            summed = False
+        sums, before = dict(self.bounds), -1
+        while before < len(sums):  # a total without a row, of cells that are shown, hides nothing
+            before = len(sums)
             for each in self.relations:
-                known = [self.bounds.get(cell, HIDDEN) for cell in each.children]
-                if each.parent not in self.bounds and all(low == high for low, high in known):
-                    self.bounds[each.parent], summed = (sum(low for low, _ in known),) * 2, True
-        absent = {cell for cell in self.in_product if cell not in self.bounds}
+                known = [sums.get(cell, HIDDEN) for cell in each.children]
+                if all(low == high for low, high in known):
+                    sums.setdefault(each.parent, (sum(low for low, _ in known),) * 2)
+        absent = {cell for cell in self.in_product if cell not in sums}
         shows = []
         for each in self.relations:
             inner = [cell for cell in each.children if cell in self.bounds]
@@ -236,24 +238,23 @@ class _Judging:
             self.notes.append(f"{len(shown):,} cells without a row are 0, as {len(shows):,} sums show")
             self.bounds |= dict.fromkeys(shown, (0.0, 0.0))
             return set()
+        if shown:
+            self.reasons.append(f"{len(shown):,} cells have no row, and may be 0 or suppressed")
         return shown
 
     def _is_inside(self, cell: ForeignPlace, table: ForeignTable) -> bool:
         """Return whether a table would show a cell: each of its categories occurs in it."""
         own = {title.casefold(): place for place, title in enumerate(table.dimensions)}
-        if table.name not in self._occurring:
-            self._occurring[table.name] = [{place[n] for place in table.cells} for n in range(len(own))]
+        if id(table) not in self._occurring:
+            self._occurring[id(table)] = [{place[n] for place in table.cells} for n in range(len(own))]
         return all(
-            path in self._occurring[table.name][own[name.casefold()]] if name.casefold() in own else not path
+            path in self._occurring[id(table)][own[name.casefold()]] if name.casefold() in own else not path
             for name, path in zip(self.names, cell, strict=True)
         )
-
-    _occurring: dict[str, list[set[tuple[str, ...]]]]
 
     def check(self) -> CountsCheck:
         """Return what was found."""
         deadline = time.monotonic() + SECONDS
-        self._occurring = {}
         absent = self._with_absent()
         declared = dict(self.bounds)
         tried = [0] if self.base == 1 else [self.base // 2, self.base - 1]
@@ -263,21 +264,14 @@ class _Judging:
                 for cell, (low, _) in declared.items()
                 if self.kinds.get(cell) == "count" and steps
             }
-            open_ = [
-                r
-                for r in self.relations
-                if any(len({*self.bounds.get(c, HIDDEN)}) > 1 for c in (r.parent, *r.children))
-            ]
-            audit = ForeignAudit(open_, self.bounds, deadline)
+            audit = ForeignAudit([each for each in self.relations if self._open(each)], self.bounds, deadline)
             broken = self._tally() or audit.broken()
             if not broken:
                 break
+        if self.base > 1:
+            how = f"rounded {'to the nearest' if steps < self.base - 1 else 'to one beside'}" if steps else "exact"
+            self.notes.append(f"counts are multiples of {self.base}, and read as {how}; --rounded says otherwise")
         self.base = self.base if steps else 1
-        if steps:
-            how = "to the nearest multiple" if steps < self.base - 1 else "to a multiple beside"
-            self.notes.append(
-                f"counts are multiples of {self.base}: read as rounded {how}; --rounded 1 if they are exact"
-            )
         self.contradictions += [self._said(each) for each in broken[:LISTED]]
         computed = [] if self.contradictions else [*self._computed(audit, declared, absent)]
         kinds = [self.kinds[cell] for cell in declared if cell in self.kinds]
@@ -304,8 +298,6 @@ class _Judging:
     def _open(self, relation: SumRelation) -> list[ForeignPlace]:
         """Return the cells of a relation that are not known."""
         return [c for c in (relation.parent, *relation.children) if len({*self.bounds.get(c, HIDDEN)}) > 1]
-
-    account: dict[str, dict[str, int]]
 
     def _tally(self) -> list[SumRelation]:
         """Count of each dimension the sums that hold, are broken or open; return the broken ones."""

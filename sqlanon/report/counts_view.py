@@ -103,14 +103,14 @@ class PublishedCells:
 def counts_view(release: CountsRelease, audience: str) -> View:
     """Return what the report of tables of counts shows to an audience."""
     is_operator, manifest, output = audience == "operator", release.manifest, dict(release.output)
-    reasons = release.reasons if is_operator else ()
+    number, hidden = manifest["cells"]["published"], manifest["cells"]["suppressed"]
+    unit, reasons = UNITS[manifest["unit"]], release.reasons if is_operator and hidden else ()
     cells = PublishedCells(release.long.to_pylist(), columns_of(release.policy), release.policy.rules.total, reasons)
-    unit, number, hidden = UNITS[manifest["unit"]], manifest["cells"]["published"], manifest["cells"]["suppressed"]
     extent = f"{counted(number, 'cell')} of {counted(len(manifest['counts']), 'table')}, {count(hidden)} of them"
     names = [target_name(*item) for item in output.items()]
     now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     when = now if is_operator else now[:10]
-    policy = release.policy.policy
+    policy, least = release.policy.policy, manifest["rules"].get("threshold")
     versions = ", ".join(f"{name} {version}" for name, version in manifest["versions"].items())
     written = [("written", f"{kind} {name}") for kind, name in zip(output, names, strict=True)]
     perturbed = manifest["system"] == "keys"
@@ -124,8 +124,8 @@ def counts_view(release: CountsRelease, audience: str) -> View:
             Section(f"table-{place}", f"Table {visible(table['name'])}", tuple(_table(cells, table, unit, place)))
             for place, table in enumerate(manifest["counts"], start=1)
         ),
-        Section("cost", "What it cost, by dimension", tuple(_cost(cells))),
-        *([Section("proof", "Proof", tuple(_proof(release)))] if is_operator else ()),
+        *([Section("cost", "What it cost, by dimension", tuple(_cost(cells)))] if hidden else ()),
+        *([Section("proof", "Proof", tuple(_proof(release)))] if is_operator and hidden else ()),
         Section("limits", f"What {what} does not protect from", (listed, Sentence(limits))),
     )
     return View(
@@ -144,15 +144,13 @@ def counts_view(release: CountsRelease, audience: str) -> View:
         figures=(
             ("Cells", count(number), f"counts of {unit}"),
             ("Suppressed", count(hidden), share_of(hidden, number)),
-            ("Threshold", str(manifest["rules"].get("threshold", "none")), f"{unit}; below it a count is unsafe"),
+            *((("Threshold", str(least), f"{unit}; below it a count is unsafe"),) if least else ()),
         ),
         sections=sections,
-        facts=release.to_dict() if is_operator else _without_fingerprint(manifest),
+        facts=release.to_dict()
+        if is_operator
+        else {name: value for name, value in manifest.items() if name != "policy_fingerprint"},
     )
-
-
-def _without_fingerprint(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in manifest.items() if name != "policy_fingerprint"}
 
 
 def _asked(manifest: Mapping[str, Any], unit: str) -> Iterator[tuple[str, str]]:
@@ -164,12 +162,9 @@ def _asked(manifest: Mapping[str, Any], unit: str) -> Iterator[tuple[str, str]]:
         words = ("yes" if words else "no") if isinstance(words, bool) else str(words)
         yield name.replace("_", " "), f"{words} {unit}" if name in ("threshold", "interval") else words
     yield "NULL", "its records are left out" if manifest["nulls"] == "basic" else "a category"
-    system = {
-        "joint": "the cells of all dimensions together",
-        "published": "the published cells",
-        "keys": "counts with noise",
-    }
-    yield "what a reader solves for", system.get(manifest["system"], manifest["system"])
+    system = {"joint": "the cells of all dimensions together", "published": "the published cells"}
+    if manifest["system"] in system:
+        yield "what a reader solves for", system[manifest["system"]]
 
 
 def _account(cells: PublishedCells, manifest: Mapping[str, Any]) -> Iterator[Block]:
@@ -252,9 +247,9 @@ def _cost(cells: PublishedCells) -> Iterator[Block]:
         fields += [Field("Cells", "number"), Field("Suppressed", "number"), Field("Share", "number")]
         rows: list[tuple[Cell, ...]] = []
         for each, number in [*shown.items()][:MOST_ROWS]:
-            level = [str(each[0])] if level_name else []
+            named = [_category(each), *([str(each[0])] if level_name else [])]
             figures = (count(number), count(hidden[each]), share_of(hidden[each], number))
-            rows.append((_category(each), *level, *figures, Bar(hidden[each], number)))
+            rows.append((*named, *figures, Bar(hidden[each], number)))
         more = len(shown) - MOST_ROWS
         caption = f"And {counted(more, 'category')} more." if more > 0 else ""
         yield Table((*fields, Field("", "bar", SHORT_BAR, "lost")), tuple(rows), caption, "bars")
@@ -274,16 +269,9 @@ def _proven(release: CountsRelease) -> str:
 def _proof(release: CountsRelease) -> Iterator[Block]:
     """Yield how the complementary cells were found, for the operator."""
     protection = release.protection
-    weights = release.policy.rules.weights
-    yield from facts(
-        [
-            ("weight of the complementary cells", figure(protection.weight)),
-            ("no choice has less than", figure(protection.lower_bound)),
-            ("gap", share(protection.gap)),
-            ("a cell weighs", {"cells": "1", "records": "its count"}.get(str(weights), "as the document says")),
-            ("found by", protection.how),
-            *((f"time to {name}", duration(seconds)) for name, seconds in release.seconds.items()),
-        ],
-        width=45,
-    )
-    yield Sentence("Which cells are unsafe, and how many, is known to the operator alone.")
+    weights = {"cells": "1", "records": "its count"}.get(str(release.policy.rules.weights), "as the document says")
+    found = {"weight of the complementary cells": figure(protection.weight), "a cell weighs": weights}
+    found |= {"no choice has less than": figure(protection.lower_bound), "gap": share(protection.gap)}
+    found |= {"found by": protection.how}
+    found |= {f"time to {name}": duration(seconds) for name, seconds in release.seconds.items()}
+    yield from facts(found.items(), width=45)

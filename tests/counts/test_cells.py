@@ -77,8 +77,9 @@ def agree(engine: Engine, seed: int, asked: dict[str, Any]) -> None:
 @pytest.mark.parametrize("measures", [(), ({"sum": "cost"},)], ids=["counts", "sums"])
 @pytest.mark.parametrize("entity", [True, False], ids=["entities", "records"])
 @pytest.mark.slow
-def test_every_engine_counts_the_same_cells(engine: Engine, entity: bool, measures: Any) -> None:
-    agree(engine, 5, document("linked", entity=entity, measures=measures))
+@pytest.mark.parametrize("nulls", ["basic", "extended"])
+def test_every_engine_counts_the_same_cells(engine: Engine, entity: bool, measures: Any, nulls: str) -> None:
+    agree(engine, 5, document("linked", entity=entity, measures=measures, nulls=nulls))
 
 
 @seeds(12, size=4)

@@ -8,10 +8,13 @@ import random
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pytest
+from counted_worlds import as_table, records
 from effort import Block, seeds
 
+import sqlanon
 from sqlanon.cli import main
 from sqlanon.counts.foreign_audit import CountsCheck, check_counts
 from sqlanon.counts.foreign_cells import AskedOfTable
@@ -363,3 +366,21 @@ def test_sheets_are_one_system_and_values_are_shown_on_request(
     with pytest.raises(SystemExit) as done:
         main(["check", path, "--k", "5", "--mark", "x"])
     assert done.value.code == 2
+
+
+def test_other_groups_of_a_dimension_are_no_further_parts(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("age,sex,n\n0-17,F,20\n0-17,M,x\n18+,F,30\n18+,M,40\nTotal,F,50\nTotal,M,47\n")
+    (tmp_path / "b.csv").write_text("age,n\n0-9,10\n10-19,x\n20+,60\nTotal,97\n")
+    found = check_counts(tmp_path / "a.csv", beside=[str(tmp_path / "b.csv")])
+    exact = {tuple(each.cell.values()): each.low for each in found.computed if each.finding == "exact"}
+    assert exact[("0-17", "M")] == 7 and exact[("10-19", "Total")] == 27 and not found.contradictions
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_published_here_holds(seed: int) -> None:
+    with duckdb.connect() as source:
+        source.from_arrow(as_table(records(random.Random(seed), 200))).create("t")
+        tables = {"by": {"dimensions": {"sex": 0, "region": 0}}}
+        released = sqlanon.counts(source, {"table": "t", "counts": tables, "threshold": 5})
+    found = check_counts(released.to_arrow(), threshold=5)
+    assert found.verdict == "holds" and found.suppressed == released.protection.suppressed_cells
