@@ -18,7 +18,6 @@ import numpy as np
 from sqlanon.core.publish.proof_file import digest
 from sqlanon.counts.counting import Counted
 from sqlanon.counts.cuts import SuppressionCut
-from sqlanon.counts.exact import Proven
 from sqlanon.counts.facts import Floats, Numbers, System
 
 VERSION = 1
@@ -33,37 +32,34 @@ class Evidence:
     """What a search for a suppression of counts found out.
 
     Attributes:
-        cuts: what its lower bound rests on.
+        lower_bound: of the weight, as far as the cuts show it.
         witnesses: tables that fit some of what was shown.
-        waived: the demands that nothing meets, whatever is suppressed.
     """
 
     system: System
+    lower_bound: float
     cuts: Sequence[SuppressionCut] = ()
     witnesses: Sequence[Change] = ()
-    waived: Sequence[tuple[int, int]] = ()
-
-
-def evidence_of(system: System, found: Proven) -> Evidence:
-    """Return what a search found out."""
-    if found.work is None:
-        return Evidence(system)
-    held = found.work.witnesses
-    waived = [(choice[0].known, choice[0].cell) for choice in held.waived]
-    return Evidence(system, found.cuts, held.vectors(), waived)
 
 
 def counts_certificate(
-    evidence: Evidence, counted: Counted, suppressed: Numbers, claims: Mapping[str, Any], versions: Mapping[str, str]
+    evidence: Evidence,
+    counted: Counted,
+    suppressed: Numbers,
+    weight: float,
+    fingerprint: str,
+    versions: Mapping[str, str],
 ) -> dict[str, Any]:
     """Return the certificate, ready for JSON.
 
     Args:
         suppressed: the suppressed cells.
-        claims: what is said of the weight and its bound, and the fingerprint of the document.
+        weight: of the complementary cells.
+        fingerprint: of the document.
     """
     rows, relations = evidence.system.rows, dict[int, int]()
     inequalities: list[list[Any]] = []
+    witnesses, waived = _enough(evidence, suppressed)
     for cut in evidence.cuts:
         own = cut.choice[0]
         why: Any = {"tried": cut.cells.tolist()}
@@ -77,12 +73,16 @@ def counts_certificate(
     document = {
         "certificate_of": "counts",
         "certificate_version": VERSION,
-        **claims,
+        "policy_fingerprint": fingerprint,
+        "weight": weight,
+        "lower_bound": (lower := min(evidence.lower_bound, weight)),
+        "gap": (weight - lower) / weight if weight else 0.0,
+        "optimal": weight <= lower,
         "cells_sha256": cells_digest(counted),
         "suppressed": suppressed.tolist(),
         "relations": [_relation(evidence.system, row) for row in relations],
-        "witnesses": _enough(evidence, suppressed),
-        "waived": [list(pair) for pair in evidence.waived],
+        "witnesses": witnesses,
+        "waived": waived,
         "inequalities": inequalities,
         "versions": dict(versions),
     }
@@ -113,8 +113,11 @@ def _relation(system: System, row: int) -> list[Any]:
     return [[*map(list, entries)], int(rows.lower[row] == rows.upper[row])]
 
 
-def _enough(evidence: Evidence, suppressed: Numbers) -> list[list[list[int]]]:
-    """Return witnesses that change suppressed cells alone, without such as meet nothing that others do not."""
+def _enough(evidence: Evidence, suppressed: Numbers) -> tuple[list[list[list[int]]], list[list[int]]]:
+    """Return witnesses that change suppressed cells alone, and the pairs of cells of which none keeps an insider.
+
+    Witnesses that meet nothing that others do not are left out.
+    """
     system = evidence.system
     hidden = ~system.published
     hidden[suppressed] = True
@@ -122,7 +125,7 @@ def _enough(evidence: Evidence, suppressed: Numbers) -> list[list[list[int]]]:
     values = system.values[unsafe]
     is_met = np.zeros((2, len(unsafe)), bool)
     is_known = np.zeros((len(unsafe), len(unsafe)), bool)
-    insiders = len(system.contributor) > 0 and system.contributor[unsafe] >= 0
+    insiders = system.contributor[unsafe] >= 0 if len(system.contributor) else np.zeros(len(unsafe), bool)
     kept = []
     for cells, changes in evidence.witnesses:
         if not hidden[cells].all():
@@ -136,4 +139,5 @@ def _enough(evidence: Evidence, suppressed: Numbers) -> list[list[list[int]]]:
             is_met |= meets
             is_known |= tells
             kept.append([[cell, int(change)] for cell, change in zip(cells.tolist(), changes.tolist(), strict=True)])
-    return kept
+    unknown = insiders[:, None] & ~is_known & ~np.eye(len(unsafe), dtype=bool)
+    return kept, [[int(unsafe[known]), int(unsafe[other])] for known, other in np.argwhere(unknown).tolist()]

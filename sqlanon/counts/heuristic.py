@@ -9,7 +9,7 @@ without it. One witness meets many demands: those found are kept, and asked befo
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -99,6 +99,10 @@ class Suppressing:
         self.attacker = Attacker(system, deadline)
         self._costs = np.where(system.exempt, np.inf, system.weights)
 
+    def until(self, deadline: float) -> None:
+        """Work until another moment."""
+        self.deadline = self.attacker.deadline = deadline
+
     def weight(self, hidden: Flags) -> float:
         """Return what the hidden cells cost that are not unsafe."""
         return float(self.system.weights[hidden & ~self.system.unsafe].sum())
@@ -117,6 +121,21 @@ class Suppressing:
         self._scatter(hidden, LOOKS)
         for choice in list(self._in_time(self.witnesses.open(hidden))):
             self._extend(choice, hidden)
+        return hidden
+
+    def met_by_programs(self, left: Sequence[tuple[int, int]], hidden: Flags) -> Flags:
+        """Return hidden cells with which some demands are met, too: of an unsafe cell, and of who knows another or -1.
+
+        Raises: as ``extended``.
+        """
+        hidden = hidden.copy()
+        alone = {cell for cell, known in left if known < 0}
+        for choice in list(self.system.demands()):
+            if choice[0].cell in alone:
+                self._extend(choice, hidden)
+        for cell, known in left:
+            if known >= 0:
+                self._extend(self.system.of_insider(known, cell), hidden)
         return hidden
 
     def _in_time(self, choices: Iterator[Choice]) -> Iterator[Choice]:
@@ -154,6 +173,19 @@ class Suppressing:
             )
         hidden |= self.witnesses.moved(best)
         self._keep(best, hidden)
+
+    def scattered(self, seconds: float) -> Iterator[tuple[Numbers, Floats]]:
+        """Yield what witnesses change that leave all but unsafe cells as they are, as long as there are new ones."""
+        until = min(self.deadline, time.monotonic() + seconds)
+        for _ in range(2 * LOOKS):
+            before = len(self.witnesses.vectors())
+            self._scatter(self.system.unsafe, 1)
+            if time.monotonic() >= until or len(self.witnesses.vectors()) == before:
+                return
+            cells, changes = self.witnesses.vectors()[-1]
+            if not len(cells):
+                return
+            yield cells, changes
 
     def _scatter(self, hidden: Flags, times: int) -> None:
         """Find witnesses that meet many demands at once, also those of insiders, whose cells they keep."""

@@ -11,12 +11,15 @@ import numpy as np
 import pyarrow as pa
 
 from sqlanon.core.disk.writing import write_text
-from sqlanon.core.facts import Facts, pick
+from sqlanon.core.facts import Facts
 from sqlanon.core.publish.frames import Frames
 from sqlanon.counts.certificate import certificate_text, counts_certificate
 from sqlanon.counts.counting import Counted
 from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.protecting import Protection
+
+UNITS = {"entity": "persons (entities)", "record": "records"}
+"""What a count counts, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +71,9 @@ class CountsRelease(Facts, Frames):
         found = self.protection
         if found.evidence is None or self.policy.rules.round is not None:
             return None
-        claims = {
-            "policy_fingerprint": self.policy.fingerprint(),
-            **pick(found, "weight lower_bound gap optimal"),
-        }
-        suppressed = np.flatnonzero(found.suppressed)
-        return counts_certificate(found.evidence, self.counted, suppressed, claims, self.manifest["versions"])
+        suppressed, versions = np.flatnonzero(found.suppressed), self.manifest["versions"]
+        fingerprint = self.policy.fingerprint()
+        return counts_certificate(found.evidence, self.counted, suppressed, found.weight, fingerprint, versions)
 
     def write_proof(self, path: str | Path) -> None:
         """Write the operator's certificate, whole or not at all; a new file is its owner's alone.
