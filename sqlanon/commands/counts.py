@@ -16,7 +16,7 @@ from sqlanon.core.source.csv_records import csv_form, find_delimiter
 from sqlanon.core.source.opening import ONLY_TABLE, open_source
 from sqlanon.core.words import counted
 from sqlanon.counts.document import CountsPolicy, columns_by
-from sqlanon.counts.release import CountsRelease
+from sqlanon.counts.release import UNITS, CountsRelease
 from sqlanon.counts.released import columns_of
 from sqlanon.counts.verb import counts
 from sqlanon.errors import InputError
@@ -109,7 +109,7 @@ def _drawn(found: CountsRelease) -> list[str]:
 def _account(found: CountsRelease) -> list[str]:
     """Return what was suppressed, and how far that is the least."""
     protection, rules, cells = found.protection, found.policy.rules, counted(found.cells, "cell")
-    unit = "persons (entities)" if found.unit == "entity" else "records"
+    unit = UNITS[found.unit]
     least = "the fewest" if rules.weights == "cells" else "of least weight"
     suppressed = (
         f"{cells}, of which {protection.suppressed_cells:,} are suppressed ({SUPPRESSED}): "

@@ -33,7 +33,7 @@ class Attacker:
 
     def __init__(self, system: System, deadline: float) -> None:
         self._module = highs_module(PROTECTING)
-        self._system, self._deadline = system, deadline
+        self._system, self.deadline = system, deadline
         self._base = np.where(system.published, system.values, 0.0)
         self._linear = self._program()
         self._whole: Any = None
@@ -163,7 +163,7 @@ class Attacker:
             highs = self._whole
         highs.changeColsBounds(2 * size, places, lower, upper)
         highs.changeColsCost(2 * size, places, costs)
-        left = self._deadline - time.monotonic()
+        left = self.deadline - time.monotonic()
         if left <= 0:
             raise stopped()
         highs.setOptionValue("time_limit", highs.getRunTime() + left)

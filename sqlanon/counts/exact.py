@@ -22,11 +22,15 @@ from sqlanon.core.highs import highs_module, run_highs
 from sqlanon.counts.attacker import NEAR, PROTECTING
 from sqlanon.counts.cuts import SuppressionCut, cut_of, without
 from sqlanon.counts.facts import CellSuppression, Choice, Flags, Floats, Numbers, System
+from sqlanon.counts.grid import Grid
 from sqlanon.counts.heuristic import Suppressing
+from sqlanon.counts.moves import MoveSearch, Vector, vectors
 from sqlanon.errors import SearchStoppedError
 
 ROUNDS = 60
 """Rounds of cuts of the relaxed master, at most."""
+SHARE = 6
+"""One part of so many of the time goes into witnesses that change unsafe cells alone."""
 GAIN = 1e-3
 """A relaxed round that raises the bound by less than this share is one of few that may."""
 
@@ -42,7 +46,7 @@ class Proven:
 class Master:
     """The program that chooses which cells to suppress beside the unsafe ones."""
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: System, *, companions: bool = True) -> None:
         self._module = highs_module(PROTECTING)
         self.cells = np.flatnonzero(system.published & ~system.unsafe & ~system.exempt)
         self._place = np.full(len(system), -1, np.int64)
@@ -57,7 +61,7 @@ class Master:
         self._highs.addVars(number, np.zeros(number), np.ones(number))
         self._numbers = np.arange(number, dtype=np.int32)
         self._highs.changeColsCost(number, self._numbers, system.weights[self.cells].astype(np.float64))
-        for cell, others in _companions(system):
+        for cell, others in _companions(system) if companions else ():
             own = self._place[others]
             self._row(np.append(own[own >= 0], self._place[cell]), np.append(np.ones((own >= 0).sum()), -1.0), 0.0)
 
@@ -105,13 +109,19 @@ def _companions(system: System) -> Iterator[tuple[int, Numbers]]:
 
 
 def suppress(
-    system: System, seconds: float, *, exact: bool = True, report: Callable[..., None] | None = None
+    system: System,
+    seconds: float,
+    *,
+    exact: bool = True,
+    begun: Flags | None = None,
+    report: Callable[..., None] | None = None,
 ) -> Proven:
     """Return a suppression that protects, of least weight where that is proven within the time.
 
     Args:
         seconds: how long is searched, at most. The first suppression is not given up for the proof.
         exact: whether a proof is looked for.
+        begun: one that protects, if one is known.
         report: told how far it is: the facts of a ``Step``.
 
     Raises:
@@ -122,11 +132,61 @@ def suppress(
     if not system.unsafe.any():
         return Proven(CellSuppression(system.unsafe.copy(), 0.0, 0.0, "heuristic"), ())
     now = time.monotonic()
-    work = Suppressing(system, now + seconds)
-    best = work.reduced(work.extended(system.unsafe), now + (seconds / 3 if exact else seconds))
+    work = Suppressing(system, now + (seconds if begun is None else seconds / 3))
+    best = begun
+    try:
+        found = work.reduced(work.extended(system.unsafe), now + (seconds / 3 if exact else seconds))
+        best = found if begun is None or work.weight(found) < work.weight(begun) else begun
+    except SearchStoppedError:
+        if begun is None:
+            raise
+    work.until(now + seconds)
+    assert best is not None
     if not exact or work.weight(best) == 0:
         return Proven(CellSuppression(best, work.weight(best), 0.0, "heuristic"), ())
     return _Exact(work, best, report).proven()
+
+
+def suppress_by_moves(grid: Grid, system: System, seconds: float) -> tuple[CellSuppression, list[Vector]]:
+    """Return a suppression by moves, with a lower bound from single relations, and the witnesses that show it.
+
+    Args:
+        system: its first unknowns are the cells of the grid, and its relations those of the grid.
+
+    Raises: as ``suppress``.
+    """
+    until = time.monotonic() + seconds
+    search, work = MoveSearch(grid, system, until), Suppressing(system, until)
+    for vector in work.scattered(seconds / SHARE):
+        search.add(vector)
+    left = search.suppress()
+    search.reduce()
+    found, hidden = list(vectors(search.witnesses.values())), search.hidden
+    if left:
+        hidden = work.met_by_programs(left, hidden)
+        found += work.witnesses.vectors()
+    weight = float(system.weights[hidden & ~system.unsafe].sum())
+    return CellSuppression(hidden, weight, min(_bound_of_rows(system, weight, seconds), weight), "heuristic"), found
+
+
+def _bound_of_rows(system: System, weight: float, seconds: float) -> float:
+    """Return a lower bound of the weight: an unsafe cell is computed where the rest of an equation is shown."""
+    rows = system.rows
+    entries = rows.of_entries
+    wanting = system.unsafe & ((system.greatest > system.values) | (system.least < system.values))
+    unsafe = np.bincount(entries, system.unsafe[rows.columns], len(rows))
+    unsafe += np.bincount(entries, (system.unsafe & ~wanting)[rows.columns], len(rows))
+    unknown = np.bincount(entries, ~system.published[rows.columns], len(rows))
+    alone = np.flatnonzero((rows.lower == rows.upper) & (unsafe == 1) & (unknown == 0))
+    if not weight or not len(alone):
+        return 0.0
+    master = Master(system, companions=False)
+    for row in alone.tolist():
+        cells = rows.columns[rows.starts[row] : rows.starts[row + 1]]
+        cells = cells[~system.unsafe[cells] & ~system.exempt[cells]]
+        if len(cells):
+            master.add(SuppressionCut((), cells, np.ones(len(cells))))
+    return master.solve(seconds, whole=False)[1]
 
 
 class _Exact:

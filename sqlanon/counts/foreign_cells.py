@@ -85,6 +85,10 @@ class AskedOfTable:
         ]
 
 
+MOST = 10**12
+"""A greater number is no count: solvers do not tell it from the one beside it."""
+
+
 def plain_text(value: object) -> str:
     """Return a value as a text without spaces around and several within."""
     whole = isinstance(value, float) and value.is_integer()
@@ -99,6 +103,8 @@ def kind_of(text: str, marks: Mapping[str, Bounds]) -> tuple[str, Bounds]:
 
     >>> kind_of("1 234*", {}), kind_of("< 5", {}), kind_of("1–4", {}), kind_of("..", {})[0], kind_of("5.5 %", {})[0]
     (('count', (1234.0, 1234.0)), ('bound', (0.0, 4.0)), ('bound', (1.0, 4.0)), 'mark', 'part')
+    >>> kind_of("9007199254740993", {})[0]
+    'text'
     """
     folded = text.casefold()
     if folded in marks:
@@ -114,10 +120,10 @@ def kind_of(text: str, marks: Mapping[str, Bounds]) -> tuple[str, Bounds]:
         if name == "part":
             return "part", HIDDEN
         first, *rest = (_number(number) for number in found.groups() if number is not None)
+        if max(first, *rest, 0) > MOST or (name == "between" and rest[0] <= first):
+            break
         if name == "count":
             return "count", (first, first)
-        if name == "between" and rest[0] <= first:
-            break
         ranges = {"up to": (0.0, first), "below": (0.0, first - 1), "from": (first, math.inf)}
         return "bound", ranges.get(name, (first, rest[0]) if rest else (first + 1, math.inf))
     return "text", HIDDEN

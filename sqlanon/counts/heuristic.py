@@ -9,12 +9,12 @@ without it. One witness meets many demands: those found are kept, and asked befo
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from sqlanon.counts.attacker import NEAR, Attacker, stopped
-from sqlanon.counts.facts import ALONE, Choice, Demand, Flags, Floats, System
+from sqlanon.counts.facts import ALONE, Choice, Demand, Flags, Floats, Numbers, System
 from sqlanon.errors import NoSolutionError, SearchStoppedError
 
 LOOKS = 40
@@ -30,12 +30,15 @@ class Witnesses:
         self._place = {int(cell): place for place, cell in enumerate(self.unsafe)}
         self._near = 0.0 if system.whole else NEAR
         self.waived: set[Choice] = set()
+        self._changes: list[tuple[Numbers, Floats]] = []
         self._moved = np.zeros((0, len(system)), bool)
         self._values = np.zeros((0, len(self.unsafe)))
 
     def add(self, witness: Floats) -> None:
         """Keep a witness."""
         moved = self.moved(witness)
+        changes = witness - self.system.values
+        self._changes.append((np.flatnonzero(changes), changes[changes != 0]))
         self._moved = np.vstack([self._moved, moved])
         self._values = np.vstack([self._values, witness[self.unsafe]])
 
@@ -65,6 +68,10 @@ class Witnesses:
                 if choice not in self.waived and not self.meets(choice, hidden):
                     yield choice
 
+    def vectors(self) -> list[tuple[Numbers, Floats]]:
+        """Return of each witness what it changes, and by how much."""
+        return self._changes
+
     def meets(self, choice: Choice, hidden: Flags) -> bool:
         """Return whether a witness that differs from the truth in hidden cells alone meets one of some demands."""
         for demand in choice:
@@ -92,6 +99,10 @@ class Suppressing:
         self.attacker = Attacker(system, deadline)
         self._costs = np.where(system.exempt, np.inf, system.weights)
 
+    def until(self, deadline: float) -> None:
+        """Work until another moment."""
+        self.deadline = self.attacker.deadline = deadline
+
     def weight(self, hidden: Flags) -> float:
         """Return what the hidden cells cost that are not unsafe."""
         return float(self.system.weights[hidden & ~self.system.unsafe].sum())
@@ -110,6 +121,21 @@ class Suppressing:
         self._scatter(hidden, LOOKS)
         for choice in list(self._in_time(self.witnesses.open(hidden))):
             self._extend(choice, hidden)
+        return hidden
+
+    def met_by_programs(self, left: Sequence[tuple[int, int]], hidden: Flags) -> Flags:
+        """Return hidden cells with which some demands are met, too: of an unsafe cell, and of who knows another or -1.
+
+        Raises: as ``extended``.
+        """
+        hidden = hidden.copy()
+        alone = {cell for cell, known in left if known < 0}
+        for choice in list(self.system.demands()):
+            if choice[0].cell in alone:
+                self._extend(choice, hidden)
+        for cell, known in left:
+            if known >= 0:
+                self._extend(self.system.of_insider(known, cell), hidden)
         return hidden
 
     def _in_time(self, choices: Iterator[Choice]) -> Iterator[Choice]:
@@ -147,6 +173,19 @@ class Suppressing:
             )
         hidden |= self.witnesses.moved(best)
         self._keep(best, hidden)
+
+    def scattered(self, seconds: float) -> Iterator[tuple[Numbers, Floats]]:
+        """Yield what witnesses change that leave all but unsafe cells as they are, as long as there are new ones."""
+        until = min(self.deadline, time.monotonic() + seconds)
+        for _ in range(2 * LOOKS):
+            before = len(self.witnesses.vectors())
+            self._scatter(self.system.unsafe, 1)
+            if time.monotonic() >= until or len(self.witnesses.vectors()) == before:
+                return
+            cells, changes = self.witnesses.vectors()[-1]
+            if not len(cells):
+                return
+            yield cells, changes
 
     def _scatter(self, hidden: Flags, times: int) -> None:
         """Find witnesses that meet many demands at once, also those of insiders, whose cells they keep."""

@@ -12,6 +12,7 @@ after counts, by the heuristic alone.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import permutations
@@ -21,13 +22,17 @@ import numpy as np
 
 from sqlanon.counts.counting import Counted, Floats
 from sqlanon.counts.document import CountsPolicy
-from sqlanon.counts.exact import suppress
-from sqlanon.counts.facts import ALONE, Flags, SparseRows, System
+from sqlanon.counts.exact import suppress, suppress_by_moves
+from sqlanon.counts.facts import ALONE, CellSuppression, Flags, SparseRows, System
 from sqlanon.counts.grid import CellRelation, Grid, Numbers, is_finer
+from sqlanon.counts.keys import CountsFacts
+from sqlanon.counts.moves import Vector, has_moves
 from sqlanon.counts.perturbing import perturbed_counts
 from sqlanon.counts.rounding import check_ranges, rounded_counts
 
 NEAR = 1e-6
+FEW, LARGE = 600, 3_000
+"""Up to so many cells programs protect; beyond them moves do first, and beyond the second number alone."""
 LARGEST = 1e6
 """What sums are brought to before a solver sees them: its tolerance is not relative."""
 
@@ -45,6 +50,7 @@ class Protection:
         how: the way in which they were found.
         values: of each cell, the count that is shown unless it is suppressed: as it is, rounded, or with noise.
         steps: of counts that are rounded so that they add up, within how many multiples they are.
+        witnesses: of counts, and of sums: tables that fit what is shown, by what they differ in from the truth.
     """
 
     suppressed: Flags
@@ -57,6 +63,7 @@ class Protection:
     how: str
     values: Numbers
     steps: int = 1
+    witnesses: tuple[list[Vector], ...] = ()
 
     def shown(self, counted: Counted) -> Counted:
         """Return the cells with the counts that are shown."""
@@ -155,38 +162,34 @@ def protect(counted: Counted, policy: CountsPolicy, report: Callable[..., None] 
     if rules.never == "totals":
         exempt = exempt | (grid.all_keys == 0).any(axis=1)
 
-    def padded(grid: Grid, values: Any, rest: Any) -> Any:
-        return np.pad(values, (0, _joint_cells(grid) if _is_joint(grid, rules.joint) else 0), constant_values=rest)
-
-    def system_of(grid: Grid, values: Floats, fixed: Flags, least: Floats, greatest: Floats, **changes: Any) -> System:
-        rows = _rows(grid, joint=_is_joint(grid, rules.joint))
-        parts = [(values, 0.0), (grid.is_published, False), (fixed & grid.is_published, False)]
-        parts += [(least, 0.0), (greatest, 0.0), (weights, 1.0), (exempt, False)]
-        values, published, fixed, least, greatest, costs, never = (padded(grid, *part) for part in parts)
-        return System(values, published, rows, fixed, least, greatest, costs, never, **changes)
-
+    work = _Protecting(grid, rules, weights, exempt, report)
     own = np.where(unsafe & (counted.contributors == 1), np.arange(len(grid)), ALONE)
     least, greatest = np.where(unsafe, low, truth), np.where(unsafe, high, truth)
     waives = not (exempt & (truth > 0)).any()
-    insiders = {"contributor": padded(grid, own, ALONE), "waives": waives} if rules.insiders else {}
-    system = system_of(grid, truth, primary, least, greatest, **insiders)
-    unknowns = "joint" if _is_joint(grid, rules.joint) else "published"
+    insiders: dict[str, Any] = {"contributor": own, "waives": waives} if rules.insiders else {}
+    given = (grid, truth, primary, least, greatest)
+    unknowns = "joint" if work.has_joint else "published"
     if not rules.suppress:
-        values, steps = rounded_counts(counted, policy, system, padded(grid, nothing, False))
+        system = work.system_of(*given, joint=work.has_joint, **insiders)
+        values, steps = rounded_counts(counted, policy, system, np.zeros(len(system), bool))
         check_ranges(system, values, rules, steps)
         return Protection(nothing, int(unsafe.sum()), 0, unknowns, True, 0.0, 0.0, "rounding", values, steps)
-    proven = suppress(system, rules.time_limit, report=report).suppression
-    hidden = proven.suppressed[: len(grid)]
+    proven = work.suppressed(*given, **insiders)
+    hidden = proven.suppressed
     if counted.amounts is not None:
         unit = 2.0 ** np.ceil(np.log2(max(counted.amounts.max(initial=0.0), NEAR) / LARGEST))
         amounts = counted.amounts / unit
         wide = np.where(primary & (width > 0), np.maximum(width / unit, 1_000 * NEAR), 0.0)
         least, greatest = np.where(unsafe, 0.0, np.maximum(amounts - wide, 0.0)), amounts + wide  # empty: sums to 0
-        of_sums = system_of(grid.of_records(), amounts, hidden, least, greatest, whole=False)
-        hidden = suppress(of_sums, rules.time_limit, exact=False).suppression.suppressed[: len(grid)]
+        of_sums = (grid.of_records(), amounts, hidden, least, greatest)
+        hidden = work.suppressed(*of_sums, exact=False, whole=False).suppressed
+        work.witnesses[-1] = [(cells, changes * unit) for cells, changes in work.witnesses[-1]]
     complementary = hidden & ~primary
     weight = float(weights[complementary].sum())
-    values, steps = rounded_counts(counted, policy, system, padded(grid, hidden, False))
+    values, steps = counted.contributors, 1
+    if rules.round is not None:
+        system = work.system_of(*given, joint=work.has_joint, **insiders)
+        values, steps = rounded_counts(counted, policy, system, _padded(hidden, len(system) - len(grid), False))
     return Protection(
         hidden,
         int(primary.sum()),
@@ -198,7 +201,60 @@ def protect(counted: Counted, policy: CountsPolicy, report: Callable[..., None] 
         proven.how,
         values,
         steps,
+        tuple(work.witnesses),
     )
+
+
+class _Protecting:
+    """Makes systems of the cells of a release, and suppresses in them; keeps the witnesses that moves found."""
+
+    def __init__(
+        self, grid: Grid, rules: CountsFacts, weights: Floats, exempt: Flags, report: Callable[..., None] | None
+    ) -> None:
+        self._rules, self._weights, self._exempt, self._report = rules, weights, exempt, report
+        self.has_joint = _is_joint(grid, rules.joint)
+        # where a table shows the cells of all dimensions, the joint ones are these
+        self._by_moves = len(grid) > FEW and has_moves(grid) and (not self.has_joint or _shows_all(grid))
+        self.witnesses: list[list[Vector]] = []
+
+    def system_of(
+        self, grid: Grid, values: Floats, fixed: Flags, least: Floats, greatest: Floats, *, joint: bool, **changes: Any
+    ) -> System:
+        """Return what must be protected: of the unsafe cells, what some table has at most and another at least."""
+        further = _joint_cells(grid) if joint else 0
+        parts = [(values, 0.0), (grid.is_published, False), (fixed & grid.is_published, False)]
+        parts += [(least, 0.0), (greatest, 0.0), (self._weights, 1.0), (self._exempt, False)]
+        values, published, fixed, least, greatest, costs, never = (_padded(part, further, rest) for part, rest in parts)
+        if "contributor" in changes:
+            changes["contributor"] = _padded(changes["contributor"], further, ALONE)
+        return System(values, published, _rows(grid, joint=joint), fixed, least, greatest, costs, never, **changes)
+
+    def suppressed(self, grid: Grid, *given: Any, exact: bool = True, **changes: Any) -> CellSuppression:
+        """Return a suppression that protects; raises as ``protect``."""
+        begun, limit = None, self._rules.time_limit
+        until = time.monotonic() + limit
+        self.witnesses.append([])
+        if self._by_moves:
+            first, vectors = suppress_by_moves(grid, self.system_of(grid, *given, joint=False, **changes), limit / 2)
+            self.witnesses[-1] += vectors
+            if first.optimal or len(grid) > LARGE:
+                return first
+            begun = first.suppressed
+        system = self.system_of(grid, *given, joint=self.has_joint, **changes)
+        begun = None if begun is None else _padded(begun, len(system) - len(grid), False)
+        left = until - time.monotonic()
+        found = suppress(system, left, exact=exact, begun=begun, report=self._report).suppression
+        return replace(found, suppressed=found.suppressed[: len(grid)])
+
+
+def _padded(values: Any, further: int, rest: Any) -> Any:
+    return np.pad(values, (0, further), constant_values=rest)
+
+
+def _shows_all(grid: Grid) -> bool:
+    """Return whether a table shows the cells of all dimensions at their finest levels."""
+    finest = tuple(d.levels[0] for d in grid.dimensions)
+    return any(levels == finest and own for levels, own in zip(grid.sets, grid.published, strict=True))
 
 
 def _is_joint(grid: Grid, most: int) -> bool:

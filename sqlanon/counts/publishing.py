@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -21,14 +21,20 @@ from sqlanon.core.sqltrees.trees import column, table
 from sqlanon.counts.counting import Counted
 from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.released import types_of
-from sqlanon.counts.written import audit_written
+from sqlanon.counts.written import Witness, audit_written
 
 ROW = names.PREFIX + "row"
 """Column of the working table of released rows: their order."""
 
 
 def publish_rows(
-    opened: Source, target: Target, rows: pa.Table, counted: Counted, asked: CountsPolicy, document: Mapping[str, Any]
+    opened: Source,
+    target: Target,
+    rows: pa.Table,
+    counted: Counted,
+    asked: CountsPolicy,
+    document: Mapping[str, Any],
+    witnesses: Sequence[Sequence[Witness]],
 ) -> dict[str, Any] | None:
     """Write the rows, audit them as they were written, and put them in place; return the manifest of a file."""
     engine, types = opened.engine, types_of(rows)
@@ -41,7 +47,8 @@ def publish_rows(
 
     def audit(auditor: Engine, relation: exp.Expr) -> None:
         found = auditor.arrow("audit counts", exp.select(*map(column, written)).from_(relation.copy()))
-        audit_written(found, counted, asked, steps=document["rules"].get("rounding", {}).get("steps", 1))
+        steps = document["rules"].get("rounding", {}).get("steps", 1)
+        audit_written(found, counted, asked, witnesses, steps=steps)
 
     copied = as_texts(every, types, written)
     return put(engine, Draft(query, claim, copied, opened.verify, target, Papers(document), audit))

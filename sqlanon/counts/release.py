@@ -13,6 +13,9 @@ from sqlanon.core.publish.frames import Frames
 from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.protecting import Protection
 
+UNITS = {"entity": "persons (entities)", "record": "records"}
+"""What a count counts, in words."""
+
 
 @dataclass(frozen=True, slots=True)
 class CountsRelease(Facts, Frames):

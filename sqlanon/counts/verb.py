@@ -83,10 +83,11 @@ def release_counts(asked: CountsPolicy, opened: Source, target: Target | None, s
         versions=versions(engine),
     )
     if target is None:
-        audit_written(rows, counted, asked, steps=protection.steps)
+        audit_written(rows, counted, asked, protection.witnesses, steps=protection.steps)
     else:
         engine.journal.report("publishing")
-        document = publish_rows(opened, target, rows, counted, asked, document) or document
+        written = publish_rows(opened, target, rows, counted, asked, document, protection.witnesses)
+        document = written or document
         seconds["publish"] = time.perf_counter() - start - sum(seconds.values())
     return CountsRelease(
         policy=asked,

@@ -7,7 +7,7 @@ the least and the greatest value of unsafe cells among all non-negative tables t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -27,6 +27,8 @@ Place = tuple[int, ...]
 """A cell, by the number of its category in each dimension."""
 Parts = dict[Place, list[tuple[list[Place], bool]]]
 """Of each cell, the cells that it consists of, set by set, with whether it is their sum."""
+Witness = tuple[Any, Any]
+"""Cells by their numbers, and what a table has there beyond the truth: two arrays."""
 Overlap = tuple[tuple[Place, list[Place]], tuple[Place, list[Place]]]
 """A cell with its parts, and one around it with its own."""
 
@@ -47,6 +49,7 @@ class CellAudit:
         overlaps: Sequence[Overlap] = (),
         ranges: Mapping[Place, tuple[float, float]] = {},
     ) -> None:
+        self._known: tuple[dict[Place, float], dict[Place, float]] = ({}, {})
         self._parts, self._shown, self._overlaps, self._ranges = parts, shown, overlaps, ranges
         self._number: dict[Place, int] = {}
         for cell in [*shown, *parts, *(c for own in parts.values() for group, _ in own for c in group)]:
@@ -73,11 +76,61 @@ class CellAudit:
         if demands and not any(found.values()):
             narrow = 0
             for cell, (low, high) in demands.items():
+                if self._known[0].get(cell, high) <= low and self._known[1].get(cell, low) >= high:
+                    continue
                 least, most = self.interval(cell)
                 slack = 1e-5 + near * (high - low)
                 narrow += least > low + slack or most < high - slack
             found["unsafe cells that can be computed"] = narrow
         return {kind: count for kind, count in found.items() if count}
+
+    def learn(
+        self, truth: Mapping[Place, float], witnesses: Iterable[Mapping[Place, float]], near: float = 1e-4
+    ) -> None:
+        """Take from tables that are said to fit what is published how small and large cells may be; each is checked.
+
+        Args:
+            witnesses: what each table differs by from the true one; one that does not fit is left out.
+        """
+        told = [] if self._overlaps else [dict(each) for each in witnesses]
+        changed = {cell for each in told for cell in each}
+        groups = [(parent, *group) for parent, own in self._parts.items() for group in own] if told else []
+        touched: dict[Place, list[tuple[int, float]]] = {cell: [] for cell in changed}
+        for number, (parent, children, _) in enumerate(groups):
+            for cell, factor in ((parent, -1.0), *((child, 1.0) for child in children)):
+                if cell in changed:
+                    touched[cell].append((number, factor))
+        beyond: dict[int, float] = {}  # of each group, what the true parts sum up to beyond their whole
+        least, most = self._known
+        for each in told:
+            if any(self._shown.get(cell) is not None or truth[cell] + by < -near for cell, by in each.items()):
+                continue
+            steps: dict[int, float] = {}
+            for cell, by in each.items():
+                for number, factor in touched[cell]:
+                    steps[number] = steps.get(number, 0.0) + factor * by
+            for number in steps.keys() - beyond.keys():
+                parent, children, _ = groups[number]
+                beyond[number] = sum(truth[child] for child in children) - truth[parent]
+            if all(self._fits(groups[n], truth, each, beyond[n] + step, near) for n, step in steps.items()):
+                for cell, by in each.items():
+                    least[cell] = min(least.get(cell, np.inf), truth[cell] + by)
+                    most[cell] = max(most.get(cell, -np.inf), truth[cell] + by)
+
+    @staticmethod
+    def _fits(
+        group: tuple[Place, list[Place], bool],
+        truth: Mapping[Place, float],
+        changes: Mapping[Place, float],
+        beyond: float,
+        near: float,
+    ) -> bool:
+        parent, children, is_sum = group
+        whole = truth[parent] + changes.get(parent, 0.0)
+        slack = near * max(1.0, abs(whole))
+        if is_sum:
+            return abs(beyond) <= slack
+        return beyond >= -slack and all(truth[cell] + changes.get(cell, 0.0) <= whole + slack for cell in children)
 
     def _is_broken(self, parent: Place, children: list[Place], is_sum: bool, near: float) -> bool:
         ranges = [self._range(cell) for cell in (parent, *children)]
@@ -139,10 +192,19 @@ class CellAudit:
         return solver
 
 
-def audit_written(rows: pa.Table, counted: Counted, policy: CountsPolicy, *, steps: int = 1) -> None:
+def audit_written(
+    rows: pa.Table,
+    counted: Counted,
+    policy: CountsPolicy,
+    witnesses: Sequence[Sequence[Witness]] = (),
+    *,
+    steps: int = 1,
+) -> None:
     """Audit released rows as they were read back.
 
     Args:
+        witnesses: of counts, and of sums: what tables that fit differ by from the truth. Each is checked, and spares
+            programs; it is never trusted.
         steps: of counts that are rounded so that they add up, within how many multiples they are.
 
     Raises:
@@ -151,7 +213,8 @@ def audit_written(rows: pa.Table, counted: Counted, policy: CountsPolicy, *, ste
     grid, rules = counted.grid, policy.rules
     shown = _shown(rows, counted, policy)
     parts = _parts(shown, counted.grid, rules.joint)
-    truth = {tuple(key): cell for cell, key in enumerate(grid.all_keys.tolist())}
+    keys = [tuple(key) for key in grid.all_keys.tolist()]
+    truth = {key: cell for cell, key in enumerate(keys)}
     counts = {place: int(counted.contributors[truth[place]]) for place in shown}
     low, high = rules.interval or (0, rules.threshold)
     unsafe = [place for place, x in counts.items() if 0 < x < rules.threshold]
@@ -159,41 +222,62 @@ def audit_written(rows: pa.Table, counted: Counted, policy: CountsPolicy, *, ste
         unsafe += _alone(counts, grid, [*policy.dimensions].index(name))
     demands = {place: (float(low), float(high)) for place in unsafe}
     values = {place: cell.count for place, cell in shown.items()}
+    told = [
+        ({keys[c]: by for c, by in zip(cells.tolist(), own.tolist(), strict=True)} for cells, own in part)
+        for part in (*witnesses, (), ())
+    ]
     ranges = {place: _range(v, rules, steps) for place, v in values.items() if v is not None}
     found = {"counts of other cells": sum(not low <= counts[p] <= high for p, (low, high) in ranges.items())}
     if rules.method == "keys":
         found["small counts"] = sum(0 < v <= rules.keys.blocked for v in values.values() if v is not None)
         found["cells of nobody that are above 0"] = sum(bool(values[p]) and not x for p, x in counts.items())
-    elif rules.round is None:
-        found |= CellAudit(parts, values, [*_overlaps(parts, grid)]).faults(rules.threshold, demands)
     else:
-        found["unsafe cells published"] = sum(rules.suppress and values[place] is not None for place in demands)
-        if rules.additive:
-            found |= CellAudit(parts, values).faults(0, {})
-        found |= CellAudit(parts, values, [*_overlaps(parts, grid)], ranges).faults(rules.threshold, demands)
-    if counted.amounts is not None and counted.largest is not None:
-        widths = {}
-        for place in shown:
-            amount = float(counted.amounts[truth[place]])
-            first, second = map(float, counted.largest[truth[place]])
-            top = first + (second if rules.dominance.n == 2 else 0)
-            guessed = rules.p_percent * first - (amount - first - second)
-            width = max(top / max(rules.dominance.k, 1e-6) - amount, guessed)
-            if width > 1e-6 and first > 0:
-                widths[place] = (max(amount - width, 0.0), amount + width)
-            if place in demands:  # who may be empty may sum up to 0
-                widths[place] = (0.0, widths.get(place, (0.0, amount))[1])
-        unit = max(float(counted.amounts.max(initial=0.0)), 1e-6) / 1e6  # the solver's tolerance is not relative
-        widths = {place: (low / unit, high / unit) for place, (low, high) in widths.items()}
-        sums = {place: None if cell.amount is None else cell.amount / unit for place, cell in shown.items()}
-        of_sums = CellAudit(_parts(shown, counted.grid.of_records(), rules.joint), sums)
-        found |= {f"{kind} (sums)": n for kind, n in of_sums.faults(0, widths).items()}
+        if rules.round is not None:
+            found["unsafe cells published"] = sum(rules.suppress and values[place] is not None for place in demands)
+            if rules.additive:
+                found |= CellAudit(parts, values).faults(0, {})
+        overlaps = [*_overlaps(parts, grid)]
+        of_counts = CellAudit(parts, values, overlaps, {} if rules.round is None else ranges)
+        of_counts.learn(dict(zip(keys, counted.contributors.tolist(), strict=True)), told[0])
+        found |= of_counts.faults(rules.threshold, demands)
+    if counted.amounts is not None:
+        found |= _faults_of_sums(shown, counted, rules, demands.keys(), told[1])
     if any(found.values()):
         listed = ", ".join(f"{kind}: {count}" for kind, count in found.items() if count)
         raise AuditError(
             f"What was written is not safe ({listed}). Nothing was published.",
             hint="the source may have changed meanwhile; run again, and report it as a defect if it stays.",
         )
+
+
+def _faults_of_sums(
+    shown: Mapping[Place, ShownCell],
+    counted: Counted,
+    rules: CountsFacts,
+    unsafe: Collection[Place],
+    witnesses: Iterable[Mapping[Place, float]],
+) -> dict[str, int]:
+    """Return what is wrong with the sums of a release, by kind, with how many cells it concerns."""
+    assert counted.amounts is not None
+    assert counted.largest is not None
+    unit = max(float(counted.amounts.max(initial=0.0)), 1e-6) / 1e6  # the solver's tolerance is not relative
+    keys = [tuple(key) for key in counted.grid.all_keys.tolist()]
+    truth = dict(zip(keys, (counted.amounts / unit).tolist(), strict=True))
+    largest = dict(zip(keys, (counted.largest / unit).tolist(), strict=True))
+    widths = {}
+    for place in shown:
+        amount, (first, second) = truth[place], largest[place]
+        top = first + (second if rules.dominance.n == 2 else 0)
+        guessed = rules.p_percent * first - (amount - first - second)
+        width = max(top / max(rules.dominance.k, 1e-6) - amount, guessed)
+        if width > 1e-6 / unit and first > 0:
+            widths[place] = (max(amount - width, 0.0), amount + width)
+        if place in unsafe:  # who may be empty may sum up to 0
+            widths[place] = (0.0, widths.get(place, (0.0, amount))[1])
+    sums = {place: None if cell.amount is None else cell.amount / unit for place, cell in shown.items()}
+    audit = CellAudit(_parts(shown, counted.grid.of_records(), rules.joint), sums)
+    audit.learn(truth, ({place: by / unit for place, by in each.items()} for each in witnesses))
+    return {f"{kind} (sums)": number for kind, number in audit.faults(0, widths).items()}
 
 
 def _range(value: float, rules: CountsFacts, steps: int) -> tuple[float, float]:

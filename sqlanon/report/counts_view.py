@@ -14,7 +14,7 @@ from itertools import compress
 from typing import Any
 
 from sqlanon.core.words import trimmed
-from sqlanon.counts.release import CountsRelease
+from sqlanon.counts.release import UNITS, CountsRelease
 from sqlanon.counts.released import PROTECTING, WrittenColumns, columns_of
 from sqlanon.report.blocks import (
     SHORT_BAR,
@@ -42,7 +42,6 @@ MOST_COLUMNS = 8
 """The most categories of a last dimension that stand side by side."""
 MARK = "x"
 """What stands for a suppressed cell."""
-UNITS = {"entity": "persons (entities)", "record": "records"}
 FOR_WHOM = {
     "operator": "For the operator: says which suppressed cells are unsafe; do not hand it on with the release.",
     "recipient": "For the recipient: holds no more than the released tables and their manifest show.",

@@ -44,6 +44,18 @@ def test_the_operator_reads_why_each_cell_is_suppressed() -> None:
     assert found.reasons.count("threshold") == 1 and found.reasons.count("") + found.protection.suppressed_cells == 16
 
 
+@pytest.mark.parametrize("measures", [[], [{"sum": "cost"}, {"mean": "cost"}]])
+@pytest.mark.parametrize("groups", [[], ["region"], ["sex"]])
+def test_every_unsafe_cell_has_its_rules(measures: list[Any], groups: list[str]) -> None:
+    table = {TABLE: {"dimensions": ["sex", "region"], "measures": measures}}
+    found = released(counts=table, groups=groups, threshold=8)
+    rules = [set(why.split(", ")) for why in found.reasons if why]
+    assert sum("complementary" not in own for own in rules) == found.protection.unsafe > 3
+    assert sum(own == {"complementary"} for own in rules) == found.protection.complementary
+    assert any("groups" in own for own in rules) == (groups == ["region"])
+    assert any("dominance" in own or "p_percent" in own for own in rules) == bool(measures)
+
+
 def test_a_recipient_reads_what_the_release_and_its_manifest_show() -> None:
     """A release that differs in all that is the operator's own gives the same report."""
     found = released()

@@ -10,6 +10,7 @@ import duckdb
 import pytest
 import sqlglot
 from command_line import sqlanon
+from postgres_server import Server
 
 DOCUMENT = """
 source: people.duckdb
@@ -70,3 +71,14 @@ def test_options_of_policies_alone_are_refused(folder: Path) -> None:
     for options in (["--node", "0"], ["--lookups", "x"], ["--source-table", "t"]):
         done = sqlanon("explain", "counts.yaml", *options)
         assert done.returncode == 2 and options[0] in done.stderr and not done.stdout
+
+
+@pytest.mark.slow
+def test_the_statement_counts_the_cells_in_postgresql(folder: Path, postgres: Server) -> None:
+    dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="the driver of PostgreSQL is not installed")
+    printed = sqlanon("explain", "counts.yaml", "--dialect", "postgres", "--source-table", "explained").stdout
+    with dbapi.connect(postgres.uri()) as connection, connection.cursor() as cursor:
+        cursor.execute("CREATE TEMPORARY TABLE explained (person INT, sex TEXT, age INT, region TEXT)")
+        cursor.executemany("INSERT INTO explained VALUES ($1, $2, $3, $4)", ROWS)
+        cursor.execute(f"SELECT contributors FROM ({printed.rstrip().rstrip(';')}) AS cells")
+        assert "GROUPING SETS" in printed and Counter(count for (count,) in cursor.fetchall()) == expected()

@@ -1,0 +1,335 @@
+"""Large tables: cells that may be exchanged against each other in whole numbers, so that no program is needed.
+
+**Moves.** Take one or two finest categories of each dimension, the second with the sign -1, and all categories above
+them. Their product adds 1 to some cells, takes 1 from others, and changes no relation of a parent and its parts: what
+is added to the parts is added to the parent. Where the same finest categories meet the same parent, both cancel. (The
+hypercubes of Repsilber 1994, of any hierarchy, with lines up to the total; moves of Diaconis and Sturmfels, Annals of
+Statistics 1998.) A move may be made as often as the least value that it takes from, so that no cell falls below 0. A
+sum of moves is a *witness*, of whole numbers where the table is.
+
+**Search.** For each unsafe cell the cheapest moves are summed up until it is as large, or as small, as it must be able
+to be; what they change is suppressed, and costs nothing from then on. Insiders: an unsafe cell is safe from whoever
+knows another one if some witness changes it and not that. Then each further cell is published again, the dearest first,
+if other witnesses among suppressed cells do without it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from sqlanon.counts.facts import ALONE, Flags, Floats, Numbers, System
+from sqlanon.counts.grid import Dimension, Grid
+
+MOST_PLACES = 50_000_000
+"""Combinations of categories of all levels, at most: more are not numbered in memory."""
+LOOKS = 1_500
+"""Moves of one kind that are compared for a cell, at most."""
+STEPS = 8
+"""A witness of sums has so many moves, at most."""
+LEAVES = 24
+"""Finest categories below a coarse one that are tried."""
+Vector = tuple[Numbers, Floats]
+"""Cells, and what a witness has there beyond the truth."""
+Option = tuple[Numbers, Numbers, Floats]
+"""Categories of one dimension, a row a choice, the sign of each column, and what each row costs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """Cells with what a table that fits has there beyond the truth: a sum of moves.
+
+    Attributes:
+        turns: the same may be taken from the truth instead.
+    """
+
+    cells: Numbers
+    changes: Floats
+    turns: bool
+
+
+class MoveSearch:
+    """Suppresses cells of one grid until moves protect the unsafe ones.
+
+    Args:
+        system: its first unknowns are the cells of the grid; the relations of the grid are its only ones.
+        until: of ``time.monotonic``; after it nothing is published again.
+    """
+
+    def __init__(self, grid: Grid, system: System, until: float) -> None:
+        self.grid, self.system, self._until = grid, system, until
+        self._keys = grid.all_keys
+        self._shape = [len(dimension.texts) for dimension in grid.dimensions]
+        self._index = np.full(int(np.prod(self._shape)), len(grid), np.int64)  # the last place: no cell
+        self._index[self._flat(self._keys)] = np.arange(len(grid))
+        self._now = np.append(system.values, np.inf)
+        self._banned = np.zeros(len(grid) + 1, bool)
+        self._prices = np.append(np.where(system.exempt, np.inf, system.weights), 0.0)
+        self._prices[:-1][~system.published | system.unsafe] = 0.0
+        self._own_prices = self._prices.copy()
+        self.hidden: Flags = system.unsafe.copy()
+        own = system.contributor if len(system.contributor) else np.full(len(system), ALONE)
+        self._knows = np.append(system.unsafe & (own != ALONE), False)
+        self.witnesses: dict[int, Witness] = {}
+        self._of_cell: dict[int, set[int]] = {}
+        self._options: dict[tuple[int, int], list[tuple[Numbers, Numbers]]] = {}
+        self._bounded = _Bounded(system) if (system.rows.lower < system.rows.upper).any() else None
+        self._number = 0
+
+    def _flat(self, keys: Numbers) -> Numbers:
+        flat: Numbers = np.ravel_multi_index(tuple(keys.T), self._shape)
+        return flat
+
+    def suppress(self) -> list[tuple[int, int]]:
+        """Suppress what moves need; return what none protects: an unsafe cell, and who knows too much of it or -1."""
+        order = np.flatnonzero(self.system.unsafe)
+        order = order[np.argsort(self.system.values[order], kind="stable")]
+        left = [(cell, -1) for cell in order.tolist() if not self._protect(cell, free=False)]
+        for cell in order.tolist():
+            left += [(cell, known) for known in self._hide_from_insiders(cell, free=False)]
+        return left
+
+    def _needs(self, cell: int) -> tuple[float, float]:
+        system = self.system
+        return float(system.greatest[cell] - system.values[cell]), float(system.values[cell] - system.least[cell])
+
+    def _reach(self, cell: int, without: frozenset[int] = frozenset()) -> tuple[float, float]:
+        """Return by how much witnesses let a cell grow and fall."""
+        up = down = 0.0
+        for number in self._of_cell.get(cell, set()) - without:
+            witness = self.witnesses[number]
+            change = float(witness.changes[witness.cells == cell][0])
+            up, down = max(up, change), max(down, -change)
+            if witness.turns:
+                up, down = max(up, -change), max(down, change)
+        return up, down
+
+    def _protect(self, cell: int, *, free: bool, without: frozenset[int] = frozenset()) -> bool:
+        """Add witnesses until a cell may be as large and as small as it must; return whether there are.
+
+        Args:
+            free: nothing more is suppressed for it.
+            without: witnesses that do not count.
+        """
+        for sign, need in zip((1, -1), self._needs(cell), strict=True):
+            if self._reach(cell, without)[0 if sign > 0 else 1] < need and not self._witness(cell, sign, need, free):
+                return False
+        return True
+
+    def _knowing(self, cell: int, without: frozenset[int] = frozenset()) -> set[int]:
+        """Return the cells that change with every witness that changes a cell, of such as somebody knows."""
+        found: set[int] | None = None
+        for number in self._of_cell.get(cell, set()) - without:
+            cells = self.witnesses[number].cells
+            own = set(cells[self._knows[cells]].tolist())
+            found = own if found is None else found & own
+            if not found - {cell}:
+                return set()
+        return set(np.flatnonzero(self._knows).tolist()) - {cell} if found is None else found - {cell}
+
+    def _hide_from_insiders(self, cell: int, *, free: bool, without: frozenset[int] = frozenset()) -> set[int]:
+        """Add witnesses until nobody who knows another cell knows this one; return whom none keeps from it."""
+        if not self._knows.any():
+            return set()
+        for one_by_one in (False, True):
+            left = self._knowing(cell, without)
+            for known in [{each} for each in left] if one_by_one else [left]:
+                places = sorted(known)
+                self._banned[places] = True
+                if known and not self._witness(cell, 1, 1.0, free):
+                    self._witness(cell, -1, 1.0, free)
+                self._banned[places] = False
+            if free or not (left := self._knowing(cell, without)):
+                break
+        return self._knowing(cell, without)
+
+    def _witness(self, cell: int, sign: int, need: float, free: bool) -> bool:
+        """Add a sum of cheap moves by which a cell differs as it needs; return whether there is one."""
+        changes: dict[int, float] = {}
+        left, near = need, 0.0 if self.system.whole else 1e-9 * need
+        while left > near:
+            found = self._cheapest(cell, sign, left, 1.0 if self.system.whole else min(left, need / STEPS))
+            if found is None or (free and self._prices[found[0]].any()):
+                break
+            cells, steps = found
+            self._now[cells] += steps
+            for place, step in zip(cells.tolist(), steps.tolist(), strict=True):
+                changes[place] = changes.get(place, 0.0) + step
+            left -= abs(float(steps[cells == cell][0]))
+        cells = np.array([place for place, change in changes.items() if change], np.int64)
+        self._now[list(changes)] = self.system.values[list(changes)]
+        return left <= near and self.add((cells, np.array([change for change in changes.values() if change])))
+
+    def add(self, vector: Vector) -> bool:
+        """Take a witness among the others, if it is one."""
+        cells, by = vector
+        turns = bool((self.system.values[cells] >= by).all())
+        if self._bounded is not None:
+            if not self._bounded.allows(cells, by):
+                return False
+            turns = turns and self._bounded.allows(cells, -by)
+        number, self._number = self._number, self._number + 1
+        self.witnesses[number] = Witness(cells, by, turns)
+        for cell in cells[self.system.unsafe[cells]].tolist():
+            self._of_cell.setdefault(cell, set()).add(number)
+        fresh = cells[self.system.published[cells]]
+        self.hidden[fresh] = True
+        self._prices[fresh] = 0.0
+        return True
+
+    def _cheapest(self, cell: int, sign: int, left: float, step: float) -> tuple[Numbers, Floats] | None:
+        """Return the cells and steps of the move that adds to a cell, or takes from it, and costs least for it.
+
+        Args:
+            left, step: what the cell needs, and what the move must bring at least.
+        """
+        keys = self._keys[cell]
+        parts = [self._pruned(place, keys, sign, left, step) for place in range(len(keys))]
+        best: tuple[float, Numbers, Floats] | None = None
+        for chosen in sorted(product(*parts), key=lambda each: sum(float(costs[0]) for *_, costs in each)):
+            least = sum(float(costs[0]) for *_, costs in chosen)  # a product has the cells of its parts, at least
+            if best is not None and least >= best[0]:
+                break
+            cells, signs = self._cells_of(chosen)
+            costs, room = self._costs(cells, signs * sign, left, step)
+            row = int(np.argmin(costs))
+            if np.isfinite(costs[row]) and (best is None or costs[row] < best[0]):
+                own = cells[row] < len(self.grid)
+                best = (float(costs[row]), cells[row][own], signs[own] * sign * min(left, float(room[row])))
+        return None if best is None else best[1:]
+
+    def _costs(self, cells: Numbers, signs: Numbers, left: float, step: float) -> tuple[Floats, Floats]:
+        """Return what each row of cells costs, and how often it may change by its signs."""
+        room = self._now[cells[:, signs < 0]].min(axis=1, initial=np.inf)
+        costs = self._prices[cells].sum(axis=1)
+        costs = costs * (1 + (left - np.minimum(room, left)) / left)  # who needs more than one costs more
+        costs += 1e-3 * self._knows[cells].sum(axis=1) + 1e-5 * len(signs)
+        wrong = (room < step) | self._banned[cells].any(axis=1)
+        return np.where(wrong, np.inf, costs), room
+
+    def _pruned(self, place: int, keys: Numbers, sign: int, left: float, step: float) -> list[Option]:
+        """Return the best options of one dimension: those whose cells, the other categories kept, cost least."""
+        most = max(4, int(LOOKS ** (1 / len(keys))))
+        found = []
+        for categories, signs in self._options_of(place, int(keys[place])):
+            all_keys = np.broadcast_to(keys, (*categories.shape, len(keys))).copy()
+            all_keys[:, :, place] = categories
+            cells = self._index[self._flat(all_keys.reshape(-1, len(keys)))].reshape(categories.shape)
+            costs, _ = self._costs(cells, signs * sign, left, step)
+            rows = np.argsort(costs, kind="stable")[:most]
+            rows = rows[np.isfinite(costs[rows])]
+            if len(rows):
+                found.append((categories[rows], signs, costs[rows]))
+        return found
+
+    def _cells_of(self, chosen: tuple[Option, ...]) -> tuple[Numbers, Numbers]:
+        """Return the cells of all products of options, a row a product, and their signs."""
+        flat, signs = np.zeros((1, 1), np.int64), np.ones(1, np.int64)
+        for (categories, own, _), size in zip(chosen, self._shape, strict=True):
+            flat = flat[:, None, :, None] * size + categories[None, :, None, :]
+            flat = flat.reshape(flat.shape[0] * flat.shape[1], -1)
+            signs = (signs[:, None] * own[None, :]).reshape(-1)
+        return self._index[flat], signs
+
+    def _options_of(self, place: int, category: int) -> list[tuple[Numbers, Numbers]]:
+        if (place, category) not in self._options:
+            self._options[place, category] = list(_options(self.grid.dimensions[place], category))
+        return self._options[place, category]
+
+    def reduce(self) -> None:
+        """Publish cells again that other witnesses do without, the dearest first, while there is time."""
+        further = np.flatnonzero(self.hidden & ~self.system.unsafe)
+        using: dict[int, set[int]] = {cell: set() for cell in further.tolist()}
+        self._note(using, self.witnesses)
+        for cell in further[np.argsort(-self.system.weights[further], kind="stable")].tolist():
+            if time.monotonic() >= self._until:
+                return
+            gone, first = frozenset(using[cell] & self.witnesses.keys()), self._number
+            self._prices[cell] = np.inf
+            if self._do_without(gone):
+                self.hidden[cell] = False
+                self._prices[cell] = self._own_prices[cell]
+                self._drop(gone)
+                self._note(using, range(first, self._number))
+            else:
+                self._drop(range(first, self._number))
+                self._prices[cell] = 0.0
+
+    def _note(self, using: dict[int, set[int]], numbers: Iterable[int]) -> None:
+        for number in numbers:
+            for cell in self.witnesses[number].cells.tolist():
+                if cell in using:
+                    using[cell].add(number)
+
+    def _do_without(self, gone: frozenset[int]) -> bool:
+        """Add witnesses among suppressed cells in the place of some; return whether all unsafe cells stay safe."""
+        cells = {c for number in gone for c in self.witnesses[number].cells.tolist() if self.system.unsafe[c]}
+        return all(self._protect(cell, free=True, without=gone) for cell in sorted(cells)) and not any(
+            self._hide_from_insiders(cell, free=True, without=gone) for cell in sorted(cells)
+        )
+
+    def _drop(self, numbers: Iterable[int]) -> None:
+        for number in numbers:
+            cells = self.witnesses.pop(number).cells
+            for cell in cells[self.system.unsafe[cells]].tolist():
+                self._of_cell[cell].discard(number)
+
+
+class _Bounded:
+    """The relations that are no equations, by cell."""
+
+    def __init__(self, system: System) -> None:
+        self._rows, self._sums = system.rows, system.rows.times(system.values)
+        of_entries = system.rows.of_entries
+        loose = np.flatnonzero((system.rows.lower < system.rows.upper)[of_entries])
+        self._entries = loose[np.argsort(system.rows.columns[loose], kind="stable")]
+        self._starts = np.searchsorted(system.rows.columns[self._entries], np.arange(len(system) + 1))
+        self._of_entries = of_entries
+
+    def allows(self, cells: Numbers, changes: Floats) -> bool:
+        """Return whether the truth with these changes keeps the relations."""
+        sums: dict[int, float] = {}
+        for cell, change in zip(cells.tolist(), changes.tolist(), strict=True):
+            for entry in self._entries[self._starts[cell] : self._starts[cell + 1]].tolist():
+                row = int(self._of_entries[entry])
+                sums[row] = sums.get(row, float(self._sums[row])) + change * float(self._rows.factors[entry])
+        return all(self._rows.lower[row] <= value <= self._rows.upper[row] for row, value in sums.items())
+
+
+def has_moves(grid: Grid) -> bool:
+    """Return whether the combinations of categories can be numbered in memory."""
+    return float(np.prod([float(len(d.texts)) for d in grid.dimensions])) <= MOST_PLACES
+
+
+def _options(dimension: Dimension, category: int) -> Iterator[tuple[Numbers, Numbers]]:
+    """Yield the ways to change a category: with its line up to the total, or against another of its level.
+
+    Each adds 1 to the category and to finest ones below it. Options of one shape are yielded together.
+    """
+    levels = dimension.levels
+    leaves = dimension.categories(levels[0])
+    chains = np.stack([*[dimension.above[level][leaves] for level in levels], np.zeros_like(leaves)], axis=1)
+    below = (chains == category).any(axis=1)
+    own = chains[below][:LEAVES]
+    yield own, np.ones(own.shape[1], np.int64)
+    if category == 0:
+        return
+    for chain in own[: max(1, LEAVES // 4)]:
+        others = chains[~below]
+        differing = (others != chain).sum(axis=1)
+        for depth in np.unique(differing).tolist():
+            rows = others[differing == depth][:, :depth]
+            mine = np.broadcast_to(chain[:depth], rows.shape)
+            yield np.concatenate([mine, rows], axis=1), np.repeat([1, -1], depth)
+
+
+def vectors(witnesses: Iterable[Witness]) -> Iterator[Vector]:
+    """Yield what each witness adds to the truth, in both directions where it may be turned."""
+    for witness in witnesses:
+        yield witness.cells, witness.changes
+        if witness.turns:
+            yield witness.cells, -witness.changes

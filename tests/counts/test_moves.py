@@ -1,0 +1,166 @@
+"""Large tables: what moves suppress protects in whole numbers, and the audit believes no witness that does not fit."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from effort import Block, seeds
+
+import sqlanon
+from sqlanon.counts import protecting
+from sqlanon.counts.exact import suppress_by_moves
+from sqlanon.counts.facts import ALONE, System
+from sqlanon.counts.grid import Dimension, Grid, sets_of
+from sqlanon.counts.moves import MoveSearch
+from sqlanon.counts.written import CellAudit
+
+pytest.importorskip("highspy", reason="needs HiGHS: the extra exact")
+NO_TIME_LIMIT = 1e9
+
+
+def dimension(name: str, sizes: list[int], several: bool) -> Dimension:
+    """A dimension with so many categories at each level, the finest first; each number divides the one before."""
+    texts: list[str | None] = [None, *[f"{level}.{i}" for level, size in enumerate(sizes) for i in range(size)]]
+    level = np.repeat([-1, *range(len(sizes))], [1, *sizes])
+    codes = np.concatenate([[0], *[np.arange(size) for size in sizes]])
+    above = {}
+    for coarse, size in enumerate(sizes):
+        own = np.full(len(texts), -1)
+        for fine in range(coarse + 1):
+            own[level == fine] = np.flatnonzero(level == coarse)[np.arange(sizes[fine]) * size // sizes[fine]]
+        above[coarse] = own
+    steps = frozenset({(0, None)}) if several else frozenset()
+    return Dimension(name, tuple(range(len(sizes))), tuple(texts), level, codes, above, steps)
+
+
+def world(seed: int) -> tuple[Grid, System]:
+    """The cells of a random table of two or three dimensions with totals, and what must be protected."""
+    draw = np.random.default_rng(seed)
+    shapes = [[[6], [5]], [[6, 3], [4]], [[4], [4], [3]], [[8, 4, 2], [6, 2]], [[4], [6, 2], [3]]]
+    sizes = shapes[seed % len(shapes)]
+    several = seed % 10 == 5
+    dimensions = tuple(dimension(f"d{i}", own, several and not i) for i, own in enumerate(sizes))
+    names = [d.name for d in dimensions]
+    sets = tuple(sets_of({d.name: d.levels for d in dimensions}, names, names))
+    grid = Grid(dimensions, sets, (True,) * len(sets))
+    finest = [own[0] for own in sizes]
+    leaves = draw.poisson(draw.gamma(0.8, draw.choice([4, 8, 20]), finest)).reshape(-1)
+    places = np.indices(finest).reshape(len(finest), -1)
+    values = np.zeros(len(grid))
+    for number, levels in enumerate(sets):
+        keys = [
+            np.zeros(len(leaves), np.int64) if level is None else d.above[level][1 + places[p]]
+            for p, (d, level) in enumerate(zip(dimensions, levels, strict=True))
+        ]
+        np.add.at(values, grid.cells(number, np.stack(keys, axis=1)), leaves)
+    if several:  # a person in two categories of the first dimension counts once in its total
+        keys = grid.all_keys
+        for own in range(1, sizes[1][0] + 1):
+            parts = values[(keys[:, 1] == own) & (keys[:, 0] > 0)]
+            values[(keys[:, 1] == own) & (keys[:, 0] == 0)] = max(parts.max(), parts.sum() - 1)
+        values[(keys == 0).all(axis=1)] = values[(keys[:, 0] == 0) & (keys[:, 1] > 0)].sum()
+    threshold = int(draw.choice([3, 5]))
+    unsafe = (values > 0) & (values < threshold)
+    own = np.where(unsafe & (values == 1), np.arange(len(grid)), ALONE)
+    system = System(
+        values,
+        np.ones(len(grid), bool),
+        protecting._rows(grid, joint=False),
+        unsafe,
+        np.where(unsafe, 0.0, values),
+        np.where(unsafe, float(threshold), values),
+        np.maximum(values, 1.0) if seed % 3 == 0 else np.ones(len(grid)),
+        values == 0 if seed % 4 == 0 else np.zeros(len(grid), bool),
+        own if seed % 2 else np.empty(0, np.int64),
+        waives=True,
+    )
+    return grid, system
+
+
+@seeds(300, 60)
+def test_witnesses_protect_what_is_suppressed(block: Block) -> None:
+    """Each witness keeps all relations exactly, and together they meet every demand, those of insiders too."""
+    met = 0
+    for seed in block:
+        grid, system = world(seed)
+        search = MoveSearch(grid, system, NO_TIME_LIMIT)
+        left = set(search.suppress())
+        before = search.hidden.sum()
+        search.reduce()
+        assert search.hidden.sum() <= before and not (system.exempt & search.hidden & ~system.unsafe).any()
+        tables = [system.values.copy() for _ in range(2 * len(search.witnesses))]
+        for number, each in enumerate(search.witnesses.values()):
+            tables[2 * number][each.cells] += each.changes
+            tables[2 * number + 1][each.cells] -= each.changes if each.turns else -each.changes
+        assert all(system.holds(table, search.hidden) for table in tables)
+        every = np.array(tables).reshape(len(tables), len(system))
+        for [demand] in system.demands():
+            if (demand.cell, -1) not in left:
+                assert any(demand.is_met_by(table, system.values) for table in tables)
+                met += 1
+        own = system.contributor if len(system.contributor) else np.full(len(system), ALONE)
+        for known in np.flatnonzero(own != ALONE).tolist():
+            kept = every[every[:, known] == system.values[known]]
+            for other in np.flatnonzero(system.unsafe & (own != own[known])).tolist():
+                assert (kept[:, other] != system.values[other]).any() or {(other, known), (other, -1)} & left
+    assert met > 5 * len(block)
+
+
+@seeds(60, 12)
+def test_programs_meet_what_moves_do_not(block: Block) -> None:
+    for seed in block:
+        grid, system = world(seed)
+        try:
+            found, vectors = suppress_by_moves(grid, system, 20.0)
+        except sqlanon.NoSolutionError:
+            assert system.exempt.any()
+            continue
+        tables = []
+        for cells, changes in vectors:
+            table = system.values.copy()
+            table[cells] += changes
+            assert system.holds(table, found.suppressed)
+            tables.append(table)
+        assert all(any(d.is_met_by(t, system.values) for t in tables) for [d] in system.demands())
+        assert found.lower_bound <= found.weight
+
+
+def test_the_audit_checks_each_witness() -> None:
+    """A table of two by two with totals: one that fits is learnt from, others are not."""
+    parts: dict[Any, Any] = {}
+    for i in range(3):
+        parts.setdefault((i, 0), []).append(([(i, 1), (i, 2)], True))
+        parts.setdefault((0, i), []).append(([(1, i), (2, i)], True))
+    truth = {(1, 1): 2.0, (1, 2): 9.0, (2, 1): 9.0, (2, 2): 9.0}
+    truth |= {(i, 0): truth[i, 1] + truth[i, 2] for i in (1, 2)}
+    truth |= {(0, i): truth[1, i] + truth[2, i] for i in (0, 1, 2)}
+    shown: dict[Any, float | None] = {place: None if 0 not in place else value for place, value in truth.items()}
+    fitting = {(1, 1): 3.0, (1, 2): -3.0, (2, 1): -3.0, (2, 2): 3.0}
+    wrong = [
+        {**fitting, (2, 2): 2.0},  # sums differ
+        {(1, 1): -3.0, (1, 2): 3.0, (2, 1): 3.0, (2, 2): -3.0},  # below 0
+        {(1, 1): 3.0, (1, 0): 3.0, (0, 1): 3.0, (0, 0): 3.0},  # shown cells
+    ]
+    for told, known in (([], False), (wrong, False), ([*wrong, fitting], True)):
+        audit = CellAudit(parts, shown)
+        audit.learn(truth, told)
+        assert audit._known[1].get((1, 1), 0) == (5.0 if known else 0)
+    assert not CellAudit(parts, shown).faults(5, {(1, 1): (0.0, 5.0)})
+
+
+@pytest.mark.slow
+def test_a_large_table_is_published_and_audited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some 4,000 cells: no program is solved for a demand, and the audit asks for no interval."""
+    draw = np.random.default_rng(1)
+    sizes = {"a": 24, "b": 12, "c": 10}
+    columns = {
+        name: draw.choice(n, 40_000, p=(w := np.arange(1, n + 1) ** -0.7) / w.sum()) for name, n in sizes.items()
+    }
+    table = pa.table({name: pa.array([f"{name}{value}" for value in own]) for name, own in columns.items()})
+    asked: list[object] = []
+    monkeypatch.setattr(CellAudit, "interval", lambda self, cell: asked.append(cell) or (0.0, np.inf))
+    found = sqlanon.counts(table, {"counts": {"t": {"dimensions": [*sizes]}}, "threshold": 5, "time_limit": 30})
+    told = found.to_dict()
+    assert told["cells"] > protecting.LARGE and told["unsafe"] > 100 and not asked
+    assert 0 < told["lower_bound"] <= told["complementary"] and told["gap"] < 1 and not told["optimal"]
