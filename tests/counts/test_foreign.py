@@ -5,11 +5,13 @@ from __future__ import annotations
 import itertools
 import json
 import random
+import time
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import numpy as np
+import pyarrow as pa
 import pytest
 from counted_worlds import as_table, records
 from effort import Block, seeds
@@ -18,6 +20,7 @@ import sqlanon
 from sqlanon.cli import main
 from sqlanon.counts.foreign_audit import CountsCheck, check_counts
 from sqlanon.counts.foreign_cells import AskedOfTable
+from sqlanon.counts.foreign_system import ForeignAudit, SumRelation
 from sqlanon.errors import InputError
 
 
@@ -384,3 +387,54 @@ def test_what_is_published_here_holds(seed: int) -> None:
         released = sqlanon.counts(source, {"table": "t", "counts": tables, "threshold": 5})
     found = check_counts(released.to_arrow(), threshold=5)
     assert found.verdict == "holds" and found.suppressed == released.protection.suppressed_cells
+
+
+def squares(rows: list[int], columns: list[int]) -> list[np.ndarray[Any, Any]]:
+    """All three by three tables of whole numbers with these sums."""
+    found = []
+    for a, b, c, d in itertools.product(*(range(min(rows[i], columns[j]) + 1) for i in (0, 1) for j in (0, 1))):
+        upper = [[a, b, rows[0] - a - b], [c, d, rows[1] - c - d]]
+        square = np.array([*upper, [total - x - y for total, x, y in zip(columns, *upper, strict=True)]])
+        if (square >= 0).all():
+            found.append(square)
+    return found
+
+
+def cube_of(seed: int) -> np.ndarray[Any, Any]:
+    """A random table of three dimensions."""
+    return np.random.default_rng(seed).integers(0, 2, (3, 3, 3))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_intervals_of_three_dimensions_are_those_of_all_tables(seed: int) -> None:
+    cube = cube_of(seed)
+    rows = []
+    for place in itertools.product(range(4), repeat=3):
+        own = tuple(slice(None) if at == 3 else slice(at, at + 1) for at in place)
+        word = str(cube[own].sum()) if 3 in place else "x"
+        rows.append([*("Total" if at == 3 else f"{name}{at}" for name, at in zip("abc", place, strict=True)), word])
+    layers = [squares(cube[:, :, k].sum(axis=1).tolist(), cube[:, :, k].sum(axis=0).tolist()) for k in range(3)]
+    every = [np.stack([a, b, cube.sum(axis=2) - a - b], axis=2) for a in layers[0] for b in layers[1]]
+    every = [each for each in every if (each >= 0).all()]
+    table = pa.table({name: [row[n] for row in rows] for n, name in enumerate(("a", "b", "c", "n"))})
+    found = check_counts(table, asked=AskedOfTable(rounded=1))
+    for each in found.computed:
+        at = tuple(int(label[1]) for label in each.cell.values())
+        values = [one[at] for one in every]
+        assert (each.low, each.high) == (min(values), max(values))
+
+
+def test_halves_are_no_counts() -> None:
+    """Of three counts, two of which are at most 1 together, halves would make 1.5; of two such sets, 3."""
+    cells = [[((f"{name}{n}",),) for name in "abc"] for n in range(2)]
+    relations, bounds = [], {}
+    for number, own in enumerate(cells):
+        for pair in itertools.combinations(own, 2):
+            parent = ((f"pair {number}", *pair[0][0], *pair[1][0]),)
+            relations.append(SumRelation(0, parent, pair))
+            bounds[parent] = (0.0, 1.0)
+    relations += [SumRelation(0, ((f"sum {n}",),), tuple(own)) for n, own in enumerate(cells)]
+    relations.append(SumRelation(0, (("all",),), (*cells[0], *cells[1])))
+    audit = ForeignAudit(relations, bounds, time.monotonic() + 60)
+    assert audit.range_of((("sum 0",),))[0] == (0, 1) and audit.range_of((("all",),))[0] == (0, 2)
+    assert not audit.undecided
