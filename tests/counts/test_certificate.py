@@ -304,3 +304,22 @@ def test_a_certificate_is_written_and_verified_and_what_was_changed_is_said(tmp_
     assert "other cells" in said(text)
     asked.write_text(json.dumps({**document, "threshold": 5}))
     assert "another document" in said(text)
+
+
+def test_what_evidence_lacks_is_said() -> None:
+    source, asked = drawn_table(1), {"counts": BY, "threshold": 4, "joint": 0}
+    proof, release = certified(source, asked)
+    grid, protection = release.counted.grid, release.protection
+    shown = int(np.flatnonzero(grid.is_published & ~protection.suppressed)[0])
+    [cell, sign, known, _] = proof["inequalities"][0]
+    row = len(proof["relations"])
+
+    def faults(**added: list[Any]) -> list[str]:
+        return judged(proof | {name: [*proof[name], own] for name, own in added.items()}, asked, source).faults
+
+    forged = [cell, sign, known, [[[row, PARTS]]] * (1 if known < 0 else 2)]
+    assert "A relation of the certificate is none of the cells." in faults(
+        relations=[[[shown, 1]], 1], inequalities=forged
+    )
+    assert "A witness changes a cell that is shown." in faults(witnesses=[[shown, 1]])
+    assert faults(waived=[0, 0]) == []
