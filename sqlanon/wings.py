@@ -5,6 +5,7 @@ whose folder is gone is missing from the installation, and the core goes on with
 """
 
 BEHIND = {
+    "certificate counts": "sqlanon.counts.verification:verify_counts",
     "card": "sqlanon.report.cards",
     "formats": "sqlanon.interop.formats:FORMATS",
     "document .xml": "sqlanon.interop.anon.definition_reading:read_definition",

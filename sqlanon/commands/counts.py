@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlanon.commands.common import reading_with, warn
 from sqlanon.commands.progress import progress
-from sqlanon.commands.run_beside import check_beside, taken_by, write_report
+from sqlanon.commands.run_beside import check_beside, taken_by, warn_beside, write_report
 from sqlanon.commands.verbosity import say
 from sqlanon.core.policy.paths import TEXT_ENDINGS
 from sqlanon.core.source.csv_records import csv_form, find_delimiter
@@ -27,7 +27,15 @@ SUPPRESSED = "x"
 """What stands for a suppressed cell on a terminal."""
 
 
-def execute(source: str, by: tuple[str, ...], report: str | None, audience: str, as_json: bool, **given: Any) -> int:
+def execute(
+    source: str,
+    by: tuple[str, ...],
+    report: str | None,
+    audience: str,
+    certificate: str | None,
+    as_json: bool,
+    **given: Any,
+) -> int:
     """Carry the command out, with the options of ``usage``, and return the exit code."""
     if by:
         dimensions = [name.strip() for text in by for name in text.split(",")]
@@ -41,13 +49,20 @@ def execute(source: str, by: tuple[str, ...], report: str | None, audience: str,
                 hint="leave it out; or name dimensions of a source: --by sex,age:10.",
             )
         asked = CountsPolicy.from_file(source)
-    name = report or asked.policy.report
-    files = {} if name is None else {"report": Path(name)}
+    named = {"report": report or asked.policy.report, "certificate": certificate or asked.policy.certificate}
+    files = {what: Path(name) for what, name in named.items() if name is not None}
+    if "certificate" in files:
+        asked.check_certified()
+        if by:
+            raise InputError("A certificate is verified by a document.", hint="write one, in the place of --by.")
     check_beside(taken_by(asked.policy), files)
     with progress() as watch:
         found = counts(None, asked, watch=watch)
-    for path in files.values():
-        write_report(found, path, audience=audience)
+    if "report" in files:
+        write_report(found, files["report"], audience=audience)
+    if "certificate" in files:
+        found.write_proof(files["certificate"])
+        warn_beside(files["certificate"], found.output.get("file"))
     for warning in found.warnings:
         warn(warning)
     if as_json:
@@ -56,7 +71,7 @@ def execute(source: str, by: tuple[str, ...], report: str | None, audience: str,
         return 0
     if not found.output:
         print("\n".join(_drawn(found)))
-    for line in [*_account(found), *(f"  report: {path}" for path in files.values())]:
+    for line in [*_account(found), *(f"  {what}: {path}" for what, path in files.items())]:
         say(line)
     return 0
 

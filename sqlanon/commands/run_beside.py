@@ -23,7 +23,7 @@ from sqlanon.tables.policy import TablesPolicy
 
 BESIDE = (
     "The operator's proof {!r} is in the folder of the release. It reveals more about suppressed records than the "
-    "release does: keep it elsewhere, and hand on the certificate beside the release instead."
+    "release does: keep it elsewhere. What may be handed on stands beside the release."
 )
 
 
@@ -75,9 +75,13 @@ def _write_certificate(path: Path, release: Release) -> None:
         warn(f"{release.certificate.strategy} {reason}, so there is no certificate.")
     else:
         write_proof(document, path)
-        released = release.output.get("file")
-        if released is not None and same_file(path.absolute().parent, Path(released).absolute().parent):
-            warn(BESIDE.format(path.name))
+        warn_beside(path, release.output.get("file"))
+
+
+def warn_beside(path: Path, released: str | None) -> None:
+    """Warn where the operator's proof is in the folder of the release."""
+    if released is not None and same_file(path.absolute().parent, Path(released).absolute().parent):
+        warn(BESIDE.format(path.name))
 
 
 def measured(path: str | None, policy: str, work: Callable[[], int]) -> int:

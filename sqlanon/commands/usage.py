@@ -15,6 +15,7 @@ from sqlanon.commands.guarded import GuardedCommand, Work
 from sqlanon.commands.usage_groups import (
     AUDIENCES,
     audience_option,
+    certificate_option,
     counts,
     csv_option,
     foreign_counts_options,
@@ -129,7 +130,7 @@ def profile() -> Work:
 @click.option("--format", "form", type=click.Choice(STREAMED), help="With --to -; csv by default.")
 @click.option("--fail-fast", is_flag=True, help="Of several policies, begin with none after one that failed.")
 @click.option("--script", type=click.Path(), help="Write the replayable SQL here (for the operator).")
-@click.option("--certificate", type=click.Path(), help="Write the operator's proof here, for `sqlanon verify`.")
+@certificate_option
 @report_option
 @click.option("--diff", type=click.Path(), metavar="MANIFEST", help="Say what changed since the release of MANIFEST.")
 @click.option("--openlineage", type=click.Path(), help="Write the run as OpenLineage events here (for the operator).")
@@ -427,7 +428,8 @@ def attack() -> Work:
 def verify() -> Work:
     """Run the proof in CERTIFICATE again for POLICY, with plain SQL: exit 0 holds, 1 does not, 2 cannot say.
 
-    A recipient's certificate holds no proof: it is searched for again, or given with --proof.
+    A recipient's certificate holds no proof: it is searched for again, or given with --proof. That of tables of counts
+    is verified for their document, in the place of POLICY.
     """
     from sqlanon.commands.verify import execute
 

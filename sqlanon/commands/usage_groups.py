@@ -18,6 +18,9 @@ AUDIENCES = ("operator", "recipient")
 report_option = click.option(
     "--report", type=click.Path(), help="Write a report for people here, .html, .md, .txt or .json."
 )
+certificate_option = click.option(
+    "--certificate", type=click.Path(), help="Write the operator's proof here, for `sqlanon verify`."
+)
 audience_option = click.option(
     "--audience",
     type=click.Choice(AUDIENCES),
@@ -133,6 +136,7 @@ def foreign_counts_options(command: Decorated) -> Decorated:
 @click.option("--to", type=click.Path(), metavar="FILE", help="Publish to this file.")
 @report_option
 @audience_option
+@certificate_option
 @csv_option
 @json_option
 def counts() -> Work:

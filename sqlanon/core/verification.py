@@ -23,11 +23,12 @@ from typing import Any
 
 from sqlanon.core.anonymizer import plan
 from sqlanon.core.disk.digests import digest_of
+from sqlanon.core.doors import behind, has_door
 from sqlanon.core.engines.journal import Step, Watcher
 from sqlanon.core.evaluate.problem import build_problem
 from sqlanon.core.policy import Policy, PolicyLike, SearchOptions, as_policy
 from sqlanon.core.publish.papers import CERTIFICATE
-from sqlanon.core.publish.proof_file import digest, read_proof
+from sqlanon.core.publish.proof_file import OF_WING, digest, read_proof
 from sqlanon.core.publish.recipient_certificate import RELEASE, commits_to, is_recipients
 from sqlanon.core.source.columns import check_columns
 from sqlanon.core.source.encoding import encode_source
@@ -51,7 +52,7 @@ OPERATOR, RECIPIENT = "operator", "recipient"
 
 def verify(
     certificate: str | Path,
-    policy: PolicyLike,
+    policy: PolicyLike | object,
     source: object = None,
     *,
     proof: str | Path | None = None,
@@ -60,6 +61,7 @@ def verify(
     """Run the proof in a certificate file again; that of a recipient's certificate is given, or searched for again.
 
     Args:
+        policy: that of the release; of a certificate of counts, its document.
         source: what ``plan`` takes; None is the policy's own.
         proof: the operator's certificate that a recipient's commits to.
         watch: as for ``plan``.
@@ -68,13 +70,18 @@ def verify(
         InputError and its children: the certificate, the policy, a hierarchy or the source is unusable.
         NoSolutionError: nothing can meet the policy, so that there is nothing to certify.
     """
+    document = _read(certificate)
+    if (wing := document.get(OF_WING)) is not None:
+        if proof is not None or not has_door(door := f"certificate {wing}"):
+            raise InputError("The certificate is of a kind that this cannot verify.", hint="leave out --proof.")
+        verified: Verification = behind(door)(document, policy, source, watch=watch)
+        return verified
     policy = as_policy(policy)
     if policy.periods is not None:
         raise UnsupportedError(
             "The proof of a release by periods is about the records of the periods that were closed then.",
             hint="check the release itself: sqlanon check RELEASE --qi COLUMN,… --k 5 --manifest.",
         )
-    document = _read(certificate)
     of_recipient = is_recipients(document)
     if proof is not None and not of_recipient:
         raise InputError(

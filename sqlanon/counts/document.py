@@ -33,7 +33,7 @@ from sqlanon.counts.keys import (
     Dominance,
     Noise,
 )
-from sqlanon.errors import InputError, PolicyError
+from sqlanon.errors import InputError, PolicyError, UnsupportedError
 from sqlanon.parameters import is_number, names_of
 
 
@@ -97,6 +97,18 @@ class CountsPolicy:
     def unit(self) -> str:
         """What a count counts: ``entity`` or ``record``."""
         return "record" if self.policy.entity is None else "entity"
+
+    def check_certified(self) -> None:
+        """Check that a release of it has a certificate.
+
+        Raises:
+            UnsupportedError: it has none: values are shown that are not those of the cells.
+        """
+        if self.rules.round is not None or self.rules.method == "keys":
+            raise UnsupportedError(
+                "Counts that are rounded, or have noise, have no certificate.",
+                hint="leave out round, method or certificate.",
+            )
 
     def fingerprint(self) -> str:
         """Return SHA-256 (hex) of the document, independent of the folders it names."""

@@ -37,10 +37,11 @@ GAIN = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Proven:
-    """A suppression, and the cuts that its lower bound rests on."""
+    """A suppression, the cuts that its lower bound rests on, and the search with its witnesses, if one was made."""
 
     suppression: CellSuppression
     cuts: tuple[SuppressionCut, ...]
+    work: Suppressing | None = None
 
 
 class Master:
@@ -143,7 +144,7 @@ def suppress(
     work.until(now + seconds)
     assert best is not None
     if not exact or work.weight(best) == 0:
-        return Proven(CellSuppression(best, work.weight(best), 0.0, "heuristic"), ())
+        return Proven(CellSuppression(best, work.weight(best), 0.0, "heuristic"), (), work)
     return _Exact(work, best, report).proven()
 
 
@@ -207,7 +208,7 @@ class _Exact:
         except SearchStoppedError:
             pass
         lower = min(self.lower, self._weight)
-        return Proven(CellSuppression(self.best, self._weight, lower, "exact"), tuple(self.cuts))
+        return Proven(CellSuppression(self.best, self._weight, lower, "exact"), tuple(self.cuts), self.work)
 
     @property
     def _weight(self) -> float:

@@ -25,7 +25,7 @@ from sqlanon.parameters import (
 
 SHARED = (
     "version", "source", "files", "table", "csv", "join", "entity", "key", "row_security", "uncovered", "nulls",
-    "engine", "output", "if_exists", "report",
+    "engine", "output", "if_exists", "report", "certificate",
 )  # fmt: skip
 """Keys that mean what they mean in a policy."""
 TARGETS = ("file", "table", "view")

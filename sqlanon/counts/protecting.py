@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from sqlanon.counts.certificate import Evidence
 from sqlanon.counts.counting import Counted, Floats
 from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.exact import suppress, suppress_by_moves
@@ -51,6 +52,7 @@ class Protection:
         values: of each cell, the count that is shown unless it is suppressed: as it is, rounded, or with noise.
         steps: of counts that are rounded so that they add up, within how many multiples they are.
         witnesses: of counts, and of sums: tables that fit what is shown, by what they differ in from the truth.
+        evidence: what shows that suppression protects counts, and is the least; None where there is none.
     """
 
     suppressed: Flags
@@ -64,6 +66,7 @@ class Protection:
     values: Numbers
     steps: int = 1
     witnesses: tuple[list[Vector], ...] = ()
+    evidence: Evidence | None = None
 
     def shown(self, counted: Counted) -> Counted:
         """Return the cells with the counts that are shown."""
@@ -202,6 +205,7 @@ def protect(counted: Counted, policy: CountsPolicy, report: Callable[..., None] 
         values,
         steps,
         tuple(work.witnesses),
+        work.evidence,
     )
 
 
@@ -216,6 +220,7 @@ class _Protecting:
         # where a table shows the cells of all dimensions, the joint ones are these
         self._by_moves = len(grid) > FEW and has_moves(grid) and (not self.has_joint or _shows_all(grid))
         self.witnesses: list[list[Vector]] = []
+        self.evidence: Evidence | None = None
 
     def system_of(
         self, grid: Grid, values: Floats, fixed: Flags, least: Floats, greatest: Floats, *, joint: bool, **changes: Any
@@ -235,15 +240,20 @@ class _Protecting:
         until = time.monotonic() + limit
         self.witnesses.append([])
         if self._by_moves:
-            first, vectors = suppress_by_moves(grid, self.system_of(grid, *given, joint=False, **changes), limit / 2)
+            system = self.system_of(grid, *given, joint=False, **changes)
+            first, vectors = suppress_by_moves(grid, system, limit / 2)
             self.witnesses[-1] += vectors
             if first.optimal or len(grid) > LARGE:
+                self.evidence = self.evidence or Evidence(system, 0.0, (), vectors)
                 return first
             begun = first.suppressed
         system = self.system_of(grid, *given, joint=self.has_joint, **changes)
         begun = None if begun is None else _padded(begun, len(system) - len(grid), False)
         left = until - time.monotonic()
-        found = suppress(system, left, exact=exact, begun=begun, report=self._report).suppression
+        proven = suppress(system, left, exact=exact, begun=begun, report=self._report)
+        found, own = proven.suppression, [] if proven.work is None else proven.work.witnesses.vectors()
+        vectors = [*self.witnesses[-1], *own]
+        self.evidence = self.evidence or Evidence(system, found.lower_bound, proven.cuts, vectors)
         return replace(found, suppressed=found.suppressed[: len(grid)])
 
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
+from sqlanon.core.disk.writing import write_text
 from sqlanon.core.facts import Facts
 from sqlanon.core.publish.frames import Frames
+from sqlanon.counts.certificate import certificate_text, counts_certificate
+from sqlanon.counts.counting import Counted
 from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.protecting import Protection
 
@@ -27,6 +32,7 @@ class CountsRelease(Facts, Frames):
         protection: which cells are suppressed, and how that was found and audited.
         records, left_out: of the source; records with a NULL are left out under the match ``basic``.
         query: the SQL that counted.
+        counted: the cells with their true values.
     """
 
     KEYS = (
@@ -48,6 +54,7 @@ class CountsRelease(Facts, Frames):
     left_out: int
     query: str = field(repr=False)
     manifest: Mapping[str, Any] = field(repr=False)
+    counted: Counted = field(repr=False)
     output: Mapping[str, str]
     statements: int
     seconds: Mapping[str, float]
@@ -57,6 +64,26 @@ class CountsRelease(Facts, Frames):
     def tables(self) -> list[str]:
         """The names of the tables."""
         return [each.name for each in self.policy.tables]
+
+    @property
+    def proof(self) -> dict[str, Any] | None:
+        """The operator's certificate, for ``sqlanon.verify``, not to be handed on; None of rounded counts, or noise."""
+        found = self.protection
+        if found.evidence is None or self.policy.rules.round is not None:
+            return None
+        suppressed, versions = np.flatnonzero(found.suppressed), self.manifest["versions"]
+        fingerprint = self.policy.fingerprint()
+        return counts_certificate(found.evidence, self.counted, suppressed, found.weight, fingerprint, versions)
+
+    def write_proof(self, path: str | Path) -> None:
+        """Write the operator's certificate, whole or not at all; a new file is its owner's alone.
+
+        Raises:
+            UnsupportedError: there is none.
+            TargetError: the directory cannot be written.
+        """
+        self.policy.check_certified()
+        write_text(Path(path), certificate_text(self.proof or {}))
 
     @property
     def unit(self) -> str:

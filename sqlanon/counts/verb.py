@@ -101,6 +101,7 @@ def release_counts(asked: CountsPolicy, opened: Source, target: Target | None, s
         left_out=counted.left_out,
         query=query,
         manifest=document,
+        counted=counted,
         output={} if target is None else {target.output.kind: target.output.target},
         statements=engine.journal.statements,
         seconds=seconds,

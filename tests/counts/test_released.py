@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from counted_worlds import AGES, as_table, brute_cells, counted_by, records
+from counted_worlds import AGES, as_table, brute_cells, contingency, counted_by, records
 from effort import Block, seeds
 from engine_kinds import duckdb as embedded
 
@@ -46,16 +46,6 @@ def rows_of(release: sqlanon.CountsRelease) -> list[dict[str, Any]]:
     """The rows of a release."""
     found: list[dict[str, Any]] = release.to_arrow().to_pylist()
     return found
-
-
-def contingency(values: list[list[int]]) -> list[dict[str, Any]]:
-    """Records of which a two-way table has these counts; costs and persons are of no account."""
-    return [
-        {"person": 0, "sex": f"r{i}", "region": f"c{j}", "age": None, "cost": 0}
-        for i, row in enumerate(values)
-        for j, count in enumerate(row)
-        for _ in range(count)
-    ]
 
 
 def suppressed_of(values: list[list[int]], **changes: Any) -> tuple[np.ndarray[Any, Any], Any]:

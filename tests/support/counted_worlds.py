@@ -41,6 +41,16 @@ def records(draw: random.Random, size: int = 60) -> list[dict[str, Any]]:
     return found
 
 
+def contingency(values: list[list[int]]) -> list[dict[str, Any]]:
+    """Records of which a two-way table has these counts; costs and persons are of no account."""
+    return [
+        {"person": 0, "sex": f"r{i}", "region": f"c{j}", "age": None, "cost": 0}
+        for i, row in enumerate(values)
+        for j, count in enumerate(row)
+        for _ in range(count)
+    ]
+
+
 def as_table(rows: Sequence[Record]) -> pa.Table:
     """The records as Arrow; ages and costs are whole numbers, persons too."""
     types = {"person": pa.int64(), "sex": pa.string(), "age": pa.int64(), "region": pa.string(), "cost": pa.int64()}

@@ -32,6 +32,8 @@ from sqlanon.errors import InputError
 VERSION, RECIPIENT_VERSION = 1, 2
 """Of an operator's certificate, which is the proof, and of a recipient's, which commits to one."""
 OPERATOR = "operator"
+OF_WING = "certificate_of"
+"""A certificate that a wing wrote, and verifies itself, names it here."""
 AT_LEAST = "loss"
 """A bound that is withheld: the candidates of the box lose at least what the chosen node loses."""
 OPEN = "open"
@@ -206,10 +208,8 @@ def read_proof(path: Path) -> dict[str, Any]:
         document = json.loads(text)
     except (ValueError, RecursionError):
         document = None
-    if not isinstance(document, dict) or document.get("certificate_version") not in (
-        VERSION,
-        RECIPIENT_VERSION,
-    ):
+    versions = (VERSION, RECIPIENT_VERSION)
+    if not isinstance(document, dict) or not (OF_WING in document or document.get("certificate_version") in versions):
         raise InputError(
             f"{path.name!r} is no certificate of version {VERSION} or {RECIPIENT_VERSION}.",
             hint="give the file that `sqlanon run` wrote beside the manifest, or with --certificate.",

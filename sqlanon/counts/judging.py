@@ -1,0 +1,412 @@
+"""What a certificate of counts claims, judged by the cells as they were counted.
+
+- *Protection.* Each witness is a table of whole numbers. That it keeps all relations, agrees with what is shown and
+  meets demands is arithmetic of whole numbers; no solver is asked.
+- *Least weight.* No inequality is stated: it is computed here in whole numbers, as ``cuts`` proves, from multipliers
+  and relations of the certificate, each of which must be a relation of the cells. What rests on whole numbers alone, an
+  inequality that was tried or an insider from whom nothing keeps a cell, is solved again. HiGHS is trusted for these,
+  and for the least weight under all inequalities.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import permutations, product
+from typing import Any
+
+import numpy as np
+
+from sqlanon.core.highs import highs_module, run_highs
+from sqlanon.counts.certificate import MOST
+from sqlanon.counts.counting import Counted
+from sqlanon.counts.document import CountsPolicy
+from sqlanon.counts.grid import Grid, Levels, is_finer
+from sqlanon.counts.protecting import unsafe_counts, unsafe_sums
+from sqlanon.errors import InputError, SearchStoppedError
+
+PARTS = 5_040
+"""A multiplier is so many parts of 1."""
+NEAR = 1e-6
+"""HiGHS's own tolerance."""
+Place = tuple[int, ...]
+Row = frozenset[tuple[int, int]]
+"""Cells with their factors: the sum of the products is 0, or at least 0."""
+Demand = tuple[int, int, int]
+"""A cell, 1 or -1, and the value that a witness has at least or at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatedCut:
+    """An inequality: whose demand is not met, and multipliers of relations for each, or the cells that were tried."""
+
+    cell: int
+    sign: int
+    known: int
+    multipliers: Sequence[Mapping[int, int]]
+    tried: frozenset[int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A certificate as read."""
+
+    suppressed: frozenset[int]
+    relations: Sequence[tuple[Mapping[int, int], bool]]
+    witnesses: Sequence[Mapping[int, int]]
+    waived: frozenset[tuple[int, int]]
+    cuts: Sequence[StatedCut]
+    weight: float
+    lower_bound: float
+    gap: float
+    optimal: bool
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any], cells: int, further: int) -> Stated:
+        """Read a certificate; unknowns are numbered from 0, the cells first.
+
+        Raises:
+            InputError: it is not well formed.
+        """
+
+        def number(value: Any, least: int, most: int) -> int:
+            if type(value) is not int or not least <= value <= most:
+                raise ValueError("no whole number of its range")
+            return value
+
+        def cell(value: Any) -> int:
+            return number(value, 0, cells - 1)
+
+        def pairs(listed: Any, below: int) -> dict[int, int]:
+            found = {number(key, 0, below - 1): number(value, -MOST, MOST) for key, value in listed}
+            if len(found) < len(listed):
+                raise ValueError("named twice")
+            return found
+
+        def figure(name: str) -> float:
+            if type(document[name]) not in (int, float) or not 0 <= document[name] <= MOST:
+                raise ValueError("no number of its range")
+            return float(document[name])
+
+        def cut(own: Any, sign: Any, known: Any, why: Any) -> StatedCut:
+            tried = frozenset(map(cell, why["tried"])) if isinstance(why, dict) else None
+            parts = [] if tried is not None else [pairs(each, len(relations)) for each in why]
+            return StatedCut(cell(own), number(sign, -1, 1) or cell(None), number(known, -1, cells - 1), parts, tried)
+
+        try:
+            relations = [(pairs(row, cells + further), number(flag, 0, 1) == 1) for row, flag in document["relations"]]
+            lists = ("suppressed", "witnesses", "waived", "inequalities")
+            if type(document["optimal"]) is not bool or any(type(document[name]) is not list for name in lists):
+                raise ValueError("no flag, or no list")
+            return cls(
+                frozenset(map(cell, document["suppressed"])),
+                relations,
+                [pairs(each, cells + further) for each in document["witnesses"]],
+                frozenset((cell(known), cell(other)) for known, other in document["waived"]),
+                [cut(*each) for each in document["inequalities"]],
+                figure("weight"),
+                figure("lower_bound"),
+                figure("gap"),
+                document["optimal"],
+            )
+        except (KeyError, TypeError, ValueError):
+            pass
+        raise InputError("The certificate is not well formed.", hint="give the certificate as it was written.")
+
+
+class Judge:
+    """Judges one certificate.
+
+    Args:
+        blame: told each fault.
+    """
+
+    def __init__(self, counted: Counted, asked: CountsPolicy, stated: Stated, blame: Callable[[str], None]) -> None:
+        grid, rules, values = counted.grid, asked.rules, counted.contributors
+        self._stated, self._blame, self._limit = stated, blame, rules.time_limit
+        self._module = highs_module("Verifying a certificate of counts")
+        number = {tuple(key): cell for cell, key in enumerate(grid.all_keys.tolist())}
+        joint = joint_places(grid, rules.joint)
+        self._same = {cell: number.setdefault(place, cell) for cell, place in enumerate(joint, len(grid))}
+        self._values: list[int] = [*values.tolist(), *[0] * len(joint)]
+        self._relations: dict[Row, bool] = {}
+        for factors, is_equation in _relations(grid, joint, number):
+            row = frozenset(factors.items())
+            self._relations[row] = self._relations.get(row, False) or is_equation
+        self.shown = _cells(grid.is_published)
+        counts = unsafe_counts(counted, asked)
+        self._counts = _cells(counts)
+        self._unsafe = self._counts | (
+            set() if counted.amounts is None else _cells(unsafe_sums(counted, asked, counts)[0])
+        )
+        self._range = rules.interval or (0, rules.threshold)
+        self._insiders = {cell for cell in self._counts if values[cell] == 1 and rules.insiders}
+        exempt = (values == 0) & (rules.zeros == "omit")
+        if rules.never == "totals":
+            exempt |= (grid.all_keys == 0).any(axis=1)
+        self._may = self.shown - self._unsafe - _cells(exempt)
+        self._waives = not (exempt & (values > 0)).any()
+        self._weights = {cell: _weight(place, self._values[cell], asked) for place, cell in number.items()}
+
+    def run(self) -> tuple[float, float]:
+        """Judge the certificate; return the weight of the suppression, and the bound of it that holds."""
+        stated, blame = self._stated, self._blame
+        weight = math.fsum(self._weights[cell] for cell in stated.suppressed - self._unsafe)
+        if not self._unsafe <= stated.suppressed <= self._unsafe | self._may:
+            blame("An unsafe cell is not suppressed, or a cell is that no table shows or that may not be.")
+            return weight, 0.0
+        if abs(weight - stated.weight) > 1e-9 * weight:
+            blame("The weight is not that of the suppressed cells.")
+        self._check_protection()
+        found = [self._inequality(cut) for cut in stated.cuts]
+        cuts = [cut for cut in found if cut is not None]
+        holds = len(cuts) == len(found) and (stated.lower_bound <= 0 or self._weighs_at_least(stated.lower_bound, cuts))
+        if not holds:
+            blame("The lower bound does not follow from the inequalities.")
+        gap = (stated.weight - stated.lower_bound) / stated.weight if stated.weight else 0.0
+        if stated.optimal != (stated.weight <= stated.lower_bound) or not 0 <= gap == stated.gap:
+            blame("The weight and its bound do not show what the certificate says of the optimum.")
+        return weight, stated.lower_bound if holds else 0.0
+
+    def _demands(self, cell: int, sign: int, known: int) -> list[Demand]:
+        """Return the demands, one of which is enough, of a cell, a sign and an insider's cell; or nothing."""
+        value = self._values[cell]
+        if known >= 0:
+            every = [(cell, 1, value + 1), (cell, -1, value - 1)][: 2 if value else 1]
+            return every if known in self._insiders and cell in self._unsafe and cell != known else []
+        wanted = self._range[sign > 0]
+        return [(cell, sign, wanted)] if cell in self._counts and sign * (value - wanted) < 0 else []
+
+    def _check_protection(self) -> None:
+        """Check that each witness is a table that agrees with what is shown, and that all demands are met."""
+        blame, stated, truth = self._blame, self._stated, np.array(self._values, np.int64)
+        entries = [(r, *entry) for r, row in enumerate(self._relations) for entry in row]
+        rows, columns, factors = np.array(entries, np.int64).reshape(-1, 3).T
+        equations = np.array([*self._relations.values()], bool)
+        witnesses = np.tile(truth, (len(stated.witnesses), 1))
+        for witness, changes in zip(witnesses, stated.witnesses, strict=True):
+            for cell, change in changes.items():
+                witness[cell] += change if self._same.get(cell, cell) == cell else 0
+            sums = np.zeros(len(equations), np.int64)
+            np.add.at(sums, rows, factors * witness[columns])
+            if (witness < 0).any() or (sums < 0).any() or sums[equations].any():
+                blame("A witness is no table: a value is below 0, or a relation of the cells does not hold.")
+        moved = witnesses != truth
+        if moved[:, sorted(self.shown - stated.suppressed)].any():
+            blame("A witness changes a cell that is shown.")
+        for cell, sign in product(self._counts, (1, -1)):
+            if any(
+                not (sign * (witnesses[:, cell] - value) >= 0).any() for _, _, value in self._demands(cell, sign, -1)
+            ):
+                blame("No witness shows that an unsafe cell is protected.")
+        unsafe = sorted(self._unsafe)
+        for known in self._insiders:
+            is_met = moved[~moved[:, known]][:, unsafe].any(axis=0).tolist()
+            for other in [cell for cell, met in zip(unsafe, is_met, strict=True) if not met and cell != known]:
+                if not self._waives or (known, other) not in stated.waived:
+                    blame("No witness shows that an insider does not know another unsafe cell.")
+                elif self._is_possible(self._demands(other, 0, known), known, self._may):
+                    blame("An insider can be kept from an unsafe cell, which the certificate denies.")
+
+    def _is_possible(self, demands: Sequence[Demand], known: int, further: frozenset[int]) -> bool:
+        """Return whether some table of whole numbers meets a demand, where further cells are suppressed."""
+        module, closed = self._module, self.shown - self._unsafe - further | {known}
+        for cell, sign, wanted in demands:
+            highs = self._solver()
+            for each, value in enumerate(self._values):
+                low, high = (value, value) if each in closed else (0, module.kHighsInf)
+                if each == cell:
+                    low, high = (max(low, wanted), high) if sign > 0 else (low, min(high, wanted))
+                highs.addVar(low, high)
+                highs.changeColIntegrality(each, module.HighsVarType.kInteger)
+            for row, is_equation in self._relations.items():
+                self._add_row(highs, dict(row), 0.0, 0.0 if is_equation else module.kHighsInf)
+            run_highs(highs)
+            status = highs.getModelStatus()
+            if status == module.HighsModelStatus.kOptimal:
+                return True
+            if status not in (module.HighsModelStatus.kInfeasible, module.HighsModelStatus.kUnboundedOrInfeasible):
+                raise _stopped()
+        return False
+
+    def _solver(self) -> Any:
+        highs = self._module.Highs()
+        for name, value in (("output_flag", False), ("parallel", "off"), ("time_limit", self._limit)):
+            highs.setOptionValue(name, value)
+        return highs
+
+    def _add_row(self, highs: Any, row: Mapping[int, float], low: float, high: float) -> None:
+        highs.addRow(low, high, len(row), np.array([*row], np.int32), np.array([*row.values()], np.float64))
+
+    def _inequality(self, cut: StatedCut) -> dict[int, Fraction] | None:
+        """Return the coefficients of ``Σ a · y >= 1``; None, with a fault, if nothing shows it."""
+        demands = self._demands(cut.cell, cut.sign, cut.known)
+        if not demands or (cut.known, cut.cell) in self._stated.waived:
+            return self._blame("An inequality is of a demand that there is not.")
+        if cut.tried is not None:
+            if not cut.tried <= self._may or self._is_possible(demands, cut.known, self._may - cut.tried):
+                return self._blame("An inequality that whole numbers alone are to show does not hold.")
+            return dict.fromkeys(cut.tried, Fraction(1))
+        if len(cut.multipliers) != len(demands):
+            return self._blame("An inequality lacks the multipliers of a demand.")
+        found: dict[int, Fraction] = {}
+        for demand, multipliers in zip(demands, cut.multipliers, strict=True):
+            own = self._coefficients(demand, cut.known, multipliers)
+            if own is None:
+                return None
+            found |= {cell: max(found.get(cell, Fraction(0)), coefficient) for cell, coefficient in own.items()}
+        return found
+
+    def _coefficients(self, demand: Demand, known: int, multipliers: Mapping[int, int]) -> dict[int, Fraction] | None:
+        """Return what multipliers of relations show of a demand; all relations are bounded by 0, which adds nothing."""
+        blame, (cell, sign, wanted) = self._blame, demand
+        rest = Counter({cell: sign * PARTS})
+        for number, multiplier in multipliers.items():
+            stated, is_equation = self._stated.relations[number]
+            factors = Counter[int]()
+            for each, factor in stated.items():
+                factors[self._same.get(each, each)] += factor
+            row = frozenset((each, factor) for each, factor in factors.items() if factor)
+            if row and (row not in self._relations or is_equation > self._relations[row]):
+                return blame("A relation of the certificate is none of the cells.")
+            if multiplier > 0 and not is_equation:
+                return blame("A multiplier has the wrong sign: its relation has no upper bound.")
+            for each, factor in row:
+                rest[each] -= multiplier * factor
+        if any(factor > 0 and each not in self.shown for each, factor in rest.items()):
+            return blame("Multipliers show nothing: what no table shows may be as large as it likes.")
+        terms = {each: factor * self._values[each] for each, factor in rest.items() if each in self.shown}
+        lacking = sign * wanted * PARTS - sum(terms.values())
+        helps = {
+            each: term if rest[each] <= 0 else None for each, term in terms.items() if rest[each] and each != known
+        }
+        for each in helps.keys() & self._unsafe:
+            term = helps[each]
+            lacking = 0 if term is None else lacking + term
+            if lacking <= 0:
+                return blame("Multipliers show nothing: the unsafe cells alone may be enough.")
+        if lacking <= 0:
+            return blame("Multipliers show nothing: the demand is met by what is shown.")
+        return {
+            each: Fraction(1) if term is None else min(Fraction(-term, lacking), Fraction(1))
+            for each, term in helps.items()
+            if each in self._may and term != 0
+        }
+
+    def _weighs_at_least(self, bound: float, cuts: Sequence[Mapping[int, Fraction]]) -> bool:
+        """Return whether every suppression that fulfils inequalities has at least some weight.
+
+        A cell that is suppressed alone in an equation of shown cells is computed, and protects nothing: of the
+        suppressions of least weight, one has none.
+
+        Raises:
+            SearchStoppedError: the time limit came first.
+        """
+        module, cells = self._module, sorted(self._may)
+        place = {cell: position for position, cell in enumerate(cells)}
+        is_whole = all(self._weights[cell].is_integer() for cell in cells)
+        highs = self._solver()
+        highs.setOptionValue("mip_rel_gap", 0.0)
+        highs.setOptionValue("mip_abs_gap", 0.999 if is_whole else NEAR)
+        for position, cell in enumerate(cells):
+            highs.addVar(0.0, 1.0)
+            highs.changeColCost(position, self._weights[cell])
+        for cut in cuts:  # a coefficient is rounded up, which weakens its inequality
+            rounded = {place[cell]: math.nextafter(float(factor), 2.0) for cell, factor in cut.items()}
+            self._add_row(highs, rounded, 1.0, module.kHighsInf)
+        for row, is_equation in self._relations.items():
+            own = {cell for cell, _ in row}
+            if is_equation and own <= self.shown and not own & self._unsafe:
+                for cell in own & self._may:
+                    beside = {place[each]: -1.0 if each == cell else 1.0 for each in own & self._may}
+                    self._add_row(highs, beside, 0.0, module.kHighsInf)
+        status = None
+        for kind in (module.HighsVarType.kContinuous, module.HighsVarType.kInteger):
+            for position in range(len(cells)):
+                highs.changeColIntegrality(position, kind)
+            run_highs(highs)
+            status, info = highs.getModelStatus(), highs.getInfo()
+            least = info.mip_dual_bound if kind == module.HighsVarType.kInteger else info.objective_function_value
+            if kind == module.HighsVarType.kContinuous and status != module.HighsModelStatus.kOptimal:
+                continue
+            if math.isfinite(least):
+                least -= (1.0 if is_whole else 0.5) * NEAR * max(1.0, abs(least))
+                if bound <= (math.ceil(least) if is_whole else least):
+                    return True
+        if status not in (module.HighsModelStatus.kOptimal, module.HighsModelStatus.kInfeasible):
+            raise _stopped()
+        return False
+
+
+def _stopped() -> SearchStoppedError:
+    return SearchStoppedError(
+        "The time limit of the document came before the certificate was judged.", hint="verify it on a faster machine."
+    )
+
+
+def _cells(flags: Any) -> frozenset[int]:
+    return frozenset(np.flatnonzero(flags).tolist())
+
+
+def joint_places(grid: Grid, most: int) -> list[Place]:
+    """Return the cells of the table of all dimensions where they are unknowns beside those of the tables."""
+    finest = [d.categories(d.levels[0]).tolist() for d in grid.dimensions]
+    return [] if math.prod(map(len, finest)) > most or any(d.several for d in grid.dimensions) else [*product(*finest)]
+
+
+def _weight(place: Place, value: int, asked: CountsPolicy) -> float:
+    """Return what suppressing a cell costs."""
+    given = asked.rules.weights
+    if isinstance(given, str):
+        return float(max(value, 1)) if given == "records" else 1.0
+    own = zip(asked.dimensions, place, strict=True)
+    return math.prod((float(given.get(name, 1)) for name, category in own if category), start=1.0)
+
+
+def _relations(grid: Grid, joint: list[Place], number: Mapping[Place, int]) -> Iterator[tuple[Mapping[int, int], bool]]:
+    """Yield what relates the unknowns, with whether it is an equation: parents and children of all pairs of sets.
+
+    An entity in several parts of a cell is in as many parts of a cell around it, where different parts of the one lie
+    in different parts of the other. So the parts of the first exceed it by no more than those of the second do theirs.
+    """
+
+    def above(place: Place, levels: Levels) -> int:
+        steps = zip(grid.dimensions, place, levels, strict=True)
+        return number[tuple(0 if level is None else int(d.above[level][c]) for d, c, level in steps)]
+
+    coarse_sets: dict[Levels, list[Place]] = {
+        levels: [tuple(key) for key in grid.keys(n).tolist()] for n, levels in enumerate(grid.sets)
+    }
+    loose: dict[tuple[Levels, Levels], dict[int, list[int]]] = {}
+    fine_sets: dict[Levels, list[Place]] = {
+        **({tuple(d.levels[0] for d in grid.dimensions): joint} if joint else {}),
+        **coarse_sets,
+    }
+    for fine, coarse in product(fine_sets, coarse_sets):
+        if fine == coarse or not is_finer(fine, coarse):
+            continue
+        children: dict[int, list[int]] = {}
+        for place in fine_sets[fine]:
+            children.setdefault(above(place, coarse), []).append(number[place])
+        steps = zip(grid.dimensions, fine, coarse, strict=True)
+        is_sum = not any((low, high) in d.several for d, low, high in steps)
+        for parent, parts in children.items():
+            yield {**dict.fromkeys(parts, 1), parent: -1}, is_sum
+            if not is_sum:
+                yield from (({parent: 1, part: -1}, False) for part in parts)
+        if not is_sum:
+            loose[fine, coarse] = children
+    for inner, outer in permutations(loose, 2):
+        if all(
+            (f, c) == (of, oc) if f != c else of == oc and is_finer((f,), (of,))
+            for f, c, of, oc in zip(*inner, *outer, strict=True)
+        ):
+            for place in coarse_sets[inner[1]]:
+                cell, around = number[place], above(place, outer[1])
+                row = Counter(loose[outer][around])
+                row.subtract([around, *loose[inner][cell]])
+                row[cell] += 1
+                yield {each: factor for each, factor in row.items() if factor}, False
