@@ -12,6 +12,7 @@ BEHIND = {
     "plan Patterns": "sqlanon.recoding.local.pattern_plan:patterns_plan",
     "plan LocalRecoding": "sqlanon.recoding.local.node_plan:nodes_plan",
     "ledger": "sqlanon.ledger.run:ledger_of_run",
+    "ledger counts": "sqlanon.ledger.counts:counts_ledger",
     "periods": "sqlanon.periods.opening:open_periods",
     "lake delta": "sqlanon.interop.lake.delta:DeltaTarget",
     "lake iceberg": "sqlanon.interop.lake.iceberg:IcebergTarget",

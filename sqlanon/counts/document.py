@@ -102,8 +102,13 @@ class CountsPolicy:
         """Check that a release of it has a certificate.
 
         Raises:
-            UnsupportedError: it has none: values are shown that are not those of the cells.
+            UnsupportedError: it has none: values are shown that are not those of the cells, or others are known.
         """
+        if self.policy.ledger is not None:
+            raise UnsupportedError(
+                "Counts that are judged with earlier releases have no certificate: nobody else has the ledger.",
+                hint="leave out ledger or certificate.",
+            )
         if self.rules.round is not None or self.rules.method == "keys":
             raise UnsupportedError(
                 "Counts that are rounded, or have noise, have no certificate.",
@@ -342,7 +347,7 @@ class _CountsReader:
         if by_key and policy.entity is None:
             hint = "name the column of persons, or one that is different in each record: entity: patient_id."
             faults.add("entity", "A cell's key is the sum of those of its entities, and none is named.", hint)
-        if by_key != (policy.key is not None):
+        if by_key != (policy.key is not None) and policy.ledger is None:
             hint = "write key: {file: secret.key}, or {env: STUDY_KEY}." if by_key else "leave it out."
             faults.add("key", "Keys are made of a secret." if by_key else "Nothing is made by a key.", hint)
         if (perturbed or rules.round) and any(m.column is not None for table in tables for m in table.measures):
@@ -378,6 +383,14 @@ class _CountsReader:
         if output is not None and (output.kind not in TARGETS or output.partition_by):
             hint = "write {file: counts.parquet}, or {table: …} or {view: …}."
             faults.add("output", "Tables of counts are not published so.", hint)
+        if policy.ledger is not None and (rules.method == "keys" or rules.round is not None):
+            faults.add(
+                "ledger", "Counts with noise, or rounded ones, are not judged over time.", "leave one of both out."
+            )
+        if policy.ledger is not None and any(m.column is not None for table in tables for m in table.measures):
+            faults.add("ledger", "Sums and means are not judged over time.", "count alone, or leave the ledger out.")
+        if policy.ledger is not None and policy.ledger.cohorts is not None:
+            faults.add("ledger.cohorts", "Tables of counts have no cohorts.", "leave it out.")
         if rules.form == "wide" and len(tables) > 1:
             faults.add("form", "Several tables have no common wide form.", "leave out form, or publish them apart.")
 

@@ -25,7 +25,7 @@ from sqlanon.parameters import (
 
 SHARED = (
     "version", "source", "files", "table", "csv", "join", "entity", "key", "row_security", "uncovered", "nulls",
-    "engine", "output", "if_exists", "report", "certificate",
+    "engine", "output", "if_exists", "report", "certificate", "ledger",
 )  # fmt: skip
 """Keys that mean what they mean in a policy."""
 TARGETS = ("file", "table", "view")
@@ -275,6 +275,16 @@ class CountsFacts(PolicyPart):
         example="[diagnosis]",
         page="counts.md#groups",
         without="none",
+    )
+    changes: str = entry(
+        choice(
+            suppress="a count that was shown and differs by less than the threshold is suppressed",
+            allow="such differences are shown, and written down",
+        ),
+        "suppress",
+        about="What happens where the source changed since an earlier release of the ledger.",
+        example="allow",
+        page="counts.md#over-time",
     )
     interval: tuple[int, ...] | None = entry(
         replace(shaped(INTERVAL, "two whole numbers"), kind="listed"),

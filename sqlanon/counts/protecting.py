@@ -30,6 +30,7 @@ from sqlanon.counts.keys import CountsFacts
 from sqlanon.counts.moves import Vector, has_moves
 from sqlanon.counts.perturbing import perturbed_counts
 from sqlanon.counts.rounding import check_ranges, rounded_counts
+from sqlanon.errors import NoSolutionError
 
 NEAR = 1e-6
 FEW, LARGE = 600, 3_000
@@ -140,7 +141,28 @@ def _lacking(counted: Counted, policy: CountsPolicy) -> tuple[Floats, Floats, Fl
     return by_share, rules.p_percent * first - (whole - first - second), first
 
 
-def protect(counted: Counted, policy: CountsPolicy, report: Callable[..., None] | None = None) -> Protection:
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What somebody holds already of the cells that are judged.
+
+    Attributes:
+        shown, hidden: by earlier releases, which stand.
+        unsafe: would tell what changed since an earlier release.
+        own: of the new release.
+    """
+
+    shown: Flags
+    hidden: Flags
+    unsafe: Flags
+    own: Flags
+
+
+def protect(
+    counted: Counted,
+    policy: CountsPolicy,
+    report: Callable[..., None] | None = None,
+    held: Held | None = None,
+) -> Protection:
     """Return which cells are suppressed; ``report`` is told how far the proof is.
 
     Raises:
@@ -165,9 +187,18 @@ def protect(counted: Counted, policy: CountsPolicy, report: Callable[..., None] 
     if rules.never == "totals":
         exempt = exempt | (grid.all_keys == 0).any(axis=1)
 
+    least, greatest = np.where(unsafe, low, truth), np.where(unsafe, high, truth)
+    if held is not None:
+        unsafe = unsafe & (held.own | ~held.shown)
+        if ((unsafe | held.unsafe) & held.shown).any():
+            raise NoSolutionError("An unsafe cell was shown before.", hint="show coarser levels.", nearest=None)
+        primary, exempt = unsafe | held.unsafe, exempt | held.shown
+        weights = np.where(held.hidden, 0.0, weights)
+        wide = held.unsafe & ~unsafe
+        least = np.where(unsafe, low, np.where(wide, np.maximum(truth - rules.threshold, 0), truth))
+        greatest = np.where(unsafe, high, np.where(wide, truth + rules.threshold, truth))
     work = _Protecting(grid, rules, weights, exempt, report)
     own = np.where(unsafe & (counted.contributors == 1), np.arange(len(grid)), ALONE)
-    least, greatest = np.where(unsafe, low, truth), np.where(unsafe, high, truth)
     waives = not (exempt & (truth > 0)).any()
     insiders: dict[str, Any] = {"contributor": own, "waives": waives} if rules.insiders else {}
     given = (grid, truth, primary, least, greatest)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from functools import partial
+from typing import Any
 
+from sqlanon.core.doors import behind
 from sqlanon.core.engines.journal import Step, Watcher
 from sqlanon.core.plan.planned import versions
 from sqlanon.core.policy.output import IN_DATABASE
@@ -15,6 +17,7 @@ from sqlanon.core.source.joining import open_policy_source
 from sqlanon.core.source.opening import Source
 from sqlanon.counts.counting import count_cells
 from sqlanon.counts.document import CountsLike, CountsPolicy, as_counts_policy
+from sqlanon.counts.earlier import audit_joined, described, join_earlier, protect_joined
 from sqlanon.counts.protecting import protect, unsafe_by_rule
 from sqlanon.counts.publishing import publish_rows
 from sqlanon.counts.release import CountsRelease
@@ -57,22 +60,35 @@ def counts(
                 if target is not None:
                     check_target(opened.engine, target)
                 with nullcontext() if target is None else target.reserved() as target:
-                    return release_counts(asked, opened, target, start)
+                    if asked.policy.ledger is None:
+                        return release_counts(asked, opened, target, start)
+                    with closing(behind("ledger counts")(asked.policy, opened, source)) as ledger:
+                        return release_counts(asked, opened, target, start, ledger)
             finally:
                 journal.watched_by(None)
 
 
-def release_counts(asked: CountsPolicy, opened: Source, target: Target | None, start: float) -> CountsRelease:
-    """Count and protect what an open source holds, and publish if there is a target; raises as ``counts``."""
+def release_counts(
+    asked: CountsPolicy, opened: Source, target: Target | None, start: float, ledger: Any = None
+) -> CountsRelease:
+    """Count and protect what an open source holds, and publish if there is a target; raises as ``counts``.
+
+    Args:
+        ledger: knows what was released of the source before, and what is released now.
+    """
     engine = opened.engine
     engine.journal.report("counting")
     counted = count_cells(opened, asked)
     query = engine.portable(counted.query.copy(), pretty=True)
     seconds = {"count": time.perf_counter() - start}
     engine.journal.report("protecting")
-    protection = protect(counted, asked, partial(engine.journal.report, "protecting"))
+    report = partial(engine.journal.report, "protecting")
+    joined = None if ledger is None else join_earlier(opened, asked, counted, *ledger.earlier())
+    protection = protect(counted, asked, report) if joined is None else protect_joined(joined, counted, asked, report)
     shown = protection.shown(counted)
     rows = released_rows(shown, asked, protection.suppressed)
+    if joined is not None:
+        audit_joined(rows, joined, counted, asked)
     seconds["protect"] = time.perf_counter() - start - seconds["count"]
     document = counts_manifest(
         counted,
@@ -86,7 +102,9 @@ def release_counts(asked: CountsPolicy, opened: Source, target: Target | None, s
         audit_written(rows, counted, asked, protection.witnesses, steps=protection.steps)
     else:
         engine.journal.report("publishing")
-        written = publish_rows(opened, target, rows, counted, asked, document, protection.witnesses)
+        entry = None if ledger is None else described(asked, counted, protection.suppressed)
+        with nullcontext() if entry is None else ledger.recording(entry):
+            written = publish_rows(opened, target, rows, counted, asked, document, protection.witnesses)
         document = written or document
         seconds["publish"] = time.perf_counter() - start - sum(seconds.values())
     return CountsRelease(
@@ -105,5 +123,5 @@ def release_counts(asked: CountsPolicy, opened: Source, target: Target | None, s
         output={} if target is None else {target.output.kind: target.output.target},
         statements=engine.journal.statements,
         seconds=seconds,
-        warnings=counted.warnings,
+        warnings=(*counted.warnings, *(() if ledger is None else ledger.warnings)),
     )

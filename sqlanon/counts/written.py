@@ -211,7 +211,7 @@ def audit_written(
         AuditError: they are not safe, or not whole; names kinds and numbers of cells, never a value.
     """
     grid, rules = counted.grid, policy.rules
-    shown = _shown(rows, counted, policy)
+    shown = shown_cells(rows, counted, policy)
     parts = _parts(shown, counted.grid, rules.joint)
     keys = [tuple(key) for key in grid.all_keys.tolist()]
     truth = {key: cell for cell, key in enumerate(keys)}
@@ -309,7 +309,7 @@ class ShownCell:
     amount: float | None
 
 
-def _shown(rows: pa.Table, counted: Counted, policy: CountsPolicy) -> dict[Place, ShownCell]:
+def shown_cells(rows: pa.Table, counted: Counted, policy: CountsPolicy) -> dict[Place, ShownCell]:
     """Return every cell that a table shows, as it reads; one without a row is 0 where zeros are left out.
 
     Raises:
@@ -368,7 +368,13 @@ def _unpivoted(rows: pa.Table, counted: Counted, policy: CountsPolicy) -> Iterat
                 yield {name: row[name] for name in kept} | cell
 
 
-def _parts(shown: Mapping[Place, ShownCell], grid: Grid, joint: int) -> Parts:
+def audited_parts(shown: Mapping[Place, Any], grid: Grid, joint: int) -> tuple[Parts, list[Overlap]]:
+    """Return of what each cell consists, and what persons in several parts have in common."""
+    parts = _parts(shown, grid, joint)
+    return parts, [*_overlaps(parts, grid)]
+
+
+def _parts(shown: Mapping[Place, Any], grid: Grid, joint: int) -> Parts:
     """Return of what each cell consists: the cells of every finer set that a table shows, and whether it is their sum.
 
     Where no table shows what two sets have in common, the cells of that are unknown, and consist of both.

@@ -9,6 +9,8 @@ from typing import Any
 from sqlanon.core.facts import Facts
 from sqlanon.core.sqltrees.trees import normal_text
 
+OF_COUNTS = "counts "
+"""What the names of a ledger's facts begin with that are releases of counts."""
 PENDING, PUBLISHED = "pending", "published"
 """States of a release. A pending one was about to be put in place when its run ended: it counts as published."""
 

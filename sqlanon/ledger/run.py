@@ -18,6 +18,7 @@ from sqlanon.ledger.cohorts.continuing import continued_plan
 from sqlanon.ledger.cohorts.plan import CohortPlan
 from sqlanon.ledger.cohorts.recorded import check_continued, in_cohorts, refuse_moved
 from sqlanon.ledger.cohorts.refusing import refuse_beside_cohorts
+from sqlanon.ledger.facts import OF_COUNTS
 from sqlanon.ledger.identity import source_name
 from sqlanon.ledger.recording import LedgerRecording, Recordable, recorded, recording_of
 from sqlanon.ledger.releases import ReleaseLedger
@@ -29,6 +30,9 @@ BESIDE = (
 )
 
 
+COUNTS = "The ledger holds tables of counts, with which a release of records is not judged."
+
+
 @dataclass(frozen=True, slots=True)
 class RunLedger:
     """The open ledger of a policy; the methods say what the core asks of it."""
@@ -37,7 +41,9 @@ class RunLedger:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        return self.ledger.warnings
+        database = self.ledger.database
+        has_counts = database.attached and any(name.startswith(OF_COUNTS) for name in database.facts())
+        return (*self.ledger.warnings, *([COUNTS] if has_counts else []))
 
     def load_persons(self, policy: Policy, opened: Source) -> None:
         load_persons(self.ledger, policy, opened)

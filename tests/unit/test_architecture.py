@@ -49,17 +49,17 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 48_087,
+    "core": 48_127,
     "assess": 15_333,
-    "interop": 8_092,
-    "commands": 7_115,
-    "report": 5_827,
-    "recoding": 5_482,
+    "interop": 8_093,
+    "commands": 7_372,
+    "report": 6_112,
+    "recoding": 5_481,
     "live": 3_668,
-    "ledger": 4_220,
+    "ledger": 4_325,
     "periods": 618,
-    "tables": 2_285,
-    "counts": 4_500,
+    "tables": 2_281,
+    "counts": 6_549,
 }
 """The most lines of Python of each folder. A feature is paid for by what it takes away."""
 MODULES_OF_A_FILE, ROOMS_OF_A_FILE, NAMES_OF_A_CLASS = 20, 12, 25

@@ -1,0 +1,187 @@
+"""Tables of counts in a ledger: nobody computes an unsafe cell from all that was released, and what changed is seen."""
+
+import itertools
+import random
+from pathlib import Path
+from typing import Any
+
+import highspy
+import pytest
+from command_line import sqlanon as command
+from effort import Block, enough, seeds
+
+import sqlanon
+from sqlanon.counts.written import CellAudit
+
+VALUES = {"a": ["p", "q"], "b": ["x", "y", "z"], "c": ["m", "n"]}
+WAYS = (["a", "b"], ["b", "c"], ["a", "b", "c"], ["a", "c"], ["c"])
+THRESHOLD = 3
+Records = list[tuple[str, str, str]]
+
+
+def drawn(seed: int, size: int = 40) -> Records:
+    """Records of three columns."""
+    pick = random.Random(seed)
+    weights = {name: [pick.random() ** 2 + 0.02 for _ in own] for name, own in VALUES.items()}
+    return [tuple(pick.choices(own, weights[name])[0] for name, own in VALUES.items()) for _ in range(size)]  # type: ignore[misc]
+
+
+def write(folder: Path, records: Records) -> None:
+    """Write records as a file, and a private folder with a key."""
+    lines = ["id,a,b,c", *(",".join([f"i{number}", *record]) for number, record in enumerate(records))]
+    (folder / "people.csv").write_text("\n".join(lines) + "\n")
+    (folder / "private").mkdir(mode=0o700, exist_ok=True)
+    key = folder / "private" / "secret.key"
+    key.write_text("a key of a test, of thirty-two characters or more\n")
+    key.chmod(0o600)
+
+
+def document(folder: Path, dimensions: list[str], *, ledger: bool = True, **changes: Any) -> dict[str, Any]:
+    """A document of one table, released to one recipient."""
+    asked = {
+        "source": str(folder / "people.csv"),
+        "counts": {"t": {"dimensions": dimensions}},
+        "threshold": THRESHOLD,
+        "insiders": False,
+        "output": {"file": str(folder / f"{''.join(dimensions)}.csv")},
+        "if_exists": "replace",
+    }
+    if ledger:
+        spec = {"file": str(folder / "private" / "ledger.duckdb"), "record": "id", "source": "people", "recipient": "r"}
+        asked |= {"key": {"file": str(folder / "private" / "secret.key")}, "ledger": spec}
+    return asked | changes
+
+
+def released(folder: Path, dimensions: list[str], **changes: Any) -> dict[tuple[str | None, ...], int | None]:
+    """The counts of a release by the values of all columns, None for a total; a suppressed one is None."""
+    found = sqlanon.counts(None, document(folder, dimensions, **changes)).to_arrow().to_pylist()
+    cells = {}
+    for row in found:
+        place = tuple(None if row.get(name, "Total") == "Total" else row[name] for name in VALUES)
+        cells[place] = row["count"]
+    return cells
+
+
+def range_of(place: tuple[str | None, ...], shown: dict[tuple[str | None, ...], int]) -> tuple[float, float]:
+    """The least and the greatest count of a cell in whole numbers of records, by all that is shown."""
+    leaves = list(itertools.product(*VALUES.values()))
+    found = []
+    for sense in (highspy.ObjSense.kMinimize, highspy.ObjSense.kMaximize):
+        solver = highspy.Highs()
+        solver.setOptionValue("output_flag", False)
+        solver.addVars(len(leaves), [0.0] * len(leaves), [1000.0] * len(leaves))
+        numbers = list(range(len(leaves)))
+        solver.changeColsIntegrality(len(leaves), numbers, [highspy.HighsVarType.kInteger] * len(leaves))
+        for other, value in shown.items():
+            own = [n for n, leaf in enumerate(leaves) if all(o in (None, v) for o, v in zip(other, leaf, strict=True))]
+            solver.addRow(value, value, len(own), own, [1.0] * len(own))
+        for n, leaf in enumerate(leaves):
+            solver.changeColCost(n, float(all(o in (None, v) for o, v in zip(place, leaf, strict=True))))
+        solver.changeObjectiveSense(sense)
+        solver.run()
+        found.append(solver.getInfo().objective_function_value)
+    return found[0], found[1]
+
+
+def computed(records: Records, releases: list[dict[tuple[str | None, ...], int | None]]) -> int:
+    """How many unsafe cells of some releases cannot be 0, or cannot be the threshold, to whoever has all of them."""
+    shown = {place: value for release in releases for place, value in release.items() if value is not None}
+    found = 0
+    for place in {place for release in releases for place in release}:
+        truth = sum(all(o in (None, v) for o, v in zip(place, record, strict=True)) for record in records)
+        if 0 < truth < THRESHOLD:
+            low, high = range_of(place, shown)
+            found += low > 0.5 or high < THRESHOLD - 0.5
+    return found
+
+
+@pytest.mark.slow
+@seeds(24, 4)
+def test_nobody_computes_an_unsafe_cell_from_all_releases(block: Block, tmp_path: Path) -> None:
+    """With a ledger; without one, some would be computed."""
+    leaks = refused = 0
+    for seed in block:
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        records = drawn(seed)
+        write(folder, records)
+        ways = random.Random(seed).sample(WAYS, 3)
+        leaks += computed(records, [released(folder, way, ledger=False) for way in ways])
+        having = []
+        for way in ways:
+            try:
+                having.append(released(folder, way))
+            except sqlanon.NoSolutionError as error:
+                assert "earlier releases show" in str(error)
+                refused += 1
+        assert computed(records, having) == 0, seed
+    assert enough(leaks > 0)
+    assert refused < 3 * len(block) / 2
+
+
+def test_a_release_is_repeated_refused_or_joined(tmp_path: Path) -> None:
+    """The same table again is the same; other categories, another match of NULLs and certificates are refused."""
+    records = [("p", "x", "m")] * 20 + [("p", "y", "m")] * 9 + [("q", "x", "n")] * 8 + [("q", "y", "n")] * 2
+    records += [("p", "z", "n")] * 7 + [("q", "z", "m")] * 2 + [("q", "x", "m")] * 6
+    write(tmp_path, records)
+    first = released(tmp_path, ["a", "b"])
+    assert None in first.values() and released(tmp_path, ["a", "b"]) == first
+    with pytest.raises(sqlanon.InputError, match="by other categories"):
+        released(tmp_path, ["b"], columns={"b": {"hierarchy": {"groups": {"one": ["x", "y"], "other": ["z"]}}}})
+    with pytest.raises(sqlanon.InputError, match="counts others"):
+        released(tmp_path, ["b"], nulls="basic")
+    with pytest.raises(sqlanon.PolicyError, match="ledger"):
+        released(tmp_path, ["b"], round=5)
+    with pytest.raises(sqlanon.UnsupportedError, match="no certificate"):
+        sqlanon.counts(None, document(tmp_path, ["b"])).write_proof(tmp_path / "proof.json")
+    found = command("ledger", "show", tmp_path / "private" / "ledger.duckdb")
+    assert found.returncode == 0, found.stderr
+
+
+def test_one_newcomer_is_not_told_by_two_nights(tmp_path: Path) -> None:
+    """A count that was shown and differs by one is suppressed, its total too, unless changes are allowed."""
+    records = [(a, b, "m") for a in "pq" for b in "xyz" for _ in range(20)]
+    write(tmp_path, records)
+    before = released(tmp_path, ["a", "b"])
+    assert None not in before.values()
+    write(tmp_path, [*records, ("p", "x", "m")])
+    after = released(tmp_path, ["a", "b"])
+    assert after["p", "x", None] is None and after[None, None, None] is None
+    assert all(value is None or value == before[place] for place, value in after.items())
+    allowed = released(tmp_path, ["a", "b"], changes="allow")
+    assert allowed["p", "x", None] == 21
+
+
+def test_microdata_of_the_ledger_shows_its_cells(tmp_path: Path) -> None:
+    """What a release of microdata tells cannot be suppressed any more: a table with unsafe cells there is refused."""
+    records = [(a, b, c) for a in "pq" for b in "xyz" for c in "mn" for _ in range(6)]
+    write(tmp_path, [*records, *[("q", "z", "n")] * 5, ("p", "y", "m")])
+    own = document(tmp_path, ["a"])
+    policy = {
+        "source": own["source"],
+        "columns": {name: {"role": "quasi_identifier", "hierarchy": {"suppress": {}}} for name in VALUES},
+        "undeclared": "drop",
+        "privacy": [{"type": "k_anonymity", "k": 2}],
+        "key": own["key"],
+        "ledger": own["ledger"],
+        "output": {"file": str(tmp_path / "out.csv")},
+    }
+    sqlanon.anonymize(None, policy).close()
+    assert None not in released(tmp_path, ["a", "b"]).values()
+    with pytest.raises(sqlanon.NoSolutionError, match="earlier releases show"):
+        released(tmp_path, ["a", "b", "c"], threshold=8)
+
+
+def test_a_release_that_fails_is_not_recorded_and_a_lost_ledger_is_missed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, drawn(1))
+    monkeypatch.setattr(CellAudit, "faults", lambda *_, **__: {"small counts": 1})
+    with pytest.raises(sqlanon.AuditError):
+        released(tmp_path, ["a"])
+    monkeypatch.undo()
+    assert not (tmp_path / "a.csv").exists()
+    released(tmp_path, ["a"])
+    (tmp_path / "private" / "ledger.duckdb").unlink()
+    with pytest.raises(sqlanon.InputError, match="is missing"):
+        released(tmp_path, ["b"])
