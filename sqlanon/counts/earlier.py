@@ -11,13 +11,15 @@ than the threshold is unsafe, unless the document says ``changes: allow``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from sqlanon.core.doors import behind
 from sqlanon.core.policy import Policy
 from sqlanon.core.source.opening import Source
 from sqlanon.core.sqltrees import names
@@ -53,6 +55,16 @@ class Joined:
     own: np.ndarray[Any, np.dtype[np.int64]]
     known: Mapping[int, int | None]
     changed: bool
+
+
+@contextmanager
+def ledger_of(asked: CountsPolicy, opened: Source, given: object) -> Iterator[Any]:
+    """Yield the ledger of a document, locked; None where it names none."""
+    if asked.policy.ledger is None:
+        yield None
+        return
+    with closing(behind("ledger counts")(asked.policy, opened, given)) as ledger:
+        yield ledger
 
 
 def described(asked: CountsPolicy, counted: Counted, suppressed: Any) -> dict[str, Any]:

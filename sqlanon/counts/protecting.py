@@ -176,7 +176,6 @@ def protect(
         values = perturbed_counts(counted, rules.keys)
         return Protection(nothing, 0, 0, "keys", False, 0.0, 0.0, "keys", values)
     unsafe = unsafe_counts(counted, policy)
-    low, high = rules.interval or (0, rules.threshold)
     truth = counted.contributors.astype(np.float64)
     primary, width = unsafe, np.zeros(len(grid))
     if counted.amounts is not None:
@@ -186,17 +185,16 @@ def protect(
     exempt = (counted.contributors == 0) & (rules.zeros == "omit")  # what has no row cannot be suppressed
     if rules.never == "totals":
         exempt = exempt | (grid.all_keys == 0).any(axis=1)
-
-    least, greatest = np.where(unsafe, low, truth), np.where(unsafe, high, truth)
+    wide = np.zeros(len(grid), bool)
     if held is not None:
         unsafe = unsafe & (held.own | ~held.shown)
         if ((unsafe | held.unsafe) & held.shown).any():
             raise NoSolutionError("An unsafe cell was shown before.", hint="show coarser levels.", nearest=None)
-        primary, exempt = unsafe | held.unsafe, exempt | held.shown
+        primary, exempt, wide = unsafe | held.unsafe, exempt | held.shown, held.unsafe & ~unsafe
         weights = np.where(held.hidden, 0.0, weights)
-        wide = held.unsafe & ~unsafe
-        least = np.where(unsafe, low, np.where(wide, np.maximum(truth - rules.threshold, 0), truth))
-        greatest = np.where(unsafe, high, np.where(wide, truth + rules.threshold, truth))
+    low, high = rules.interval or (0, rules.threshold)
+    least = np.where(unsafe, low, np.where(wide, np.maximum(truth - rules.threshold, 0), truth))
+    greatest = np.where(unsafe, high, np.where(wide, truth + rules.threshold, truth))
     work = _Protecting(grid, rules, weights, exempt, report)
     own = np.where(unsafe & (counted.contributors == 1), np.arange(len(grid)), ALONE)
     waives = not (exempt & (truth > 0)).any()
@@ -211,13 +209,7 @@ def protect(
     proven = work.suppressed(*given, **insiders)
     hidden = proven.suppressed
     if counted.amounts is not None:
-        unit = 2.0 ** np.ceil(np.log2(max(counted.amounts.max(initial=0.0), NEAR) / LARGEST))
-        amounts = counted.amounts / unit
-        wide = np.where(primary & (width > 0), np.maximum(width / unit, 1_000 * NEAR), 0.0)
-        least, greatest = np.where(unsafe, 0.0, np.maximum(amounts - wide, 0.0)), amounts + wide  # empty: sums to 0
-        of_sums = (grid.of_records(), amounts, hidden, least, greatest)
-        hidden = work.suppressed(*of_sums, exact=False, whole=False).suppressed
-        work.witnesses[-1] = [(cells, changes * unit) for cells, changes in work.witnesses[-1]]
+        hidden = work.suppressed_sums(counted, unsafe, np.where(primary, width, 0.0), hidden)
     complementary = hidden & ~primary
     weight = float(weights[complementary].sum())
     values, steps = counted.contributors, 1
@@ -264,6 +256,24 @@ class _Protecting:
         if "contributor" in changes:
             changes["contributor"] = _padded(changes["contributor"], further, ALONE)
         return System(values, published, _rows(grid, joint=joint), fixed, least, greatest, costs, never, **changes)
+
+    def suppressed_sums(self, counted: Counted, unsafe: Flags, width: Floats, hidden: Flags) -> Flags:
+        """Return what is suppressed that sums are protected, too; raises as ``protect``.
+
+        Args:
+            unsafe: the cells whose counts are; they may be empty, and sum up to 0.
+            width: by how much each sum must be uncertain.
+            hidden: the cells that are suppressed already.
+        """
+        assert counted.amounts is not None
+        unit = 2.0 ** np.ceil(np.log2(max(counted.amounts.max(initial=0.0), NEAR) / LARGEST))
+        amounts = counted.amounts / unit
+        wide = np.where(width > 0, np.maximum(width / unit, 1_000 * NEAR), 0.0)
+        least, greatest = np.where(unsafe, 0.0, np.maximum(amounts - wide, 0.0)), amounts + wide
+        given = (counted.grid.of_records(), amounts, hidden, least, greatest)
+        found = self.suppressed(*given, exact=False, whole=False).suppressed
+        self.witnesses[-1] = [(cells, changes * unit) for cells, changes in self.witnesses[-1]]
+        return found
 
     def suppressed(self, grid: Grid, *given: Any, exact: bool = True, **changes: Any) -> CellSuppression:
         """Return a suppression that protects; raises as ``protect``."""

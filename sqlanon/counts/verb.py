@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import time
-from contextlib import closing, nullcontext
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
-from sqlanon.core.doors import behind
 from sqlanon.core.engines.journal import Step, Watcher
 from sqlanon.core.plan.planned import versions
 from sqlanon.core.policy.output import IN_DATABASE
@@ -17,7 +16,7 @@ from sqlanon.core.source.joining import open_policy_source
 from sqlanon.core.source.opening import Source
 from sqlanon.counts.counting import count_cells
 from sqlanon.counts.document import CountsLike, CountsPolicy, as_counts_policy
-from sqlanon.counts.earlier import audit_joined, described, join_earlier, protect_joined
+from sqlanon.counts.earlier import audit_joined, described, join_earlier, ledger_of, protect_joined
 from sqlanon.counts.protecting import protect, unsafe_by_rule
 from sqlanon.counts.publishing import publish_rows
 from sqlanon.counts.release import CountsRelease
@@ -60,9 +59,7 @@ def counts(
                 if target is not None:
                     check_target(opened.engine, target)
                 with nullcontext() if target is None else target.reserved() as target:
-                    if asked.policy.ledger is None:
-                        return release_counts(asked, opened, target, start)
-                    with closing(behind("ledger counts")(asked.policy, opened, source)) as ledger:
+                    with ledger_of(asked, opened, source) as ledger:
                         return release_counts(asked, opened, target, start, ledger)
             finally:
                 journal.watched_by(None)
