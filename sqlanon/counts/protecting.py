@@ -181,10 +181,7 @@ def protect(
     if counted.amounts is not None:
         sums, width = unsafe_sums(counted, policy, unsafe)
         primary = unsafe | sums
-    weights = _weights(counted, policy)
-    exempt = (counted.contributors == 0) & (rules.zeros == "omit")  # what has no row cannot be suppressed
-    if rules.never == "totals":
-        exempt = exempt | (grid.all_keys == 0).any(axis=1)
+    weights, exempt = _weights(counted, policy), _exempt(counted, rules)
     wide = np.zeros(len(grid), bool)
     if held is not None:
         unsafe = unsafe & (held.own | ~held.shown)
@@ -296,6 +293,12 @@ class _Protecting:
         vectors = [*self.witnesses[-1], *own]
         self.evidence = self.evidence or Evidence(system, found.lower_bound, proven.cuts, vectors)
         return replace(found, suppressed=found.suppressed[: len(grid)])
+
+
+def _exempt(counted: Counted, rules: CountsFacts) -> Flags:
+    """Return which cells are not suppressed to protect others: such as have no row, and totals if they are exempt."""
+    without_row: Flags = (counted.contributors == 0) & (rules.zeros == "omit")
+    return without_row | ((counted.grid.all_keys == 0).any(axis=1) & (rules.never == "totals"))
 
 
 def _padded(values: Any, further: int, rest: Any) -> Any:

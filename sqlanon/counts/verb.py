@@ -58,9 +58,9 @@ def counts(
                 target = None if output is None else Target.of(opened, asked.policy, output)
                 if target is not None:
                     check_target(opened.engine, target)
-                with nullcontext() if target is None else target.reserved() as target:
-                    with ledger_of(asked, opened, source) as ledger:
-                        return release_counts(asked, opened, target, start, ledger)
+                place = nullcontext() if target is None else target.reserved()
+                with place as target, ledger_of(asked, opened, source) as ledger:
+                    return release_counts(asked, opened, target, start, ledger)
             finally:
                 journal.watched_by(None)
 
