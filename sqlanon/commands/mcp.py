@@ -14,7 +14,9 @@ from sqlanon.core.disk.writing import require_directory
 from sqlanon.errors import InputError
 
 
-def execute(folder: str, k: int, log: str | None, headers: bool, entity: str | None, allow_elsewhere: bool) -> int:
+def execute(
+    folder: str, k: int, log: str | None, headers: bool, entity: str | None, counts: bool, allow_elsewhere: bool
+) -> int:
     """Carry the command out, with the options of ``usage``, and return the exit code."""
     place = Path(folder)
     if not place.is_dir():
@@ -23,7 +25,8 @@ def execute(folder: str, k: int, log: str | None, headers: bool, entity: str | N
         require_directory(Path(log))
         if Path(log).resolve().is_relative_to(place.resolve()):
             raise InputError("The log would be among the files that agents ask about.", hint="keep it elsewhere.")
-    tools = Tools(Places(place.resolve()), Sieve(k), SOURCES + TEXTS if headers else SOURCES, entity, allow_elsewhere)
+    sources = SOURCES + TEXTS if headers else SOURCES
+    tools = Tools(Places(place.resolve()), Sieve(k), sources, entity, allow_elsewhere, counts)
     with nullcontext(sys.stderr) if log is None else Path(log).open("a", encoding="utf-8") as written:
         serve(tools, written)
     return 0

@@ -270,12 +270,13 @@ def ledger_erase() -> Work:
 @click.option("--log", type=click.Path(), help="Append what was asked to this file; by default to standard error.")
 @click.option("--headers", is_flag=True, help="The first line of every CSV file names its columns: serve them too.")
 @click.option("--entity", help="Count persons by this column; refuse what would count their records.")
+@click.option("--counts", is_flag=True, help="Tell the cells of tables of counts that were released into FOLDER.")
 @click.option("--allow-elsewhere", is_flag=True, help="A policy may read what lies outside FOLDER, such as a server.")
 def mcp() -> Work:
     """Answer agents about the policies and sources in FOLDER, by the Model Context Protocol, until input ends.
 
-    Its tools read only: profile, risk, check, plan and explain. No value leaves, and no count below k. Give it a folder
-    that the agent cannot write to.
+    Its tools read only: profile, risk, check, plan and explain. No value leaves, and no count below k; with --counts
+    the categories and counts of released tables do. Give it a folder that the agent cannot write to.
     """
     from sqlanon.commands.mcp import execute
 

@@ -298,7 +298,8 @@ class _Protecting:
 def _exempt(counted: Counted, rules: CountsFacts) -> Flags:
     """Return which cells are not suppressed to protect others: such as have no row, and totals if they are exempt."""
     without_row: Flags = (counted.contributors == 0) & (rules.zeros == "omit")
-    return without_row | ((counted.grid.all_keys == 0).any(axis=1) & (rules.never == "totals"))
+    totals: Flags = (counted.grid.all_keys == 0).any(axis=1)
+    return without_row | totals if rules.never == "totals" else without_row
 
 
 def _padded(values: Any, further: int, rest: Any) -> Any:

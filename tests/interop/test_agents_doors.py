@@ -8,12 +8,13 @@ from typing import Any
 import duckdb
 import pytest
 
+import sqlanon
 from sqlanon.commands.agents import tools as asking
 from sqlanon.commands.agents.places import SOURCES, TEXTS, Places
 from sqlanon.commands.agents.sieve import Sieve
 from sqlanon.commands.agents.tools import Tools
 from sqlanon.core.source.opening import open_source
-from sqlanon.errors import EngineError, SourceChangedError, SourceError, SqlanonError, UnsupportedError
+from sqlanon.errors import EngineError, InputError, SourceChangedError, SourceError, SqlanonError, UnsupportedError
 
 SECRET = "geheimnis"
 QI = ["a"]
@@ -317,3 +318,50 @@ def test_no_policy_follows_a_release(served: Path, keys: dict[str, Any]) -> None
             tools_of(served).plan("p.json")
         told.add(str(caught.value))
     assert len(told) == 1
+
+
+def test_counts_are_told_from_one_release_alone(served: Path) -> None:
+    """Exactly what the file shows; no other file, no changed one, no smaller threshold, nothing of the source."""
+    pytest.importorskip("highspy", reason="needs HiGHS: the extra exact")
+    with duckdb.connect(str(served / "d.duckdb")) as database:
+        database.execute(
+            "CREATE TABLE p AS SELECT i // 2 AS person, CASE WHEN i % 9 = 0 THEN 'x' ELSE 'y' END AS a, "
+            "CASE WHEN i < 63 THEN 'm' ELSE NULL END AS b FROM range(72) AS r(i)"
+        )
+    document = {"source": str(served / "d.duckdb"), "table": "p", "counts": {"t": {"dimensions": ["a", "b"]}}}
+    release = sqlanon.counts(None, document | {"output": {"file": str(served / "c.parquet")}})
+    (served / "d.duckdb").unlink()
+    tools = tools_of(served, tables=True)
+    assert tools.list_files()["counts"] == ["c.parquet"]
+    told = tools.counts("c.parquet")
+    shown = {(c["a"], c["b"]): c["count"] for c in told["cells"]}
+    rows = release.to_arrow().to_pylist()
+    assert shown == {(r["a"], r["b"] or "NULL"): "suppressed" if r["suppressed"] else r["count"] for r in rows}
+    assert "suppressed" in shown.values() and told["counts"] == "records" and not told["more"]
+    [one] = tools.counts("c.parquet", {"a": "Total", "b": "NULL"})["cells"]
+    assert one["count"] == shown["Total", "NULL"] and shown["Total", "Total"] == 72
+    assert tools.counts("c.parquet", {"a": "' OR 1=1"})["cells"] == []
+    for name, where in (
+        ("../secret.parquet", {}),
+        ("d.duckdb", {}),
+        ("c.parquet", {"count": "9"}),
+        ("c.parquet", {"z": ""}),
+    ):
+        with pytest.raises(InputError) as refused:
+            tools.counts(name, where)
+        assert SECRET not in str(refused.value)
+    for others in (
+        Tools(Places(served), Sieve(6), SOURCES, tables=True),
+        tools_of(served, tables=True, entity="person"),
+    ):
+        with pytest.raises(UnsupportedError, match="below the operator's k"):
+            others.counts("c.parquet")
+    with duckdb.connect() as database:  # a file with other rows beside the same manifest
+        database.execute(f"COPY (SELECT * REPLACE (7 AS count) FROM '{served}/c.parquet') TO '{served}/d.parquet'")
+    (served / "d.parquet").replace(served / "c.parquet")
+    with pytest.raises(InputError, match="not the release"):
+        tools.counts("c.parquet")
+    manifest = served / "c.parquet.manifest.json"
+    manifest.replace(served.parent / "m.json")
+    manifest.symlink_to(served.parent / "m.json")  # a manifest elsewhere is none
+    assert tools.list_files()["counts"] == [] and "counts" not in tools_of(served).list_files()

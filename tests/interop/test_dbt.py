@@ -481,7 +481,7 @@ def test_the_package_tests_itself_and_warns_of_incremental_models(tmp_path: Path
     _, built, again = steps(project, profile, ("dbt", "deps"), ("dbt", "build"), ("dbt", "build"))
     for step in (built, again):
         assert step.success, step.printed
-        assert len(step.results) == 14 and all(step.status(name) in ("pass", "success") for name in step.results)
+        assert len(step.results) == 18 and all(step.status(name) in ("pass", "success") for name in step.results)
         assert step.printed.count("the model visits_kept is incremental") == 1
 
 

@@ -48,7 +48,9 @@ def server_of(tools: Tools, log: TextIO) -> Any:
     server = MCPServer("sqlanon", instructions=INSTRUCTIONS, version=VERSION, log_level="ERROR")
     lock = Lock()
     annotations = ToolAnnotations(read_only_hint=True, destructive_hint=False, open_world_hint=False)
-    for tool in (tools.list_files, tools.profile, tools.risk, tools.check, tools.plan, tools.explain):
+    told: list[Callable[..., dict[str, Any]]] = [tools.list_files, tools.profile, tools.risk, tools.check]
+    told += [tools.plan, tools.explain, *([tools.counts] if tools.tables else [])]
+    for tool in told:
         server.tool(annotations=annotations)(_guarded(tool, log, lock))
     return server
 

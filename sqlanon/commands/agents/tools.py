@@ -13,6 +13,7 @@ from sqlanon.assess.profiling.profile import profile
 from sqlanon.assess.relations.verbs import check, risk
 from sqlanon.commands.agents.answers import check_answer, plan_answer, profile_answer, risk_answer
 from sqlanon.commands.agents.places import POLICIES, TEXTS, Places
+from sqlanon.commands.agents.released_counts import RELEASES, counts_answer, is_counts
 from sqlanon.commands.agents.sieve import Sieve, shown, without_values
 from sqlanon.commands.check import model_named
 from sqlanon.commands.explain import planned_at
@@ -30,6 +31,7 @@ class Tools:
     Attributes:
         entity: the column of persons. Every answer counts the persons of this column, and what cannot is refused.
         elsewhere: a policy may read what does not lie in the folder.
+        tables: cells of released tables of counts are told.
     """
 
     places: Places
@@ -37,13 +39,30 @@ class Tools:
     sources: tuple[str, ...]
     entity: str | None = None
     elsewhere: bool = False
+    tables: bool = False
 
     def list_files(self) -> dict[str, Any]:
         """List the policies and the sources that the other tools can be asked about, and what the operator set: k, and
         the column of persons (entity) if there is one.
         """
         files = {"policies": self.places.listed(POLICIES), "sources": self.places.listed(self.sources)}
+        if self.tables:
+            named = self.places.listed(RELEASES)
+            files["counts"] = [name for name in named if is_counts(self.places, self.places.path(name, RELEASES))]
         return {**files, "k": self.sieve.k, **({} if self.entity is None else {"entity": self.entity})}
+
+    def counts(self, release: str, where: dict[str, str] | None = None) -> dict[str, Any]:
+        """Tell cells of a released table of counts, exactly as it shows them; a suppressed cell stays suppressed.
+
+        Every question is answered from the same released file; the records are not asked again.
+
+        Args:
+            release: one of the counts of list_files.
+            where: the category of some dimensions, as {"sex": "f", "region": "Total"}; 200 cells are told at most.
+        """
+        path = self.places.path(release, RELEASES)
+        with self.places.opened([path]):
+            return counts_answer(self.places, path, where or {}, self.sieve, self.entity)
 
     def profile(self, source: str, table: str | None = None) -> dict[str, Any]:
         """Say what the columns of a source look like, which of them single people out, and which role each may have.
