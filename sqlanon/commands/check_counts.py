@@ -25,7 +25,7 @@ TEXTS = {
 FINDINGS = {
     "exact": "can be computed exactly",
     "narrow": "can be computed more narrowly than {threshold} and more, or than its bounds",
-    "above zero": "cannot be 0, and so is protected only if it is no small count",
+    "above zero": "cannot be 0: protected only where the count is no small one",
 }
 
 

@@ -236,6 +236,7 @@ class _Protecting:
         self, grid: Grid, rules: CountsFacts, weights: Floats, exempt: Flags, report: Callable[..., None] | None
     ) -> None:
         self._rules, self._weights, self._exempt, self._report = rules, weights, exempt, report
+        self._until = time.monotonic() + rules.time_limit  # sums have a quarter of it, at least
         self.has_joint = _is_joint(grid, rules.joint)
         # where a table shows the cells of all dimensions, the joint ones are these
         self._by_moves = len(grid) > FEW and has_moves(grid) and (not self.has_joint or _shows_all(grid))
@@ -274,7 +275,7 @@ class _Protecting:
 
     def suppressed(self, grid: Grid, *given: Any, exact: bool = True, **changes: Any) -> CellSuppression:
         """Return a suppression that protects; raises as ``protect``."""
-        begun, limit = None, self._rules.time_limit
+        begun, limit = None, max(self._until - time.monotonic(), self._rules.time_limit / 4)
         until = time.monotonic() + limit
         self.witnesses.append([])
         if self._by_moves:
