@@ -70,6 +70,8 @@ def verify(
         InputError and its children: the certificate, the policy, a hierarchy or the source is unusable.
         NoSolutionError: nothing can meet the policy, so that there is nothing to certify.
     """
+    if not isinstance(getattr(policy, "policy", policy), Policy | str | os.PathLike | Mapping):
+        as_policy(policy)  # raises: it is no document of a wing either
     document = _read(certificate)
     if (wing := document.get(OF_WING)) is not None:
         if proof is not None or not has_door(door := f"certificate {wing}"):

@@ -49,7 +49,7 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 48_127,
+    "core": 48_129,
     "assess": 15_333,
     "interop": 8_093,
     "commands": 7_489,
@@ -59,7 +59,7 @@ LINES = {
     "ledger": 4_325,
     "periods": 618,
     "tables": 2_281,
-    "counts": 6_572,
+    "counts": 6_573,
 }
 """The most lines of Python of each folder. A feature is paid for by what it takes away."""
 MODULES_OF_A_FILE, ROOMS_OF_A_FILE, NAMES_OF_A_CLASS = 20, 12, 25
