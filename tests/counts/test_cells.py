@@ -82,6 +82,7 @@ def test_every_engine_counts_the_same_cells(engine: Engine, entity: bool, measur
     agree(engine, 5, document("linked", entity=entity, measures=measures, nulls=nulls))
 
 
+@pytest.mark.slow
 @seeds(12, size=4)
 @pytest.mark.parametrize("tables", TABLES)
 def test_cells_are_those_of_the_brute_force(tables: str, block: Block) -> None:

@@ -89,6 +89,7 @@ def test_values_stay_text(audience: str) -> None:
     assert max(map(len, text.splitlines())) <= 130
 
 
+@pytest.mark.slow
 def test_a_large_table_says_how_many_rows_it_leaves_out() -> None:
     with duckdb.connect() as connection:
         connection.sql("CREATE TABLE t AS SELECT i // 9 AS a, i % 2 AS b FROM range(1800) AS r(i)")

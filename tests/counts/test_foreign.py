@@ -341,6 +341,7 @@ def test_only_what_was_judged_as_a_whole_is_called_safe(tmp_path: Path) -> None:
     assert checked(tmp_path, safe.replace("|20", "|4").replace("60", "44").replace("22", "6"), {}).verdict == "fails"
 
 
+@pytest.mark.slow
 def test_sheets_are_one_system_and_values_are_shown_on_request(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -78,6 +78,7 @@ def world(seed: int) -> tuple[Grid, System]:
     return grid, system
 
 
+@pytest.mark.slow
 @seeds(300, 60)
 def test_witnesses_protect_what_is_suppressed(block: Block) -> None:
     """Each witness keeps all relations exactly, and together they meet every demand, those of insiders too."""

@@ -152,6 +152,7 @@ def test_one_newcomer_is_not_told_by_two_nights(tmp_path: Path) -> None:
     assert allowed["p", "x", None] == 21
 
 
+@pytest.mark.slow
 def test_microdata_of_the_ledger_shows_its_cells(tmp_path: Path) -> None:
     """What a release of microdata tells cannot be suppressed any more: a table with unsafe cells there is refused."""
     records = [(a, b, c) for a in "pq" for b in "xyz" for c in "mn" for _ in range(6)]

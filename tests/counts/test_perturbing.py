@@ -128,6 +128,7 @@ def test_keys_are_sums_over_persons_on_every_engine(engine: Engine) -> None:
         assert int(counted.keys[cell]) == sum(map(int.from_bytes, hashes)) % 2**64
 
 
+@pytest.mark.slow
 def test_equal_cells_have_equal_noise_however_they_are_asked_for() -> None:
     rows = records(random.Random(8), 900)
     first = shown(rows)
@@ -145,6 +146,7 @@ def test_equal_cells_have_equal_noise_however_they_are_asked_for() -> None:
     assert shown(changed) != first
 
 
+@pytest.mark.slow
 def test_another_secret_or_context_is_other_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = records(random.Random(8), 900)
     first = shown(rows)

@@ -249,6 +249,7 @@ def test_sums_of_any_size_are_protected_alike(unit: float) -> None:
     assert found[0].suppressed_cells == found[1].suppressed_cells
 
 
+@pytest.mark.slow
 def test_an_audit_knows_that_cells_of_linked_tables_are_sums_of_the_same() -> None:
     """What is protected by the published relations alone may be computed from the table of all dimensions."""
     pairs = (["sex", "region"], ["region", "age"], ["sex", "age"])

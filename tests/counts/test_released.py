@@ -140,6 +140,7 @@ def test_what_is_shown_is_true(source: duckdb.DuckDBPyConnection, entity: str | 
     assert suppressed == release.protection.suppressed_cells > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["counts.parquet", "counts.csv", "counts.duckdb"])
 def test_a_file_does_not_depend_on_the_order_of_records(tmp_path: Path, name: str) -> None:
     rows = records(random.Random(8), 90)

@@ -89,6 +89,7 @@ def is_told(true: Table, tables: Table, threshold: int) -> bool:
     return False
 
 
+@pytest.mark.slow
 @seeds(60, size=6)
 def test_rounding_without_suppression_is_refused_where_a_reader_would_learn_more(block: Block) -> None:
     """A brute force over all tables that are rounded to the same: those and no others are what a reader can exclude."""
@@ -152,6 +153,7 @@ def test_where_unsafe_counts_leave_none_next_to_all_counts_others_go_further() -
         released(np.full((3, 40), 2), round=4, suppress=False, additive=True)
 
 
+@pytest.mark.slow
 def test_in_three_dimensions_controlled_rounding_may_go_further() -> None:
     """Totals add up where nothing is suppressed; how far counts go is said."""
     draw, steps = random.Random(3), set()
@@ -193,6 +195,7 @@ def test_what_is_shown_beside_suppressed_cells_does_not_depend_on_them(block: Bl
         assert all((made[0] == other).all() for other in made)
 
 
+@pytest.mark.slow
 def test_random_rounding_has_the_count_as_its_mean() -> None:
     asked = {"table": "t", "entity": "person", "key": {"env": "COUNTS_KEY"}, "round": 5, "rounding": "random"}
     asked["counts"] = TABLE
@@ -210,6 +213,7 @@ def test_random_rounding_has_the_count_as_its_mean() -> None:
     assert np.abs(alone - np.eye(len(alone))).max() < 0.15, "cells are rounded apart from each other"
 
 
+@pytest.mark.slow
 def test_random_rounding_is_the_same_in_every_run_and_tells_no_equal_cells() -> None:
     """Two cells of the same persons are rounded apart; each of them is rounded alike in all tables."""
     rows = [{"person": n, "sex": f"s{n // 7}", "region": f"r{n // 7}"} for n in range(7 * 40)]
