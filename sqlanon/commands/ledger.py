@@ -170,8 +170,11 @@ def _margin(own: MarginForecast) -> tuple[str, ...]:
 
 
 def _lines(found: LedgerReview) -> Iterator[str]:
+    for source, recipient, moment in found.counts:
+        to = "" if recipient is None else f", to {recipient}"
+        yield f"{found.file}: tables of counts of {source}, {moment}{to}"
     if not found.releases:
-        yield f"{found.file}: no release is recorded."
+        yield f"{found.file}: no release {'of records ' if found.counts else ''}is recorded."
         return
     yield f"{found.file}: releases recorded: {len(found.releases)}"
     for item in found.releases:

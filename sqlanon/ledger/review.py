@@ -22,7 +22,7 @@ from sqlanon.ledger.cohorts.histories import distinguishes, holds_histories, mem
 from sqlanon.ledger.cohorts.state import shown_digests
 from sqlanon.ledger.database import LedgerDatabase
 from sqlanon.ledger.entries import ACCEPTED, KNOWN, accepted_releases, known_targets, read_releases, target_of
-from sqlanon.ledger.facts import EarlierRelease, collude, same_name
+from sqlanon.ledger.facts import OF_COUNTS, EarlierRelease, collude, same_name
 from sqlanon.ledger.joint import JointCounts, count_joint
 from sqlanon.ledger.releases import KNOWN_AGAIN
 from sqlanon.ledger.seals import Seals, miscounted, open_sealed, refuse_missing
@@ -81,6 +81,7 @@ class LedgerReview:
         sealed: whether its seals were checked: ``checked``, ``none`` (an older build wrote it), or ``no policy``, whose
             key they are made with, was given.
         faults: how it differs from what was written, as sentences.
+        counts: when which tables of counts were released: source, recipient and time; they are not looked at here.
     """
 
     file: str
@@ -88,6 +89,7 @@ class LedgerReview:
     groups: tuple[ReviewedGroup, ...] = ()
     sealed: str = NOT_CHECKED
     faults: tuple[str, ...] = ()
+    counts: tuple[tuple[str, str | None, str], ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -175,7 +177,10 @@ def _required(seals: Seals | None) -> Seals:
 def show_ledger(path: Path) -> LedgerReview:
     """Return what a ledger holds."""
     with opened(path) as (database, _):
-        return LedgerReview(str(database.path), _reviewed(read_releases(database)))
+        with database.reading(ValueError, KeyError):
+            own = [json.loads(v) for name, v in database.facts().items() if name.startswith(OF_COUNTS) and v]
+            counts = sorted(((each["source"], each["recipient"], each["time"]) for each in own), key=lambda c: c[2])
+        return LedgerReview(str(database.path), _reviewed(read_releases(database)), counts=tuple(counts))
 
 
 def check_ledger_file(path: Path, policy: Policy | None = None) -> LedgerReview:

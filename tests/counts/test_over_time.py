@@ -135,7 +135,7 @@ def test_a_release_is_repeated_refused_or_joined(tmp_path: Path) -> None:
     with pytest.raises(sqlanon.UnsupportedError, match="no certificate"):
         sqlanon.counts(None, document(tmp_path, ["b"])).write_proof(tmp_path / "proof.json")
     found = command("ledger", "show", tmp_path / "private" / "ledger.duckdb")
-    assert found.returncode == 0, found.stderr
+    assert found.returncode == 0 and found.stdout.count("tables of counts of people") == 3, found.stderr
 
 
 def test_one_newcomer_is_not_told_by_two_nights(tmp_path: Path) -> None:
