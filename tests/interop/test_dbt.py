@@ -427,8 +427,9 @@ def test_returns_the_classes_that_fail_by_definition(result: Built, name: str) -
 
 def test_random_tables_show_both_verdicts() -> None:
     written = {path.stem for path in (PACKAGE / "macros" / "generic_tests").glob("*.sql")}
-    assert written == {claim.test for claim in claims_at_random()}
-    for test in written:
+    of_classes = {claim.test for claim in claims_at_random()}
+    assert written == {*of_classes, "safe_counts"}  # that of tables of counts has claims of its own in the package
+    for test in of_classes:
         verdicts = {bool(claim.expected) for claim in claims_at_random() if claim.test == test}
         assert enough(verdicts == {False, True}), test
 
