@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 from effort import Block, scaled, seeds
-from example_policies import example_document, example_documents, plain, write_files
+from example_policies import example_document, example_documents, plain, policy_entries, write_files
 from hypothesis import given, settings
 from pages import list_pages, read_blocks
 from policy_documents import documents
@@ -225,7 +225,7 @@ def _family(value: Any) -> type:
 @seeds(120, 30)
 def test_unknown_keys_and_wrong_types_are_refused_by_both(block: Block) -> None:
     """A key of the reference is drawn for each seed; null may stand for a key that is left out."""
-    listed = entries()
+    listed = policy_entries()
     for seed in block:
         draw = random.Random(seed)
         document = example_document(draw.choice(listed))
