@@ -44,7 +44,8 @@ SECTIONS = (
         "searches",
         "Searches for the proven optimum",
         """ADULT and CUP, k = 5 with at most 5 % of the records suppressed unless it is said. The reference is ARX, by
-its published figures, on a machine with other work (busy) and without (quiet).""",
+its published figures, on a machine with other work (busy) and without (quiet), of another day: the speed of such a
+machine varies by half and more between hours. `benchmarks/search_speed.py` measures versions of sqlanon in pairs.""",
         SPEED,
     ),
     (

@@ -15,6 +15,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import sqlanon
+
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
 PACKAGES = ("duckdb", "sqlglot", "numpy", "pyarrow", "highspy")
@@ -44,7 +46,7 @@ def record(table: str, options: str, rows: Sequence[Mapping[str, Any]], *, seeds
         "machine": {"system": platform.system(), "cores": os.cpu_count(), "memory_gib": round(memory)},
         "versions": {
             "python": platform.python_version(),
-            "sqlanon": importlib.metadata.version("sqlanon"),
+            "sqlanon": sqlanon.__version__,
             **{name: importlib.metadata.version(name) for name in PACKAGES},
         },
         "seeds": list(seeds),
