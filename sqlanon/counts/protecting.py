@@ -238,8 +238,6 @@ class _Protecting:
         self._rules, self._weights, self._exempt, self._report = rules, weights, exempt, report
         self._until = time.monotonic() + rules.time_limit  # sums have a quarter of it, at least
         self.has_joint = _is_joint(grid, rules.joint)
-        # where a table shows the cells of all dimensions, the joint ones are these
-        self._by_moves = len(grid) > FEW and has_moves(grid) and (not self.has_joint or _shows_all(grid))
         self.witnesses: list[list[Vector]] = []
         self.evidence: Evidence | None = None
 
@@ -278,7 +276,9 @@ class _Protecting:
         begun, limit = None, max(self._until - time.monotonic(), self._rules.time_limit / 4)
         until = time.monotonic() + limit
         self.witnesses.append([])
-        if self._by_moves:
+        joint = _is_joint(grid, self._rules.joint)  # sums are of records: also where persons have several categories
+        # where a table shows the cells of all dimensions, the joint ones are these
+        if len(grid) > FEW and has_moves(grid) and (not joint or _shows_all(grid)):
             system = self.system_of(grid, *given, joint=False, **changes)
             first, vectors = suppress_by_moves(grid, system, limit / 2)
             self.witnesses[-1] += vectors
@@ -286,7 +286,7 @@ class _Protecting:
                 self.evidence = self.evidence or Evidence(system, 0.0, (), vectors)
                 return first
             begun = first.suppressed
-        system = self.system_of(grid, *given, joint=self.has_joint, **changes)
+        system = self.system_of(grid, *given, joint=joint, **changes)
         begun = None if begun is None else _padded(begun, len(system) - len(grid), False)
         left = until - time.monotonic()
         proven = suppress(system, left, exact=exact, begun=begun, report=self._report)

@@ -150,6 +150,18 @@ def test_the_audit_checks_each_witness() -> None:
     assert not CellAudit(parts, shown).faults(5, {(1, 1): (0.0, 5.0)})
 
 
+def test_sums_of_persons_in_several_categories_are_sums_of_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their unknowns are the cells of all dimensions, as the audit has it, though those of the counts are not."""
+    monkeypatch.setattr(protecting, "FEW", 5)
+    draw = np.random.default_rng(0)
+    columns: dict[str, Any] = {name: [f"{name}{value}" for value in draw.integers(0, 4, 120)] for name in "abc"}
+    table = pa.table({**columns, "person": draw.integers(0, 96, 120), "cost": np.rint(draw.lognormal(2, 1.3, 120))})
+    tables = {own: {"dimensions": [*own], "measures": [{"sum": "cost"}]} for own in ("ab", "bc", "ac")}
+    document = {"counts": tables, "entity": "person", "threshold": 3, "insiders": False, "time_limit": 5}
+    found = sqlanon.counts(table, document).to_dict()
+    assert found["system"] == "published" and found["unsafe"] > 5
+
+
 @pytest.mark.slow
 def test_a_large_table_is_published_and_audited(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some 4,000 cells: no program is solved for a demand, and the audit asks for no interval."""
