@@ -36,6 +36,9 @@ from sqlanon.counts.keys import (
 from sqlanon.errors import InputError, PolicyError, UnsupportedError
 from sqlanon.parameters import is_number, names_of
 
+MOST_BASE = 2**53
+"""The largest base of rounding: some multiples of it are still 64-bit integers."""
+
 
 @dataclass(frozen=True, slots=True)
 class CountsPolicy:
@@ -355,7 +358,9 @@ class _CountsReader:
         if rules.round is None or perturbed:
             return
         most = (rules.interval or (0, rules.threshold))[1]
-        if rules.additive and rules.rounding == "random":
+        if rules.round > MOST_BASE:
+            faults.add("round", "No count is as large as that.", "round to a smaller number.")
+        elif rules.additive and rules.rounding == "random":
             faults.add("rounding", "What adds up is not rounded at random.", "leave out rounding, or additive.")
         elif not rules.suppress and rules.rounding == "random":
             hint = "leave out suppress: false, or rounding: random."

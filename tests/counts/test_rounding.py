@@ -291,6 +291,7 @@ def test_the_audit_refuses_other_counts(changes: dict[str, Any], fault: str) -> 
     ("changes", "message"),
     [
         ({"round": 1}, "whole number of at least 2"),
+        ({"round": 10**25, "additive": True}, "No count is as large"),
         ({"round": 9, "suppress": False}, "round to 10 or more"),
         ({"round": 5, "suppress": False, "additive": True}, "round to 6 or more"),
         ({"round": 13, "suppress": False, "interval": [0, 7]}, "round to 14 or more"),
