@@ -301,10 +301,10 @@ def own(nights: Nights, like: dict[str, Any], some: int) -> list[str]:
 @pytest.mark.slow
 def test_who_comes_and_goes_many_times_is_shown_once_among_k(tmp_path: Path) -> None:
     """Each departure and return would be a difference of one; a record that left does not come back."""
-    nights = Nights(tmp_path, 11, values=False, cohorts={"margin": 0})
+    nights = Nights(tmp_path, 5, values=False, cohorts={"margin": 0})
     nights.release()
     victim = dict(next(row for row in nights.rows if row["tag"] in nights.releases[0]))
-    for night in range(1, NIGHTS):
+    for night in range(1, max(9, scaled(NIGHTS))):
         nights.rows = [row for row in nights.rows if nights.draw.random() > 0.02]
         nights.arrive(night % 4)
         remove(nights, [victim["tag"]])
@@ -327,7 +327,7 @@ def test_what_an_attacker_enters_joins_no_cohort_that_is_there(tmp_path: Path) -
     owned: set[str] = set()
     inside: list[str] = []
     victim = ""
-    for night in range(max(6, scaled(10))):
+    for night in range(max(4, scaled(10))):
         if night:
             gone = [row["tag"] for row in worlds[0].rows if random.Random(f"{row['tag']} {night}").random() < 0.03]
             for nights in worlds:

@@ -55,10 +55,13 @@ class Edited:
         self.nights.release(accept=False)
         return self.nights.releases.pop()
 
-    def refused(self, edit: str) -> bool:
-        """Whether the next release is refused after an edit; one that is not is the release of the unedited ledger."""
+    def put_back(self) -> None:
         for path, copy in self.kept:
             shutil.copy2(copy, path)
+
+    def refused(self, edit: str) -> bool:
+        """Whether the next release is refused after an edit; one that is not is the release of the unedited ledger."""
+        self.put_back()
         with duckdb.connect(str(self.ledger)) as connection:
             connection.execute(edit)
         try:
@@ -74,12 +77,16 @@ class Edited:
         return False
 
 
+@pytest.fixture(scope="module")
+def edited(tmp_path_factory: pytest.TempPathFactory) -> Edited:
+    return Edited(tmp_path_factory.mktemp("edited"))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PERSONS)
 @pytest.mark.few(2)
-def test_the_persons_that_a_night_reads_are_those_that_were_written(name: str, tmp_path: Path) -> None:
+def test_the_persons_that_a_night_reads_are_those_that_were_written(name: str, edited: Edited) -> None:
     """Rows of every table are inserted and moved under every number, and deleted and changed where there are some."""
-    edited = Edited(tmp_path)
     held = [number for (number,) in edited.rows(f"SELECT DISTINCT number FROM {name} ORDER BY 1")]
     assert held, "a table without rows shows nothing"
     passed = set()
@@ -97,8 +104,7 @@ def test_the_persons_that_a_night_reads_are_those_that_were_written(name: str, t
 
 
 @pytest.mark.slow
-def test_no_entry_is_edited_unnoticed(tmp_path: Path) -> None:
-    edited = Edited(tmp_path)
+def test_no_entry_is_edited_unnoticed(edited: Edited) -> None:
     for name in ("releases", "contents", "seals"):
         key = "write" if name == "seals" else "number"
         for edit in (
@@ -128,11 +134,10 @@ def test_one_row_cannot_stand_for_two(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_number_that_became_empty_is_no_edit(tmp_path: Path) -> None:
-    nights = after_some_nights(tmp_path)
-    key = sqlanon.Policy.from_dict(nights.document()).key
-    assert key is not None
-    database, seals, _ = open_sealed(tmp_path / "private" / "ledger.duckdb", key)
+def test_a_number_that_became_empty_is_no_edit(edited: Edited) -> None:
+    edited.put_back()
+    assert edited.policy.key is not None
+    database, seals, _ = open_sealed(edited.ledger, edited.policy.key)
     try:
         seals.check()
         with seals.writing("empty", [0]):

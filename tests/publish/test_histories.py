@@ -2,13 +2,14 @@
 
 import json
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import ledger_worlds as worlds
 import pytest
-from cohort_nights import Nights, class_of, remove
+from cohort_nights import Kept, Nights, class_of, remove
 from sqlglot import exp
 
 import sqlanon
@@ -25,14 +26,24 @@ from sqlanon.ledger.review import accept_release, accept_state, check_ledger_fil
 pytestmark = pytest.mark.slow
 
 
-def night_after_night(folder: Path, some: int, **cohorts: int) -> Nights:
-    nights = Nights(folder, 3, values=False, cohorts={"margin": 0, **cohorts}, levels={"sex": 1, "place": 1, "age": 1})
+@pytest.fixture(scope="module")
+def night_after_night(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Nights]:
+    """So many nights, in one folder for all tests, as they were when the last of them ended."""
+    levels = {"sex": 1, "place": 1, "age": 1}
+    nights = Nights(tmp_path_factory.mktemp("nights"), 3, values=False, cohorts={"margin": 0}, levels=levels)
     nights.arrive(60)
-    for _ in range(some):
-        nights.release()
-        remove(nights, nights.draw.sample([row["tag"] for row in nights.rows], 6))
-        nights.arrive(12)
-    return nights
+    kept = [Kept(nights)]
+
+    def after(some: int) -> Nights:
+        while len(kept) <= some:
+            nights = kept[-1].again()
+            nights.release()
+            remove(nights, nights.draw.sample([row["tag"] for row in nights.rows], 6))
+            nights.arrive(12)
+            kept.append(Kept(nights))
+        return kept[some].again()
+
+    return after
 
 
 def ledger_of(nights: Nights) -> tuple[Path, sqlanon.Policy]:
@@ -66,9 +77,9 @@ def assert_true(nights: Nights, releases: list[dict[str, Any]] | None = None, he
 
 
 def test_a_night_reads_the_last_release_alone_and_its_histories_are_those_of_all(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    night_after_night: Callable[[int], Nights], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    nights = night_after_night(tmp_path, 5)
+    nights = night_after_night(5)
     assert_true(nights)
     assert len({tag for release in nights.releases for tag in release}) > len(nights.releases[-1]), "somebody left"
     read, carry = [], ReleaseLedger._carry
@@ -86,8 +97,8 @@ def test_a_night_reads_the_last_release_alone_and_its_histories_are_those_of_all
     assert check_ledger_file(*ledger_of(nights)).holds
 
 
-def test_a_ledger_without_histories_is_read_and_gets_them(tmp_path: Path) -> None:
-    nights = night_after_night(tmp_path, 4)
+def test_a_ledger_without_histories_is_read_and_gets_them(night_after_night: Callable[[int], Nights]) -> None:
+    nights = night_after_night(4)
     ledger, policy = ledger_of(nights)
     edit(ledger, "DROP TABLE histories")
     accept_state(ledger, policy)  # the seals of a build that wrote none
@@ -106,15 +117,17 @@ def test_a_ledger_without_histories_is_read_and_gets_them(tmp_path: Path) -> Non
         "DELETE FROM departed",
     ],
 )
-def test_an_edit_of_what_a_night_goes_by_is_refused(change: str, tmp_path: Path) -> None:
-    nights = night_after_night(tmp_path, 4)
+def test_an_edit_of_what_a_night_goes_by_is_refused(change: str, night_after_night: Callable[[int], Nights]) -> None:
+    nights = night_after_night(4)
     edit(ledger_of(nights)[0], change)
     with pytest.raises(InputError, match="not known for certain"):
         nights.release()
 
 
-def test_an_edit_of_an_old_release_is_found_by_check_and_before_it_is_sealed_again(tmp_path: Path) -> None:
-    nights = night_after_night(tmp_path, 4)
+def test_an_edit_of_an_old_release_is_found_by_check_and_before_it_is_sealed_again(
+    night_after_night: Callable[[int], Nights],
+) -> None:
+    nights = night_after_night(4)
     ledger, policy = ledger_of(nights)
     edit(ledger, "UPDATE members SET class = class + 1 WHERE number = 1")
     nights.release()
@@ -126,9 +139,9 @@ def test_an_edit_of_an_old_release_is_found_by_check_and_before_it_is_sealed_aga
 
 
 def test_histories_that_are_not_those_of_the_releases_are_found_by_check(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    night_after_night: Callable[[int], Nights], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    nights = night_after_night(tmp_path, 2)
+    nights = night_after_night(2)
     with monkeypatch.context() as patch:
         patch.setattr(histories, "distinguishes", lambda *_: True)
         patch.setattr(histories, "numbered_persons", lambda parts, name: numbered_persons(parts[-1:], name))
@@ -137,8 +150,10 @@ def test_histories_that_are_not_those_of_the_releases_are_found_by_check(
     assert faults == ("does not tell the histories of records up to release 3 apart",)
 
 
-def test_histories_that_forget_the_past_are_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    nights = night_after_night(tmp_path, 2)
+def test_histories_that_forget_the_past_are_not_written(
+    night_after_night: Callable[[int], Nights], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nights = night_after_night(2)
     for lost in (slice(None, -1), slice(1, None)):
         with monkeypatch.context() as patch, pytest.raises(AuditError, match="histories"):
             patch.setattr(histories, "numbered_persons", lambda parts, name, of=lost: numbered_persons(parts[of], name))
@@ -148,8 +163,10 @@ def test_histories_that_forget_the_past_are_not_written(tmp_path: Path, monkeypa
     assert_true(nights)
 
 
-def test_the_joint_audit_finds_one_who_leaves_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    nights = night_after_night(tmp_path, 4)
+def test_the_joint_audit_finds_one_who_leaves_alone(
+    night_after_night: Callable[[int], Nights], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nights = night_after_night(4)
     decide = continuing.decide
 
     def wrong(engine: Engine, *given: Any) -> None:
@@ -165,22 +182,24 @@ def test_the_joint_audit_finds_one_who_leaves_alone(tmp_path: Path, monkeypatch:
         nights.release()
 
 
-def test_a_second_release_in_a_row_is_not_forgotten(tmp_path: Path) -> None:
-    nights = night_after_night(tmp_path, 3)
+def test_a_second_release_in_a_row_is_not_forgotten(night_after_night: Callable[[int], Nights]) -> None:
+    nights = night_after_night(3)
     ledger, policy = ledger_of(nights)
     forget_release(ledger, policy, "3")
     with pytest.raises(InputError, match="rows of release 1") as refused:
         forget_release(ledger, policy, "2")
     assert "begin another ledger" in (refused.value.hint or "")
-    for path in (tmp_path / "out").iterdir():
+    for path in (nights.folder / "out").iterdir():
         path.unlink()
     del nights.releases[2], nights.sources[2]
     nights.release()
     assert_true(nights)
 
 
-def test_a_release_that_lost_nearly_everybody_is_safe_once_that_is_accepted(tmp_path: Path) -> None:
-    nights = night_after_night(tmp_path, 1)
+def test_a_release_that_lost_nearly_everybody_is_safe_once_that_is_accepted(
+    night_after_night: Callable[[int], Nights],
+) -> None:
+    nights = night_after_night(1)
     ledger, policy = ledger_of(nights)
     present, shown = {row["tag"] for row in nights.rows}, nights.releases[0]
     of_class = defaultdict(list)

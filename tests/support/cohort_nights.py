@@ -2,7 +2,9 @@
 
 import json
 import random
+import shutil
 from collections import defaultdict
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ import pyarrow as pa
 import sqlanon
 from sqlanon.errors import InputError
 from sqlanon.ledger.review import accept_release
+from sqlanon.ledger.seals import head_file
 
 K = 3
 Row = dict[str, Any]
@@ -105,6 +108,26 @@ class Nights:
         self.releases.append({row["tag"]: row for row in shown})
         self.sources.append({row["tag"]: dict(row) for row in self.rows})
         return found
+
+
+class Kept:
+    """Nights that several tests go on from, kept beside their folder: a ledger names it, so there they are put back."""
+
+    def __init__(self, nights: Nights) -> None:
+        self._nights = deepcopy(nights)
+        self._folder = nights.folder.with_name(f"{nights.folder.name}_{len(nights.releases)}")
+        shutil.copytree(nights.folder, self._folder)
+        self._head = head_file(nights.folder / "private" / "ledger.duckdb")
+        self._sealed = self._head.read_bytes() if self._head.exists() else None
+
+    def again(self) -> Nights:
+        nights = deepcopy(self._nights)
+        shutil.rmtree(nights.folder)
+        shutil.copytree(self._folder, nights.folder)
+        self._head.unlink(missing_ok=True)
+        if self._sealed is not None:
+            self._head.write_bytes(self._sealed)
+        return nights
 
 
 def class_of(row: Row) -> tuple[Any, ...]:
