@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from command_line import sqlanon as command
-from effort import widened
+from effort import scaled, widened
 from killed_publications import killed
 from period_worlds import FIRST, World, policy_document
 from postgres_server import Server, execute
@@ -279,7 +279,8 @@ def test_each_night_adds_the_periods_that_have_closed_and_no_others(
 ) -> None:
     world, levels = World(hours, every, hours * HOUR), None
     step = 7 if every == "month" else 1
-    for night in range(0, 14 * step, step):
+    nights = 14 if every != "day" else max(9, scaled(14))
+    for night in range(0, nights * step, step):
         world.arrive(night)
         if night % 5 == 3 and every == "day":
             continue  # no run that night

@@ -312,10 +312,10 @@ def test_a_proof_of_counts_says_how_far_it_is_and_ends_at_an_interrupt(
     times = {cell: draw.choice([0, 1, 2, 3, 4, 6, 9, 14, 20]) for cell in cells}
     rows = "".join(f"{i},{j},{k}\n" * number for (i, j, k), number in times.items())
     (tmp_path / "t.csv").write_text(f"a,b,c\n{rows}")
-    document = {"source": str(tmp_path / "t.csv"), "counts": {"t": {"dimensions": ["a", "b", "c"]}}, "time_limit": 6}
-    (tmp_path / "c.json").write_text(json.dumps(document | {"output": {"file": "released.csv"}}))
+    document = {"source": str(tmp_path / "t.csv"), "counts": {"t": {"dimensions": ["a", "b", "c"]}}}
+    (tmp_path / "c.json").write_text(json.dumps(document | {"time_limit": 60, "output": {"file": "released.csv"}}))
     steps: list[Step] = []
-    found = sqlanon.counts(None, document, watch=steps.append)
+    found = sqlanon.counts(None, document | {"time_limit": 3}, watch=steps.append)
     proof = [step for step in steps if step.unit == "cuts"]
     assert proof[-1].done > proof[0].done and proof[-1].lower_bound == found.protection.lower_bound > 0
     assert all(step.loss >= step.lower_bound for step in proof if step.loss and step.lower_bound)
@@ -329,7 +329,7 @@ def test_a_proof_of_counts_says_how_far_it_is_and_ends_at_an_interrupt(
     began = time.monotonic()
     result = CliRunner().invoke(main, ["counts", str(tmp_path / "c.json"), "--json"])
     assert result.exit_code == 130 and json.loads(result.stdout)["error"] == "Interrupted"
-    assert contents(tmp_path / "c.json") == before and time.monotonic() - began < 5.5
+    assert contents(tmp_path / "c.json") == before and time.monotonic() - began < 30
 
 
 @pytest.mark.slow
