@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import webbrowser
 from pathlib import Path
@@ -9,6 +10,8 @@ from pathlib import Path
 from sqlanon.commands.csv_options import read_csv_options, read_format_options
 from sqlanon.core.policy.paths import is_connection_text, is_url
 from sqlanon.errors import InputError
+
+INTERRUPTED = 130
 
 
 def execute(
@@ -36,6 +39,9 @@ def execute(
     print("Whoever has this address sees what you see. Ctrl-C ends it.", file=sys.stderr)
     if browser:
         webbrowser.open(server.url)
-    server.run()
-    bench.close()
+    try:
+        server.run()
+    finally:
+        if not bench.close():  # a statement of a library that cannot be interrupted: nothing is written in its midst
+            os._exit(INTERRUPTED)
     return 0

@@ -23,6 +23,8 @@ from sqlanon.studio.kinds import example_of, read_groups
 
 ORIGIN = ("version", "source", "table", "csv", "files")
 """Keys that say what is read; those of other formats are named as the formats are."""
+ORDER = ("quasi_identifier", "sensitive", "pseudonym", "shift", "keep", "drop")
+"""The roles of columns in a policy's file."""
 HEAD = "Decided in `sqlanon studio`, from a draft of `sqlanon profile`."
 DECIDED = "Decided in the studio."
 Keys = dict[str, Any]
@@ -50,8 +52,13 @@ class EditedPolicy:
     @property
     def document(self) -> Keys:
         """The policy as a document, without a target."""
-        columns = {name: dict(item.keys) for name, item in self.columns.items()}
+        columns = {item.name: dict(item.keys) for item in self._ordered}
         return {"version": 1, **self.origin, "columns": columns, **self.settings}
+
+    @property
+    def _ordered(self) -> list[DraftedColumn]:
+        """The columns as the file has them, by their roles: among releases of equal loss, the order decides."""
+        return sorted(self.columns.values(), key=lambda item: ORDER.index(item.keys["role"]))
 
     def policy(self, output: Mapping[str, Any] | None = None) -> Policy:
         """Return the policy, with a target where one is given.
@@ -69,10 +76,8 @@ class EditedPolicy:
         about = {key.name: key.about.split(". ")[0].rstrip(".") for key in keys_of(PolicyFacts)}
         lines = [f"{key}: {_written(value)}   # {about.get(key, '')}".rstrip(" #") for key, value in settings.items()]
         origin = [f"{key}: {_written(value)}" for key, value in self.origin.items() if key != "version"]
-        order = ("quasi_identifier", "sensitive", "pseudonym", "shift", "keep", "drop")
-        columns = sorted(self.columns.values(), key=lambda item: order.index(item.keys["role"]))
         return policy_text(
-            self.profile, columns, self.asked, lines, self.folder, origin=origin, undeclared=undeclared, head=HEAD
+            self.profile, self._ordered, self.asked, lines, self.folder, origin=origin, undeclared=undeclared, head=HEAD
         )
 
     def with_role(self, role: str) -> list[DraftedColumn]:
@@ -136,12 +141,12 @@ def changed(policy: EditedPolicy, change: Change) -> EditedPolicy:
         InputError: there is no such action or column, or the value cannot be read.
         PolicyError: the policy would be none.
     """
-    act = ACTIONS.get(change.get("action", ""))
-    if act is None:
-        raise InputError("The page asks for what this version does not know.", hint="load the page anew.")
     if "column" in change and change["column"] not in policy.columns:
         raise InputError("The policy has no such column.", hint="load the page anew.")
-    result = act(policy, {key: value for key, value in change.items() if key != "action"})
+    try:
+        result = ACTIONS[change["action"]](policy, {key: value for key, value in change.items() if key != "action"})
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError):  # what no page of this version sends
+        raise InputError("The page asks for what this version does not know.", hint="load the page anew.") from None
     result.policy()
     return result
 
@@ -159,6 +164,8 @@ def _column(policy: EditedPolicy, name: str, keys: Keys, reason: str | None = No
 
 def _role(policy: EditedPolicy, change: Change) -> EditedPolicy:
     name, role = str(change["column"]), str(change["value"])
+    if role not in ORDER:
+        raise InputError("A column has no such role.", hint=f"choose one of {', '.join(ORDER)}.")
     found = policy.found(name)
     if found is None:
         keys: Keys = {"role": role}
@@ -313,10 +320,13 @@ def _add_model(policy: EditedPolicy, change: Change) -> EditedPolicy:
 
 
 def _drop_model(policy: EditedPolicy, change: Change) -> EditedPolicy:
-    place = int(change["place"])
+    def others(models: list[Keys]) -> list[Keys]:
+        del models[int(change["place"])]
+        return models
+
     if "column" not in change:
-        return _setting(policy, "privacy", [*policy.models()[:place], *policy.models()[place + 1 :]])
-    return _models_of(policy, str(change["column"]), lambda models: [*models[:place], *models[place + 1 :]])
+        return _setting(policy, "privacy", others(policy.models()))
+    return _models_of(policy, str(change["column"]), others)
 
 
 def _parameter(policy: EditedPolicy, change: Change) -> EditedPolicy:

@@ -157,8 +157,6 @@ class StudioServer:
             self._bench.change(change)
         except SqlanonError as error:
             return _fault(error.message, 422, error.hint)
-        except (KeyError, IndexError, TypeError, ValueError, AttributeError):  # what no page of ours sends
-            return _fault("The page asks for what this version does not know.", 400, "load the page anew.")
         return JSONResponse({"done": True})
 
     async def _policy(self, request: Request) -> Response:

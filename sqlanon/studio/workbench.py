@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +43,11 @@ POLICIES = (".yaml", ".yml", ".json", ".toml")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What was asked of the thread, beside the outcome of the latest policy: a comparison, or a release."""
+    """What was asked of the thread beside the outcome of the latest policy: a comparison, or a release, of the policy
+    that the page showed then."""
 
     what: str
+    policy: EditedPolicy
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -77,7 +80,7 @@ class Workbench:
         self._profiled: Any = None
         self._revision = self._version = 0
         self._answered = self._shown = -1
-        self._stopped = self._closed = False
+        self._stopped = self._closed = self._carrying = False
         self._asked: list[Asked] = []
         self._plan: Plan | None = None
         self._thread: threading.Thread | None = None
@@ -92,13 +95,14 @@ class Workbench:
         self._thread = threading.Thread(target=self._work, name="sqlanon studio", daemon=True)
         self._thread.start()
 
-    def close(self, seconds: float = 5.0) -> None:
-        """End the thread, and wait for its end as long as that."""
+    def close(self, seconds: float = 5.0) -> bool:
+        """End the thread, wait for its end as long as that, and return whether it has ended."""
         with self._lock:
             self._closed = self._stopped = True
             self._lock.notify_all()
         if self._thread is not None:
             self._thread.join(seconds)
+        return self._thread is None or not self._thread.is_alive()
 
     def change(self, change: Change) -> None:
         """Carry out what a person did on the page.
@@ -114,7 +118,8 @@ class Workbench:
             if self._policy is None:
                 raise InputError("The table is still being read.", hint="wait until its columns are shown.")
             if action in ("compare", "publish"):
-                self._asked.append(Asked(str(action), dict(change)))
+                self._asked.append(Asked(str(action), self._policy, dict(change)))
+                self._say("busy", "Waiting for what is done at the moment.")
             elif action == "undo":
                 if not self._past:
                     raise InputError("There is nothing to undo.", hint="change something first.")
@@ -128,11 +133,12 @@ class Workbench:
     def state(self, since: int) -> dict[str, Any]:
         """Return the parts of the page that changed after a version, and whether more is to come."""
         with self._lock:
+            busy = self._answered != self._revision or self._carrying or bool(self._asked)
             kind, said = self._status
             return {
                 "version": self._version,
-                "busy": kind == "busy",
-                "status": {"kind": kind, "text": said},
+                "busy": busy,
+                "status": {"kind": "busy" if busy else kind, "text": said},
                 "fragments": {name: text for name, (version, text) in self._fragments.items() if version > since},
             }
 
@@ -177,7 +183,7 @@ class Workbench:
     # -- the thread ----------------------------------------------------------------------------------------------------
 
     def _work(self) -> None:
-        self._guarded(self._open)
+        self._guarded(0, self._open)
         while True:
             with self._lock:
                 while not self._closed and self._answered == self._revision and not self._asked:
@@ -186,44 +192,51 @@ class Workbench:
                     break
                 revision, policy = self._revision, self._policy
                 asked = self._asked.pop(0) if self._answered == revision and self._asked else None
+                self._carrying = asked is not None
                 self._stopped = self._closed
-            if policy is None:
-                self._answered = revision
-            elif asked is None:
-                self._guarded(lambda: self._answer(revision, policy))  # noqa: B023  it is called here
-                self._answered = revision
-            else:
-                self._guarded(lambda: self._carry_out(asked, policy))  # noqa: B023
+            if asked is not None:
+                self._guarded(revision, partial(self._carry_out, asked))
+            elif policy is not None:
+                self._guarded(revision, partial(self._answer, revision, policy))
+            with self._lock:
+                self._answered, self._carrying = revision, False
         if self._plan is not None:
             self._plan.close()
 
-    def _guarded(self, work: Callable[[], None]) -> None:
-        """Do a piece of work; what fails is said on the page, what was overtaken is not."""
-        before = self._revision
+    def _guarded(self, revision: int, work: Callable[[], None]) -> None:
+        """Do a piece of work for a revision; what fails is said on the page, unless another has taken its place."""
+        error: SqlanonError | None = None
         try:
             work()
+            return
         except KeyboardInterrupt:
-            if before == self._revision:
-                self._say("stopped", "Stopped.")
-                if self._shown != before:
-                    self._show(self.pages.without_outcome(None, None))
-        except SqlanonError as error:
-            self._say("failed", "There is no such release." if isinstance(error, NoSolutionError) else "This failed.")
-            self._show(self.pages.without_outcome(error, self._policy))
-        except Exception as error:  # a library's message may hold a value
-            self._say("failed", UNFORESEEN.format(type(error).__name__))
-            self._show(self.pages.without_outcome(None, None))
+            kind, said = "stopped", "Stopped."
+        except SqlanonError as raised:
+            error, kind = raised, "failed"
+            said = "There is no such release." if isinstance(error, NoSolutionError) else "This failed."
+        except Exception as raised:  # a library's message may hold a value
+            kind, said = "failed", UNFORESEEN.format(type(raised).__name__)
+        with self._lock:
+            if self._revision == revision:
+                if kind == "failed" or self._shown != revision:
+                    self._show(self.pages.without_outcome(error, self._policy))
+                self._say(kind, said)
 
     def _say(self, kind: str, text: str) -> None:
         with self._lock:
             self._status = (kind, text)
             self._version += 1
 
-    def _watching(self, revision: int) -> Callable[[Step], None]:
-        """Return what is called with each step of a run: it says it on the page, and ends what nobody waits for."""
+    def _watching(self, revision: int | None) -> Callable[[Step], None]:
+        """Return what is called with each step of a run: it says it on the page, and ends what nobody waits for.
+
+        Args:
+            revision: that of the policy; None: of a release, which later changes do not end, nor anything its writing.
+        """
 
         def watch(step: Step) -> None:
-            if self._revision != revision or self._stopped or self._closed:
+            overtaken = revision is not None and self._revision != revision
+            if (overtaken or self._stopped or self._closed) and step.phase not in ("publishing", "auditing"):
                 raise KeyboardInterrupt
             self._say("busy", self.pages.step(step))
 
@@ -355,15 +368,15 @@ class Workbench:
             return
         self._tell_now(revision, self.pages.of_frontier(found, "", edited))
 
-    def _carry_out(self, asked: Asked, edited: EditedPolicy) -> None:
+    def _carry_out(self, asked: Asked) -> None:
         if asked.what == "compare":
-            self._compare(edited)
+            self._compare(asked.policy)
         else:
             try:
-                self._publish(edited, asked.options)
+                self._publish(asked.policy, asked.options)
             except SqlanonError as error:
-                self._say("failed", "Nothing was published.")
                 self._show({"released": self.pages.failure(error)})
+                self._say("failed", "Nothing was published.")
                 return
         self._say("done", "Done.")
 
@@ -399,7 +412,7 @@ class Workbench:
         policy = edited.policy(output)
         self._say("busy", "Publishing.")
         source = self._source if self._is_frame else None
-        with anonymize(source, policy, watch=self._watching(self._revision)) as release:
+        with anonymize(source, policy, watch=self._watching(None)) as release:
             run = summarize(release)
             write_report(run, report)
         write_text(written, edited.text(output))

@@ -50,6 +50,14 @@ function show(name, html) {
   if (selection && again.setSelectionRange && again.type !== "number") again.setSelectionRange(...selection);
 }
 
+// What scrolls to the side can be reached by a keyboard in every browser.
+function reach() {
+  for (const item of document.querySelectorAll(".scroll")) {
+    if (item.scrollWidth > item.clientWidth) item.tabIndex = 0;
+    else item.removeAttribute("tabindex");
+  }
+}
+
 async function look() {
   clearTimeout(timer);
   let wait = 1500;
@@ -62,6 +70,7 @@ async function look() {
     }
     version = state.version;
     for (const [name, html] of Object.entries(state.fragments)) show(name, html);
+    if (Object.keys(state.fragments).length) reach();
     at("status").textContent = state.status.text;
     at("status").className = state.status.kind;
     document.body.classList.toggle("busy-now", state.busy);
@@ -121,4 +130,6 @@ document.addEventListener("click", async (event) => {
     if (await change({ action: "k", value: item.dataset.k })) await change({ action: "limit", value: item.dataset.limit });
   } else await change(asked(item, item.dataset.value));
 });
+document.addEventListener("toggle", reach, true);
+addEventListener("resize", reach);
 look();
