@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sqlanon.commands.csv_options import read_csv_options, read_format_options
 from sqlanon.core.policy.paths import is_connection_text, is_url
-from sqlanon.errors import InputError
+from sqlanon.errors import InputError, Interrupted
 
 INTERRUPTED = 130
 
@@ -41,6 +41,8 @@ def execute(
         webbrowser.open(server.url)
     try:
         server.run()
+    except KeyboardInterrupt:
+        raise Interrupted("The studio has ended; what it published stays.", published=True) from None
     finally:
         if not bench.close():  # a statement of a library that cannot be interrupted: nothing is written in its midst
             os._exit(INTERRUPTED)

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from sqlanon.assess.profiling.draft_text import flow, policy_text, scalar
+from sqlanon.assess.profiling.draft_text import PolicyHead, flow, policy_text, scalar
 from sqlanon.assess.profiling.drafting import PolicyDraft, drafted_keys
 from sqlanon.assess.profiling.facts import ColumnProfile, Profile
 from sqlanon.assess.profiling.questions import Asked, DraftedColumn
@@ -76,9 +76,8 @@ class EditedPolicy:
         about = {key.name: key.about.split(". ")[0].rstrip(".") for key in keys_of(PolicyFacts)}
         lines = [f"{key}: {_written(value)}   # {about.get(key, '')}".rstrip(" #") for key, value in settings.items()]
         origin = [f"{key}: {_written(value)}" for key, value in self.origin.items() if key != "version"]
-        return policy_text(
-            self.profile, self._ordered, self.asked, lines, self.folder, origin=origin, undeclared=undeclared, head=HEAD
-        )
+        head = PolicyHead(HEAD, origin, undeclared)
+        return policy_text(self.profile, self._ordered, self.asked, lines, self.folder, head=head)
 
     def with_role(self, role: str) -> list[DraftedColumn]:
         """Return the columns that have a role."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlanon.core.hierarchies.wording import describe_level
@@ -10,7 +10,6 @@ from sqlanon.core.plan.full_domain import Plan
 from sqlanon.core.plan.planned import Planned
 from sqlanon.core.policy import Policy
 from sqlanon.errors import NoSolutionError, SearchStoppedError
-from sqlanon.studio.drafts import EditedPolicy
 
 FINER_SECONDS = 2
 """Seconds that the search of a price may take."""
@@ -109,27 +108,40 @@ class LevelInNumbers:
     chosen: bool = False
 
 
-def levels_in_numbers(plan: Plan, edited: EditedPolicy) -> dict[str, list[LevelInNumbers]]:
-    """Return the levels of each quasi-identifier; those whose values are few are counted by the database."""
-    least = max(edited.k() or 0, FEW)
+def levels_in_numbers(
+    plan: Plan, least: int, known: Mapping[str, Sequence[LevelInNumbers]]
+) -> dict[str, list[LevelInNumbers]]:
+    """Return the levels of each quasi-identifier; those whose values are few are counted by the database.
+
+    Args:
+        least: values of fewer records are not shown.
+        known: the levels of columns that were counted already.
+    """
     tops = {attribute.name: attribute.height - 1 for attribute in plan.catalog.attributes}
     specs = {item.name: item.hierarchy for item in plan.policy.quasi_identifiers}
     found: dict[str, list[LevelInNumbers]] = {}
     for attribute, chosen in zip(plan.catalog.attributes, plan.node, strict=True):
-        levels = found.setdefault(attribute.name, [])
-        for level, width in enumerate(attribute.widths):
-            words = describe_level(specs[attribute.name], level, attribute.height)
-            item = LevelInNumbers(level, words, width, None, chosen=level == chosen)
-            if 1 < width <= MOST_VALUES:
-                counted = plan.classes({**tops, attribute.name: level})
-                names = [name for name in counted.column_names if name not in tops]
-                pairs = zip(counted[attribute.name].to_pylist(), counted[names[-1]].to_pylist(), strict=True)
-                rows = [("NULL" if text is None else str(text), int(count)) for text, count in pairs]
-                enough = [row for row in rows if row[1] >= least]
-                most = sorted(enough, key=lambda row: (-row[1], row[0]))[:MOST_SHOWN]
-                item = replace(item, shown=tuple(sorted(most, key=_as_read)), few=len(rows) - len(enough))
-            levels.append(item)
+        levels = list(known.get(attribute.name, ()))
+        if not levels:
+            for level, width in enumerate(attribute.widths):
+                words = describe_level(specs[attribute.name], level, attribute.height)
+                item = LevelInNumbers(level, words, width, None)
+                counts = width <= MOST_VALUES and width > 1
+                levels.append(_counted(plan, {**tops, attribute.name: level}, attribute.name, item, least)
+                              if counts else item)  # fmt: skip
+        found[attribute.name] = [replace(item, chosen=item.level == chosen) for item in levels]
     return found
+
+
+def _counted(plan: Plan, levels: Mapping[str, int], name: str, item: LevelInNumbers, least: int) -> LevelInNumbers:
+    """Return a level with its values that enough records have."""
+    counted = plan.classes(levels)
+    count = next(reversed([each for each in counted.column_names if each not in levels]))
+    pairs = zip(counted[name].to_pylist(), counted[count].to_pylist(), strict=True)
+    rows = [("NULL" if text is None else str(text), int(number)) for text, number in pairs]
+    enough = [row for row in rows if row[1] >= least]
+    most = sorted(enough, key=lambda row: (-row[1], row[0]))[:MOST_SHOWN]
+    return replace(item, shown=tuple(sorted(most, key=_as_read)), few=len(rows) - len(enough))
 
 
 def _as_read(row: tuple[str, int]) -> tuple[float, str]:

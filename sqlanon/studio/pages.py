@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader
 
@@ -27,10 +27,7 @@ from sqlanon.report.utility_section import pictures
 from sqlanon.report.wording import figure
 from sqlanon.studio import kinds
 from sqlanon.studio.drafts import EditedPolicy
-from sqlanon.studio.outcome import LevelInNumbers, Price
-
-if TYPE_CHECKING:
-    from sqlanon.studio.workbench import Workbench
+from sqlanon.studio.outcome import FINER_SECONDS, LevelInNumbers, Price
 
 ROLES = {
     "quasi_identifier": "quasi-identifier: others may know it",
@@ -44,11 +41,10 @@ MEASURED = ("risk", "utility", "models", "promised", "nulls", "bias", "beside")
 
 
 class Pages:
-    """Draws the parts of a page for a workbench."""
+    """Draws the parts of a page of one page."""
 
-    def __init__(self, bench: Workbench) -> None:
-        self._bench = bench
-        self._levels: dict[str, tuple[Any, list[LevelInNumbers]]] = {}
+    def __init__(self) -> None:
+        self._levels: dict[str, tuple[Any, int, list[LevelInNumbers]]] = {}
         self._policy_args: tuple[Any, ...] = ()
 
     def shell(self) -> str:
@@ -104,7 +100,7 @@ class Pages:
 
     def _known_levels(self, name: str, hierarchy: Any) -> list[LevelInNumbers]:
         known = self._levels.get(name)
-        return known[1] if known is not None and known[0] == hierarchy else []
+        return known[2] if known is not None and known[0] == hierarchy else []
 
     def _commands(self, policy: EditedPolicy) -> dict[str, str]:
         """Return the command that does the same as each step, by step."""
@@ -143,11 +139,23 @@ class Pages:
             "cited": _drawn("cited.html.j2", cites=cites),
         }
 
-    def of_levels(self, levels: Mapping[str, list[LevelInNumbers]]) -> dict[str, str]:
+    def known_levels(self, least: int) -> dict[str, list[LevelInNumbers]]:
+        """Return the levels that were counted for the present hierarchies, where values of so few may be shown."""
+        columns = self._policy_args[0].columns
+        return {
+            name: levels
+            for name, (hierarchy, counted, levels) in self._levels.items()
+            if counted == least and name in columns and columns[name].keys.get("hierarchy") == hierarchy
+        }
+
+    def of_levels(self, levels: Mapping[str, list[LevelInNumbers]], least: int) -> dict[str, str]:
         """Return the step of levels, with the values of each."""
-        policy = self._policy_args[0]
-        for name, found in levels.items():
-            self._levels[name] = (policy.columns[name].keys.get("hierarchy"), found)
+        columns = self._policy_args[0].columns
+        self._levels |= {
+            name: (columns[name].keys.get("hierarchy"), least, found)
+            for name, found in levels.items()
+            if name in columns
+        }
         return self.of_policy(*self._policy_args[:2], can_undo=self._policy_args[2])
 
     def of_rows(self, rows: Sequence[tuple[str, list[tuple[str, str]]]]) -> dict[str, str]:
@@ -187,6 +195,7 @@ class Pages:
                 here=here[0] if here else None,
                 note=note,
                 percent=percent,
+                seconds=FINER_SECONDS,
                 command="sqlanon frontier policy.yaml",
             )
         }

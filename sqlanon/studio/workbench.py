@@ -30,7 +30,7 @@ from sqlanon.errors import InputError, NoSolutionError, SqlanonError, Unsupporte
 from sqlanon.report.files import write_report
 from sqlanon.report.summarizing import summarize
 from sqlanon.studio.drafts import Change, EditedPolicy, changed, drafted, of_document
-from sqlanon.studio.outcome import FINER_SECONDS, Price, finer_levels, levels_in_numbers, rows_beside
+from sqlanon.studio.outcome import FEW, FINER_SECONDS, Price, finer_levels, levels_in_numbers, rows_beside
 from sqlanon.studio.pages import Pages
 
 UNFORESEEN = "This failed in a way that was not foreseen ({}). Change the policy back, or run the command."
@@ -42,7 +42,7 @@ POLICIES = (".yaml", ".yml", ".json", ".toml")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Task:
     """What was asked of the thread beside the outcome of the latest policy: a comparison, or a release, of the policy
     that the page showed then."""
 
@@ -81,12 +81,12 @@ class Workbench:
         self._revision = self._version = 0
         self._answered = self._shown = -1
         self._stopped = self._closed = self._carrying = False
-        self._asked: list[Asked] = []
+        self._asked: list[Task] = []
         self._plan: Plan | None = None
         self._thread: threading.Thread | None = None
         self._fragments: dict[str, tuple[int, str]] = {}
         self._status: tuple[str, str] = ("busy", "Reading the table.")
-        self.pages = Pages(self)
+        self.pages = Pages()
 
     # -- called by the server ------------------------------------------------------------------------------------------
 
@@ -118,7 +118,7 @@ class Workbench:
             if self._policy is None:
                 raise InputError("The table is still being read.", hint="wait until its columns are shown.")
             if action in ("compare", "publish"):
-                self._asked.append(Asked(str(action), self._policy, dict(change)))
+                self._asked.append(Task(str(action), self._policy, dict(change)))
                 self._say("busy", "Waiting for what is done at the moment.")
             elif action == "undo":
                 if not self._past:
@@ -293,13 +293,15 @@ class Workbench:
         """Show what a plan costs, in steps."""
         self._say("busy", "Measuring.")
         release = found.publish()
-        self._tell_now(revision, self.pages.of_run(summarize(release, measure=False), edited))
+        self._tell_now(revision, self.pages.of_run(summarize(release, measure="nothing"), edited))
         self._shown = revision
         if isinstance(found, Plan):
-            self._tell_now(revision, self.pages.of_levels(levels_in_numbers(found, edited)))
+            least = max(edited.k() or 0, FEW)
+            levels = levels_in_numbers(found, least, self.pages.known_levels(least))
+            self._tell_now(revision, self.pages.of_levels(levels, least))
             if self.show_records:
                 self._tell_now(revision, self.pages.of_rows(rows_beside(found)))
-        self._tell_now(revision, self.pages.of_measured(summarize(release), edited))
+        self._tell_now(revision, self.pages.of_measured(summarize(release, measure="columns"), edited))
         if not isinstance(found, Plan):
             self._tell_now(revision, self.pages.without_prices())
         if self._stopped:
@@ -368,7 +370,7 @@ class Workbench:
             return
         self._tell_now(revision, self.pages.of_frontier(found, "", edited))
 
-    def _carry_out(self, asked: Asked) -> None:
+    def _carry_out(self, asked: Task) -> None:
         if asked.what == "compare":
             self._compare(asked.policy)
         else:

@@ -76,6 +76,7 @@ def test_what_is_open_to_all_holds_nothing_of_the_table(page: Studio) -> None:
         assert ask(page, "GET", path)[0] == 404
 
 
+@pytest.mark.slow
 def test_a_page_of_a_command_is_in_no_frame(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "sqlanon.cli", "studio", str(benches.visitors_file(tmp_path, records=200)),
                "--no-browser", "--folder", str(tmp_path)]  # fmt: skip
@@ -114,6 +115,7 @@ def test_what_is_no_change_is_refused(page: Studio) -> None:
     assert page._bench.policy_text() == before
 
 
+@pytest.mark.slow
 def test_an_error_names_the_cure_and_changes_nothing(page: Studio) -> None:
     before = page._bench.policy_text()
     status, said = change(page, {"action": "option", "column": "age", "name": "width", "value": "-5"})
@@ -128,6 +130,7 @@ def test_an_error_names_the_cure_and_changes_nothing(page: Studio) -> None:
     assert benches.settled(page._bench)["status"]["kind"] == "done"
 
 
+@pytest.mark.slow
 def test_the_last_of_many_changes_is_answered(page: Studio) -> None:
     change(page, {"action": "lift"})
     for k in (2, 3, 4, 6, 7, 8, 9):

@@ -15,6 +15,8 @@ from command_line import sqlanon as run_command
 import sqlanon
 from sqlanon.studio.workbench import Workbench
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workbench]:

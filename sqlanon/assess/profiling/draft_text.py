@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import textwrap
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,16 @@ TITLES = {
     "drop": "These are not published.",
 }
 DECIDE = "DECIDE:"
-HEAD = "Drafted by `sqlanon profile`: a starting point that runs as it is. No value of the table is in it."
+DRAFTED = "Drafted by `sqlanon profile`: a starting point that runs as it is. No value of the table is in it."
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyHead:
+    """Where a policy comes from: a sentence, the lines that say what is read, and what becomes of other columns."""
+
+    sentence: str
+    origin: Sequence[str]
+    undeclared: str = "error"
 
 
 def policy_text(
@@ -38,30 +48,27 @@ def policy_text(
     proposals: Sequence[Proposal] = (),
     chosen: Proposal | None = None,
     *,
-    origin: Sequence[str] | None = None,
-    undeclared: str = "error",
-    head: str = HEAD,
+    head: PolicyHead | None = None,
 ) -> str:
     """Return the text of the policy file.
 
     Args:
         settings: the lines below the columns.
         proposals: the releases that were searched; the draft makes the chosen one.
-        origin: the lines that say what is read; None: those of the profile.
-        undeclared: what becomes of columns that the policy does not list.
-        head: the first sentence.
+        head: where the policy comes from; None: it is the draft of a profile.
     """
+    head = head or PolicyHead(DRAFTED, source_lines(profile, base))
     of_policy = [item for item in asked.decisions if item.column is None]
     marks = _marks(asked)
     lines = [
         schema_line(base),
-        f"# {head}",
+        f"# {head.sentence}",
         *([] if profile.preset is None else comment(profile.preset.sentence, 0)),
         *comment(f"A person must decide {len(asked.decisions)} things, each marked {DECIDE}", 0),
         *(line for number, item in enumerate(asked.decisions, 1) for line in comment(f"{number}. {item.line}", 0)),
         *_proposed(proposals, chosen),
         "version: 1",
-        *(source_lines(profile, base) if origin is None else origin),
+        *head.origin,
         "",
         *(line for item in of_policy if item.key == "columns" for line in comment(f"{DECIDE} {item.sentence}", 0)),
         "columns:",
@@ -77,8 +84,8 @@ def policy_text(
         if (line := other_line(item)) is not None:
             lines.append("  #   " + "".join(sign if sign.isprintable() else " " for sign in line))
         lines.append(f"  {scalar(item.name)}: {flow(item.keys)}")
-    later = {"error": "ends the run instead of being published", "drop": "is not published"}.get(undeclared, "")
-    lines += [f"undeclared: {undeclared}   # a column that appears later {later}", ""]
+    later = {"error": "ends the run instead of being published", "drop": "is not published"}.get(head.undeclared, "")
+    lines += [f"undeclared: {head.undeclared}   # a column that appears later {later}", ""]
     for asked_of in of_policy:
         if asked_of.key != "columns":
             lines += comment(f"{DECIDE} {asked_of.sentence}", 0)
