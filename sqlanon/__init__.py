@@ -102,6 +102,7 @@ if TYPE_CHECKING:
     from sqlanon.report.evidence.pack import EvidencePack, evidence
     from sqlanon.report.files import write_report
     from sqlanon.report.summarizing import RunSummary, summarize
+    from sqlanon.studio.verb import Studio, studio
     from sqlanon.tables.anonymizing import anonymize_tables
     from sqlanon.tables.policy import TablesPolicy
     from sqlanon.tables.release import TablesRelease
@@ -187,6 +188,7 @@ __all__ = [
     "SourceChangedError",
     "SourceError",
     "SqlanonError",
+    "Studio",
     "Suppress",
     "TCloseness",
     "TableHierarchy",
@@ -211,6 +213,7 @@ __all__ = [
     "recode",
     "refresh",
     "risk",
+    "studio",
     "summarize",
     "verify",
     "write_report",
@@ -256,6 +259,7 @@ _NAMES = {
     "sqlanon.assess.utility.facts": "Utility",
     "sqlanon.report.files": "write_report",
     "sqlanon.report.summarizing": "RunSummary summarize",
+    "sqlanon.studio.verb": "Studio studio",
     "sqlanon.assess.risk.facts": "Figure Risk RiskComparison",
     "sqlanon.tables.anonymizing": "anonymize_tables",
     "sqlanon.tables.policy": "TablesPolicy",

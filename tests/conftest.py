@@ -55,6 +55,7 @@ MARKS = {
     "spark": "needs PySpark and Java",
     "dbt": "needs dbt, and builds projects with it",
     "chdb": "needs chDB, the embedded ClickHouse",
+    "browser": "needs Playwright and Chromium",
     "shared": "needs the real datasets and oracles that stand beside the checkout",
     "slow": "takes more than about one second, or ten at full effort, or looks in depth at one feature",
 }

@@ -20,7 +20,20 @@ WITH_ONE = {
     "verify": "it does not hold",
     "convert": "the policy lacks a privacy model of the project",
     **dict.fromkeys(
-        ("profile", "nulls", "risk", "clean", "show", "forget", "mcp", "completion", "versions", "help", "schema"),
+        (
+            "profile",
+            "nulls",
+            "risk",
+            "clean",
+            "show",
+            "forget",
+            "mcp",
+            "studio",
+            "completion",
+            "versions",
+            "help",
+            "schema",
+        ),
         NO_VERDICT,
     ),
 }

@@ -28,6 +28,7 @@ from sqlanon.commands.usage_groups import (
     on_interrupt_option,
     policy,
     report_option,
+    studio,
     table_argument,
 )
 from sqlanon.commands.usage_reference import help_command, schema
@@ -487,6 +488,7 @@ TASKS: Mapping[str, Mapping[click.Command, str]] = {
         convert: "Convert policies, ANON definitions and ARX projects.",
         clean: "Remove what killed runs left behind.",
         mcp: "Answer agents about policies and their sources.",
+        studio: "Decide a policy on a page, and see what each choice costs.",
         completion: "Complete commands in bash, zsh and fish.",
         versions: "Print the versions of sqlanon, databases and drivers.",
     },

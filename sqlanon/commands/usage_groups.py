@@ -281,3 +281,23 @@ def mcp() -> Work:
     from sqlanon.commands.mcp import execute
 
     return execute
+
+
+@click.command(cls=GuardedCommand)
+@click.argument("source", type=click.Path())
+@table_argument
+@csv_option
+@no_header_option
+@click.option("--folder", type=click.Path(), default=".", help="Where releases go.  [default: .]")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Of this machine; 0: a free one.  [default: 0]")
+@click.option("--browser/--no-browser", default=True, help="Open the page.  [default: browser]")
+@click.option("--show-records", is_flag=True, help="Show some records before and after.")
+def studio() -> Work:
+    """Serve a page on this machine that goes from SOURCE to a policy and an audited release, and shows each cost.
+
+    SOURCE is a table, as for profile, or a policy, which is opened. Needs the extra studio. Whoever has the address
+    that is printed sees counts and frequent values of the source; nobody else is answered.
+    """
+    from sqlanon.commands.studio import execute
+
+    return execute

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from importlib.util import find_spec
+from types import ModuleType
 from typing import Any
 
 from sqlanon.errors import UnsupportedError
@@ -33,3 +34,11 @@ def has_door(name: str) -> bool:
 def is_installed(door: str) -> bool:
     """Return whether the wing that answers is installed."""
     return find_spec(".".join(BEHIND[door].split(".")[:2])) is not None
+
+
+class VerbFolder(ModuleType):
+    """A folder with the name of its verb: ``sqlanon.counts(…)`` is that, whatever was imported before."""
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        verb = import_module(f"{self.__name__}.verb")
+        return getattr(verb, self.__name__.rpartition(".")[2])(*args, **options)

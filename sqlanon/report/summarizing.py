@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal
 
 from sqlanon.assess.relations.nulls import NullAudit
 from sqlanon.core.audit.judged_columns import JudgedColumn
@@ -23,21 +24,26 @@ QUERIES = 200
 """Random counts that a report asks: enough for a median and a 95th percentile, in a part of a second."""
 
 
-def summarize(release: Release, *, now: str | None = None) -> RunSummary:
+def summarize(
+    release: Release, *, now: str | None = None, measure: Literal["all", "columns", "nothing"] = "all"
+) -> RunSummary:
     """Return the facts of a run that came to a release; its plan must still be open.
 
     Args:
         now: the time of the run, ISO 8601 in UTC; None is the present.
+        measure: of risk, utility and NULLs in the release: all; without what takes longest, how columns go together and
+            random counts; or nothing.
     """
     plan, policy, certificate = release.plan, release.plan.policy, release.certificate
     shown = policy.as_written()
     named = shown.source == policy.source or plan.source.frame is not None
     statements = plan.statements  # without those of the report itself
-    audited, refused = _null_audit(plan)
+    measures, thorough = measure != "nothing", measure == "all"
+    audited, refused = _null_audit(plan) if measures else (None, ())
     alone = dict(plan.suppressed_by_model)
     taking_part = plan.catalog.population > 0
     in_cohorts = policy.ledger is not None and policy.ledger.cohorts is not None  # rows may be of records that left
-    measures_utility = taking_part and not judges_persons(policy.models) and not in_cohorts
+    measures_utility = measures and taking_part and not judges_persons(policy.models) and not in_cohorts
     return RunSummary(
         **facts_of_policy(policy, now),
         source=plan.source_name if named else file_name(shown.source or ""),
@@ -67,11 +73,13 @@ def summarize(release: Release, *, now: str | None = None) -> RunSummary:
         ),
         warnings=tuple(map(policy.conceal, (*release.warnings, *refused))),
         nulls=audited,
-        bias=plan.null_bias(),
+        bias=plan.null_bias() if measures else None,
         beside=_beside(plan),
         public_certificate=release.manifest["certificate"],
-        risk=plan.risk() if taking_part else None,
-        utility=plan.utility(queries=QUERIES).without_values() if measures_utility else None,
+        risk=plan.risk() if measures and taking_part else None,
+        utility=plan.utility(queries=QUERIES if thorough else 0, pairs=thorough).without_values()
+        if measures_utility
+        else None,
     )
 
 

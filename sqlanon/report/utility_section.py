@@ -70,10 +70,9 @@ def lost(utility: Utility, *, alone: bool = False) -> Iterable[Block]:
     if utility.columns:
         yield _columns(utility, alone=alone)
         yield Sentence(DISTANCE)
-        most = sorted((column for column in utility.columns if column.shape), key=_lost_most)
-        drawn = tuple(map(_picture, most[:MOST_PICTURES]))
-        if drawn:
-            yield Pictures(drawn, PICTURES)
+        drawn = pictures(utility, MOST_PICTURES)
+        if drawn.pictures:
+            yield drawn
     if utility.queries is not None and utility.queries.errors:
         yield from _queries(utility.queries)
     if utility.association is not None and utility.association.pairs:
@@ -81,6 +80,12 @@ def lost(utility: Utility, *, alone: bool = False) -> Iterable[Block]:
     if utility.prediction is not None:
         yield from _prediction(utility.prediction)
     yield from (Sentence(warning) for warning in utility.warnings if not alone)
+
+
+def pictures(utility: Utility, most: int | None = None) -> Pictures:
+    """Return the columns' distributions before and after, those that lost most first; None: of all columns."""
+    drawn = sorted((column for column in utility.columns if column.shape), key=_lost_most)
+    return Pictures(tuple(map(_picture, drawn[:most])), PICTURES)
 
 
 def _lost_most(column: ColumnUtility) -> tuple[float, float]:

@@ -114,8 +114,8 @@ def test_the_parts_of_ci_run_every_test_once() -> None:
     assert all((ROOT / folder).is_dir() for [folder] in by_folder[:-1])
     assert by_folder[-1] == [f"--ignore={folder}" for [folder] in by_folder[:-1]]  # together, every folder once
     chosen = [slow, *(selection for folders, selection in asked if not folders)]
-    assert len(chosen) == 4 and re.search(r"^part .* \./run test$", words, re.MULTILINE)
-    marks = ("postgres", "spark", "dbt", "chdb", "shared", "slow")
+    assert len(chosen) == 5 and re.search(r"^part .* \./run test$", words, re.MULTILINE)
+    marks = ("postgres", "spark", "dbt", "chdb", "browser", "shared", "slow")
     assert all(f'"{mark}": ' in (ROOT / "tests" / "conftest.py").read_text(encoding="utf-8") for mark in marks)
     for count, contract in itertools.product(range(1, len(marks) + 1), (False, True)):
         for has in itertools.combinations(marks, count):

@@ -7,7 +7,10 @@ import ast
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1]
-WINGS = ("recoding", "live", "ledger", "periods", "tables", "assess", "interop", "report", "commands", "cli")
+WINGS = (
+    "recoding", "live", "ledger", "periods", "tables", "counts", "assess", "interop", "report", "studio",
+    "commands", "cli",
+)  # fmt: skip
 FOLDERS = ("anonymize", "contract", "engines", "publish", "unit")
 BY_PUBLIC_NAMES = {
     "test_architecture", "test_constructors", "test_facts", "test_frames", "test_fuzz",

@@ -20,6 +20,7 @@ FOLDERS = (
     "core",
     *WINGS,
     "report",
+    "studio",
     "testing",
     "extending",
     "",
@@ -35,7 +36,7 @@ CORE = (
 )  # fmt: skip
 """Rooms of the core from the ground up."""
 READ_BY_WINGS = {"interop": {"live"}, "ledger": {"live"}}
-"""The wings that another wing may import; ``report`` and ``commands`` read all."""
+"""The wings that another wing may import; ``report``, ``studio`` and ``commands`` read all."""
 NEVER = (
     ("audit", "compiler policy hierarchies source evaluate plan", "an audit shares no code with what it audits"),
     ("lattice", "compiler engines policy hierarchies sqltrees", "a search knows neither SQL nor databases"),
@@ -49,24 +50,27 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 48_129,
-    "assess": 15_333,
+    "core": 48_147,
+    "assess": 15_369,
     "interop": 8_093,
-    "commands": 7_492,
-    "report": 6_112,
+    "commands": 7_576,
+    "report": 6_125,
     "recoding": 5_481,
     "live": 3_668,
     "ledger": 4_330,
     "periods": 618,
     "tables": 2_281,
-    "counts": 6_592,
+    "counts": 6_588,
+    "studio": 1_700,
 }
 """The most lines of Python of each folder. A feature is paid for by what it takes away."""
 MODULES_OF_A_FILE, ROOMS_OF_A_FILE, NAMES_OF_A_CLASS = 20, 12, 25
 """Budgets: how many modules and rooms of the package a file imports, and how many public names a class has."""
-MANY_MODULES = {"": 33}
+MANY_MODULES = {"": 34}
 MANY_ROOMS = {
-    "": 26,
+    "": 27,
+    "studio.pages": 16,
+    "studio.workbench": 13,
     "counts.verb": 14,
     "commands.run": 18,
     "commands.usage": 19,

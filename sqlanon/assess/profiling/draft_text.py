@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import textwrap
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +19,24 @@ from sqlanon.core.policy.paths import is_connection_text, is_url
 from sqlanon.core.policy.schema_line import schema_line
 
 TITLES = {
+    "pseudonym": "Keyed pseudonyms link the records of a person.",
+    "shift": "Dates are shifted, by one number of days a person.",
     "quasi_identifier": "Others may know these of a person: they are generalized until each class has k records.",
     "sensitive": "Others must not learn these: they are published as they are, and protected by their models.",
     "keep": "These are published as they are. A run refuses them if they identify persons by themselves.",
     "drop": "These are not published.",
 }
-
-
 DECIDE = "DECIDE:"
+DRAFTED = "Drafted by `sqlanon profile`: a starting point that runs as it is. No value of the table is in it."
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyHead:
+    """Where a policy comes from: a sentence, the lines that say what is read, and what becomes of other columns."""
+
+    sentence: str
+    origin: Sequence[str]
+    undeclared: str = "error"
 
 
 def policy_text(
@@ -36,24 +47,28 @@ def policy_text(
     base: Path,
     proposals: Sequence[Proposal] = (),
     chosen: Proposal | None = None,
+    *,
+    head: PolicyHead | None = None,
 ) -> str:
     """Return the text of the policy file.
 
     Args:
         settings: the lines below the columns.
         proposals: the releases that were searched; the draft makes the chosen one.
+        head: where the policy comes from; None: it is the draft of a profile.
     """
+    head = head or PolicyHead(DRAFTED, source_lines(profile, base))
     of_policy = [item for item in asked.decisions if item.column is None]
     marks = _marks(asked)
     lines = [
         schema_line(base),
-        "# Drafted by `sqlanon profile`: a starting point that runs as it is. No value of the table is in it.",
+        f"# {head.sentence}",
         *([] if profile.preset is None else comment(profile.preset.sentence, 0)),
         *comment(f"A person must decide {len(asked.decisions)} things, each marked {DECIDE}", 0),
         *(line for number, item in enumerate(asked.decisions, 1) for line in comment(f"{number}. {item.line}", 0)),
         *_proposed(proposals, chosen),
         "version: 1",
-        *source_lines(profile, base),
+        *head.origin,
         "",
         *(line for item in of_policy if item.key == "columns" for line in comment(f"{DECIDE} {item.sentence}", 0)),
         "columns:",
@@ -69,7 +84,8 @@ def policy_text(
         if (line := other_line(item)) is not None:
             lines.append("  #   " + "".join(sign if sign.isprintable() else " " for sign in line))
         lines.append(f"  {scalar(item.name)}: {flow(item.keys)}")
-    lines += ["undeclared: error   # a column that appears later ends the run instead of being published", ""]
+    later = {"error": "ends the run instead of being published", "drop": "is not published"}.get(head.undeclared, "")
+    lines += [f"undeclared: {head.undeclared}   # a column that appears later {later}", ""]
     for asked_of in of_policy:
         if asked_of.key != "columns":
             lines += comment(f"{DECIDE} {asked_of.sentence}", 0)

@@ -57,6 +57,7 @@ class PolicyDraft(Facts):
         proposals: the releases that were searched; ``proposal`` is the name of the one that the draft makes.
         warnings: why none was searched.
         profile: with the roles that the columns have in the draft.
+        columns: with the reason of each role.
     """
 
     KEYS = "policy decisions notes proposal proposals warnings"
@@ -68,6 +69,7 @@ class PolicyDraft(Facts):
     proposal: str | None
     warnings: tuple[str, ...]
     profile: Profile
+    columns: tuple[DraftedColumn, ...]
 
 
 def draft(
@@ -79,6 +81,7 @@ def draft(
     search: bool = False,
     source: object = None,
     proposal: str | None = None,
+    searched: tuple[Proposal, ...] | None = None,
 ) -> PolicyDraft:
     """Return a policy with comments that runs as it stands.
 
@@ -89,6 +92,7 @@ def draft(
         search: look for releases that the draft could make (``proposals``), and make it of one of them.
         source: the frame or connection that was profiled, to search it.
         proposal: the name of the release that it is made of; None is the first one, which is balanced.
+        searched: the releases that an earlier draft of this profile has found; they are not looked for again.
 
     Raises:
         InputError: the source cannot be named in a policy, or has no column; no proposal has the name.
@@ -106,7 +110,9 @@ def draft(
     if search and profile.records:
         judged = _with_kept_judged(profile)
         tried = [_column(item, judged) for item in judged.columns]
-        if any(column.nodes > 1 for column in tried):
+        if searched is not None:
+            proposals = searched
+        elif any(column.nodes > 1 for column in tried):
             proposals, warnings = _proposals(tried, judged, source, k=k, base=base, entity=entity)
         if proposals:
             columns, profile = tried, judged
@@ -129,7 +135,13 @@ def draft(
         None if chosen is None else chosen.name,
         warnings,
         profile,
+        tuple(columns),
     )
+
+
+def drafted_keys(found: ColumnProfile, role: str, profile: Profile) -> dict[str, Any]:
+    """Return the keys that a draft would give a column with a role."""
+    return _keys(found, role, profile)[0]
 
 
 def _proposals(

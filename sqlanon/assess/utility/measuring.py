@@ -24,7 +24,13 @@ MOST_QUERIES = 100_000
 
 
 def utility_of_plan(
-    plan: Planned, target: str | None = None, *, queries: int = 1000, seed: int = 1, ml: bool = False
+    plan: Planned,
+    target: str | None = None,
+    *,
+    queries: int = 1000,
+    seed: int = 1,
+    ml: bool = False,
+    pairs: bool = True,
 ) -> Utility:
     """Return what a planned release is still good for: see ``Planned.utility``.
 
@@ -54,7 +60,9 @@ def utility_of_plan(
         published = types.records_published
         with OtherColumns(types, others) as found:
             columns += found.facts(least)
-            associated, predicted = _compared(types, found, target, seed if ml else None)
+            associated, predicted = None, None
+            if pairs or target is not None:
+                associated, predicted = _compared(types, found, target, seed if ml else None)
     return Utility(
         records=catalog.population,
         published=published,

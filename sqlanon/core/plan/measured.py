@@ -95,19 +95,28 @@ class MeasuredPlan(PlanFacts):
         )
         return found
 
-    def utility(self, target: str | None = None, *, queries: int = 1000, seed: int = 1, ml: bool = False) -> Utility:
+    def utility(
+        self,
+        target: str | None = None,
+        *,
+        queries: int = 1000,
+        seed: int = 1,
+        ml: bool = False,
+        pairs: bool = True,
+    ) -> Utility:
         """Measure what the release is still good for, with the source; for the operator: counts are exact.
 
         Args:
             target: a column whose prediction by the others is measured.
             queries, seed: how many random COUNT queries are asked, and the seed that draws them.
             ml: predict by scikit-learn too (``sqlanon[ml]``), in this process, by codes of all records.
+            pairs: measure how each two columns go together, which takes longest where they are many.
 
         Raises:
             InputError: the release has no such target, or a number is out of its range.
             UnsupportedError: whole persons are suppressed, or scikit-learn is asked for and cannot be had.
         """
-        found: Utility = behind("utility")(self, target, queries=queries, seed=seed, ml=ml)
+        found: Utility = behind("utility")(self, target, queries=queries, seed=seed, ml=ml, pairs=pairs)
         return found
 
     @property

@@ -1,0 +1,173 @@
+"""What the page shows is what the commands print for the policy that it saves."""
+
+import html
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import benches
+import pytest
+import yaml
+from benches import after, settled
+from command_line import sqlanon as run_command
+
+import sqlanon
+from sqlanon.studio.workbench import Workbench
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workbench]:
+    folder = tmp_path_factory.mktemp("studio")
+    made = benches.bench_of(benches.visitors_file(folder), folder)
+    yield made
+    made.close()
+
+
+def words(text: str) -> str:
+    """What a person reads of HTML, numbers included."""
+    text = re.sub(r"<(style|title|desc)\b.*?</\1>|<[^>]+>", " ", text, flags=re.DOTALL)
+    return " ".join(html.unescape(text).split())
+
+
+def saved(bench: Workbench, name: str = "policy.yaml") -> Path:
+    path = bench.folder / name
+    path.write_text(bench.policy_text())
+    return path
+
+
+CHANGES: list[list[dict[str, str]]] = [
+    [],
+    [{"action": "lift"}, {"action": "k", "value": "11"}, {"action": "limit", "value": "2.5"}],
+    [{"action": "role", "column": "disease", "value": "sensitive"},
+     {"action": "parameter", "column": "disease", "place": "0", "name": "l", "value": "3"}],
+    [{"action": "hierarchy", "column": "age", "value": "intervals"},
+     {"action": "option", "column": "age", "name": "width", "value": "7"},
+     {"action": "weight", "column": "age", "value": "2"}],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("changes", CHANGES, ids=["as drafted", "k and limit", "a model", "a hierarchy"])
+def test_each_number_is_the_one_that_the_commands_print(bench: Workbench, changes: list[dict[str, str]]) -> None:
+    for change in changes:
+        bench.change(change)
+    state = settled(bench)
+    assert state["status"] == {"kind": "done", "text": "Done."}
+    shown = {name: words(text) for name, text in state["fragments"].items()}
+    path, report = saved(bench), bench.folder / "report.html"
+    done = run_command("run", path, "--dry-run", "--report", report, "--json")
+    assert done.returncode == 0, done.stderr
+    ran = json.loads(done.stdout)
+    page = report.read_text()
+    for key, where in {"records": "figures", "attributes": "figures", "classes": "figures", "risk": "measured",
+                       "utility": "measured", "models": "measured", "promised": "measured"}.items():  # fmt: skip
+        section = re.search(rf'<section id="{key}".*?</section>', page, re.DOTALL)
+        if section is not None:
+            blocks = re.sub(r"<figure>\s*<figcaption.*?</figure>", "", section[0], flags=re.DOTALL)
+            for part in re.findall(r"<(?:table|svg|p)\b.*?</(?:table|svg|p)>", blocks, re.DOTALL):
+                if "distance" not in part and "lost most" not in part:  # pictures: all columns here, six there
+                    assert words(part) in shown[where], key
+    assert f"loss {ran['loss']:.4g}" in shown["brief"].replace(",", "")
+    utility = json.loads(run_command("utility", path, "--json").stdout)
+    for column in utility["columns"]:
+        assert words(column["name"]) in shown["measured"]
+    printed = json.loads(run_command("frontier", path, "--k", "2,3,5,10,11,20", "--limit", "0,0.01,0.05,0.1,0.025",
+                                     "--json").stdout)  # fmt: skip
+    found = {(str(p["k"]), float(p["limit"])): p["loss"] for p in printed["points"] if p["found"]}
+    rows = re.findall(r"<tr.*?</tr>", state["fragments"]["frontier"], re.DOTALL)[1:]
+    for row in rows:
+        k, limit, loss, *_ = [words(cell) for cell in re.findall(r"<t[hd].*?</t[hd]>", row, re.DOTALL)]
+        assert f"{found[k, float(limit.removesuffix('%').strip()) / 100]:.6f}" == loss
+    assert len(rows) >= 4
+
+
+def test_a_price_is_the_loss_of_the_policy_that_it_leads_to(bench: Workbench) -> None:
+    state = settled(bench)
+    prices = re.findall(r"<tr role=.*?</tr>", state["fragments"]["prices"], re.DOTALL)[1:]
+    taken = 0
+    for row in prices:
+        button = re.search(r'data-lifts="(\w*)" data-column="(\w+)" data-value="(\d+)"', row)
+        if button is None:
+            assert "No release with it" in row or "None was found" in row
+            continue
+        loss, suppressed = re.search(r"([\d.]+) \(", words(row))[1], re.findall(r"([\d,]+) \([+-]", words(row))[-1]
+        lifts, column, level = button.groups()
+        settled_state = after(bench, "finer", column=column, max_level=level, lifts=lifts)
+        plan = json.loads(run_command("run", saved(bench), "--dry-run", "--json").stdout)
+        assert f"{plan['loss']:.4f}" == loss
+        assert f"{plan['suppressed']:,}" == suppressed
+        assert settled_state["status"]["kind"] == "done"
+        after(bench, "undo")
+        taken += 1
+    assert taken >= 2
+
+
+def test_what_is_saved_and_opened_again_is_the_same_page(bench: Workbench, tmp_path: Path) -> None:
+    before = settled(bench)
+    again = benches.bench_of(saved(bench, "again.yaml"), tmp_path)
+    try:
+        first, second = (yaml.safe_load(each.policy_text()) for each in (bench, again))
+        assert first == second
+        for part in ("figures", "prices", "frontier"):
+            assert words(before["fragments"][part]) == words(settled(again)["fragments"][part]), part
+        assert again.folder == bench.folder, "beside the policy that was opened"
+    finally:
+        again.close()
+
+
+def test_what_is_published_is_what_was_shown(bench: Workbench) -> None:
+    shown = words(settled(bench)["fragments"]["figures"])
+    state = after(bench, "publish", name="out.parquet")
+    assert "out.parquet , the release" in words(state["fragments"]["released"])
+    folder = bench.folder
+    manifest = json.loads((folder / "out.parquet.manifest.json").read_text())
+    assert f"{manifest['ledger']['published']:,}" in shown
+    assert run_command("verify", folder / "out.parquet.certificate.json", folder / "out.policy.yaml").returncode == 0
+    assert "Published:" in (folder / "out.report.html").read_text()
+    assert run_command("check", folder / "out.parquet", "--k", "5", "--qi", "age,sex,district").returncode == 0
+    text = (folder / "out.policy.yaml").read_text()
+    assert "Decided in `sqlanon studio`" in text and benches.RARE not in text
+    refused = words(after(bench, "publish", name="out.parquet")["fragments"]["released"])
+    assert "is there already" in refused
+    for name in ("../out.csv", "/tmp/out.csv", "", ".hidden.csv", "a/b.csv", "out.nothing"):
+        state = after(bench, "publish", name=name)
+        assert state["status"]["kind"] == "failed" and "the release, with" not in state["fragments"]["released"], name
+    assert sorted(path.name for path in folder.parent.glob("*out*")) == []
+
+
+def test_no_rare_value_and_no_name_is_shown(bench: Workbench) -> None:
+    whole = "".join(settled(bench)["fragments"].values()) + bench.policy_text()
+    assert benches.RARE not in whole
+    assert benches.HOSTILE not in "".join(settled(bench)["fragments"].values()), "a name is text, no markup"
+    assert "D01" in whole, "frequent values are shown"
+
+
+def test_rules_stand_side_by_side(bench: Workbench) -> None:
+    text = words(after(bench, "compare")["fragments"]["comparison"])
+    assert "Take one rule for all records" in text and "Take several rules" in text and "Take patterns" in text
+    state = after(bench, "method", value="local_recoding")
+    assert state["status"]["kind"] == "done" and "Several rules publish" in words(state["fragments"]["prices"])
+    ran = json.loads(run_command("run", saved(bench), "--dry-run", "--json").stdout)
+    assert f"{ran['published']:,} of" in words(state["fragments"]["figures"])
+    after(bench, "undo")
+
+
+def test_records_are_shown_when_they_are_asked_for(bench: Workbench, tmp_path: Path) -> None:
+    assert "rows" not in settled(bench)["fragments"] or not settled(bench)["fragments"]["rows"]
+    shown = benches.bench_of(benches.visitors(), tmp_path, show_records=True)
+    try:
+        rows = re.findall(r"<tr>.*?</tr>", settled(shown)["fragments"]["rows"], re.DOTALL)[1:]
+        assert rows and all("→" in words(row) for row in rows)
+    finally:
+        shown.close()
+
+
+def test_a_frame_has_a_page_of_its_own(tmp_path: Path) -> None:
+    with sqlanon.studio(benches.visitors(), folder=tmp_path) as page:
+        card = page._repr_html_()
+        assert "127.0.0.1" in page.url and "iframe" in card
+        state = settled(page._bench)
+        assert state["status"]["kind"] == "done"
+        assert "source:" not in page._bench.policy_text()
