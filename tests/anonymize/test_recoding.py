@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 import yaml
 from click.testing import CliRunner
-from effort import Block, enough, fast_of, scaled, seeds
+from effort import Block, enough, fast_of, is_full, scaled, seeds
 from pyarrow import parquet
 from random_worlds import document as model_document
 from random_worlds import load, random_world
@@ -449,7 +449,7 @@ def test_every_target(output: dict[str, str], transformation: dict[str, Any], de
     columns = {name: {"role": "keep"} if column["role"] == "sensitive" else column for name, column in columns.items()}
     path = changed(
         demo, tmp_path, source=str(copied), output=output, transformation=transformation, columns=columns,
-        suppressed="redact", search={"time_limit": 20},
+        suppressed="redact", search={"time_limit": 4},
     )  # fmt: skip
     with sqlanon.anonymize(None, sqlanon.Policy.from_file(path)) as release:
         table, ledger = release.to_arrow(), release.ledger
@@ -527,7 +527,8 @@ def test_a_plan_of_one_node_and_one_of_rules_are_asked_for_by_their_names(demo: 
 def test_a_report_for_people(demo: Path, tmp_path: Path) -> None:
     for transformation in ({"type": "local_recoding", "nodes": 3}, {"type": "patterns"}):
         path = changed(demo, tmp_path, transformation=transformation, if_exists="replace", repeats="accept")
-        for ending in (".txt", ".html"):
+        endings = (".txt", ".html") if is_full() else (".html",) if "nodes" in transformation else (".txt",)
+        for ending in endings:
             code, _, error = run("run", path, "--report", tmp_path / f"run{ending}")
             assert code == 0, error
             text = (tmp_path / f"run{ending}").read_text(encoding="utf-8")

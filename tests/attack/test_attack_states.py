@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from effort import scaled
 
 import sqlanon
 
@@ -21,7 +22,7 @@ from every_night import World, cheapest_path, invented
 from package_nights import Numbers, policy, release_nights, write_world
 
 ATTACKS = ("linkage_register", "singling_out_kept_columns")
-DAYS = 14
+DAYS = max(9, scaled(14))
 
 
 def found_in(

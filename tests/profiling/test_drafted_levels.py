@@ -16,7 +16,7 @@ from sqlanon.assess.profiling.drafted_hierarchies import drafted_hierarchy
 from sqlanon.assess.profiling.profile import profile
 
 pytestmark = pytest.mark.slow
-RECORDS = 4000
+RECORDS = 1500
 _DAY = datetime.date(1960, 1, 1)
 COLUMNS: dict[str, Callable[[random.Random], Any]] = {
     "children": lambda r: min(int(r.expovariate(0.9)), 9),
