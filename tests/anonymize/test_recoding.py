@@ -636,7 +636,7 @@ def test_hostile_columns(tmp_path: Path) -> None:
 def test_all_ways_through_the_ties_publish_valid_classes() -> None:
     rows = rows_of(5, 120)
     seen = set()
-    for ties, seed in itertools.product(["descending", "colexicographic", "random"], range(3)):
+    for ties, seed in (("descending", 0), ("colexicographic", 0), ("random", 0), ("random", 1), ("random", 2)):
         transformation = {"type": "patterns", "ties": ties} | ({"seed": seed} if ties == "random" else {})
         with duckdb.connect() as connection:
             text_table(connection, [*COLUMNS, "e"], rows)

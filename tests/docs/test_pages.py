@@ -37,7 +37,7 @@ WITH_SERVERS = {("docs/warehouse.md", "PostgreSQL"), ("docs/warehouse.md", "Spar
 """Sections that have tests of their own, because they need a server."""
 WITH_DBT = "docs/dbt.md"
 MARKS = {WITH_DBT: pytest.mark.dbt, "README.md": pytest.mark.nightly("its commands are a part of .ci/run")}
-RECORDS = 2_000
+RECORDS = 5_000
 """How many records the demo has here. Readers have 50,000: the way is the same."""
 PREAMBLE = f"""set -eu
 sqlanon() {{
