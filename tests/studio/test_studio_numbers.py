@@ -67,7 +67,9 @@ def test_each_number_is_the_one_that_the_commands_print(bench: Workbench, change
         if section is not None:
             blocks = re.sub(r"<figure>\s*<figcaption.*?</figure>", "", section[0], flags=re.DOTALL)
             for part in re.findall(r"<(?:table|svg|p)\b.*?</(?:table|svg|p)>", blocks, re.DOTALL):
-                if "distance" not in part and "lost most" not in part:  # pictures: all columns here, six there
+                if (
+                    "distance" not in part and "share of the records by value" not in part
+                ):  # six pictures there, all here
                     assert words(part) in shown[where], key
     assert f"loss {ran['loss']:.4g}" in shown["brief"].replace(",", "")
     utility = json.loads(run_command("utility", path, "--json").stdout)
@@ -81,6 +83,7 @@ def test_each_number_is_the_one_that_the_commands_print(bench: Workbench, change
         k, limit, loss, *_ = [words(cell) for cell in re.findall(r"<t[hd].*?</t[hd]>", row, re.DOTALL)]
         assert f"{found[k, float(limit.removesuffix('%').strip()) / 100]:.6f}" == loss
     assert len(rows) >= 4
+    assert state["fragments"]["frontier"].count('class="here"') == 1, "the present point is marked"
 
 
 def test_a_price_is_the_loss_of_the_policy_that_it_leads_to(bench: Workbench) -> None:
