@@ -38,6 +38,8 @@ FRONTIER_KS, FRONTIER_LIMITS = (2, 3, 5, 10, 20), ("0", "0.01", "0.05", "0.1")
 COMPARED = {"": "one rule for all records", "local_recoding": "several rules", "patterns": "patterns"}
 """What may be done to the records: the type of a transformation, and its name on the page."""
 COMPARED_SECONDS = 20
+MOST_OF_A_NAME = 200
+"""Bytes of the name of a release: others that stand beside it have longer ones."""
 POLICIES = (".yaml", ".yml", ".json", ".toml")
 
 
@@ -402,8 +404,9 @@ class Workbench:
     def _publish(self, edited: EditedPolicy, options: Mapping[str, Any]) -> None:
         """Write the policy, carry it out, and write its report beside the release."""
         name = str(options.get("name", "")).strip()
-        if not name or Path(name).name != name or name.startswith("."):
-            raise InputError("This is no name of a file.", hint="write a name with an ending, and no folder.")
+        odd = not name.isprintable() or "${" in name or len(name.encode("utf-8", "replace")) > MOST_OF_A_NAME
+        if not name or Path(name).name != name or name.startswith(".") or odd:
+            raise InputError("This is no name of a file.", hint="write a short name with an ending, and no folder.")
         written = self.folder / f"{Path(name).stem}.policy.yaml"
         report = self.folder / f"{Path(name).stem}.report.html"
         output = {"file": name}

@@ -120,7 +120,8 @@ def test_what_is_saved_and_opened_again_is_the_same_page(bench: Workbench, tmp_p
         again.close()
 
 
-def test_what_is_published_is_what_was_shown(bench: Workbench) -> None:
+def test_what_is_published_is_what_was_shown(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ELSEWHERE", str(bench.folder.parent / "out"))
     shown = words(settled(bench)["fragments"]["figures"])
     state = after(bench, "publish", name="out.parquet")
     assert "out.parquet , the release" in words(state["fragments"]["released"])
@@ -134,9 +135,11 @@ def test_what_is_published_is_what_was_shown(bench: Workbench) -> None:
     assert "Decided in `sqlanon studio`" in text and benches.RARE not in text
     refused = words(after(bench, "publish", name="out.parquet")["fragments"]["released"])
     assert "is there already" in refused
-    for name in ("../out.csv", "/tmp/out.csv", "", ".hidden.csv", "a/b.csv", "out.nothing"):
+    for name in ("../out.csv", "/tmp/out.csv", "", ".hidden.csv", "a/b.csv", "out.nothing", "${ELSEWHERE}.csv", "a\nb.csv",
+                 "x" * 250 + ".csv"):  # fmt: skip
         state = after(bench, "publish", name=name)
         assert state["status"]["kind"] == "failed" and "the release, with" not in state["fragments"]["released"], name
+        assert state["status"]["text"] == "Nothing was published." and state["fragments"]["figures"], name
     assert sorted(path.name for path in folder.parent.glob("*out*")) == []
 
 
