@@ -82,8 +82,9 @@ class Workbench:
         self._profiled: Any = None
         self._revision = self._version = 0
         self._answered = self._shown = -1
-        self._stopped = self._closed = self._carrying = False
+        self._stopped = self._closed = False
         self._asked: list[Task] = []
+        self._carried: Task | None = None
         self._plan: Plan | None = None
         self._thread: threading.Thread | None = None
         self._fragments: dict[str, tuple[int, str]] = {}
@@ -120,8 +121,10 @@ class Workbench:
             if self._policy is None:
                 raise InputError("The table is still being read.", hint="wait until its columns are shown.")
             if action in ("compare", "publish"):
-                self._asked.append(Task(str(action), self._policy, dict(change)))
-                self._say("busy", "Waiting for what is done at the moment.")
+                asked = Task(str(action), self._policy, dict(change))
+                if asked not in (*self._asked, self._carried):  # not what a double click asks for twice
+                    self._asked.append(asked)
+                    self._say("busy", "Waiting for what is done at the moment.")
             elif action == "undo":
                 if not self._past:
                     raise InputError("There is nothing to undo.", hint="change something first.")
@@ -135,7 +138,7 @@ class Workbench:
     def state(self, since: int) -> dict[str, Any]:
         """Return the parts of the page that changed after a version, and whether more is to come."""
         with self._lock:
-            busy = self._answered != self._revision or self._carrying or bool(self._asked)
+            busy = self._answered != self._revision or self._carried is not None or bool(self._asked)
             kind, said = self._status
             return {
                 "version": self._version,
@@ -194,14 +197,14 @@ class Workbench:
                     break
                 revision, policy = self._revision, self._policy
                 asked = self._asked.pop(0) if self._answered == revision and self._asked else None
-                self._carrying = asked is not None
+                self._carried = asked
                 self._stopped = self._closed
             if asked is not None:
                 self._guarded(revision, partial(self._carry_out, asked))
             elif policy is not None:
                 self._guarded(revision, partial(self._answer, revision, policy))
             with self._lock:
-                self._answered, self._carrying = revision, False
+                self._answered, self._carried = revision, None
         if self._plan is not None:
             self._plan.close()
 

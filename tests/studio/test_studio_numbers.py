@@ -135,12 +135,20 @@ def test_what_is_published_is_what_was_shown(bench: Workbench, monkeypatch: pyte
     assert "Decided in `sqlanon studio`" in text and benches.RARE not in text
     refused = words(after(bench, "publish", name="out.parquet")["fragments"]["released"])
     assert "is there already" in refused
-    for name in ("../out.csv", "/tmp/out.csv", "", ".hidden.csv", "a/b.csv", "out.nothing", "${ELSEWHERE}.csv", "a\nb.csv",
-                 "x" * 250 + ".csv"):  # fmt: skip
+    for name in ("../out.csv", "/tmp/out.csv", "", ".hidden.csv", "a/b.csv", "out.nothing", "${ELSEWHERE}.csv",
+                 "a\nb.csv", "x" * 250 + ".csv"):  # fmt: skip
         state = after(bench, "publish", name=name)
         assert state["status"]["kind"] == "failed" and "the release, with" not in state["fragments"]["released"], name
         assert state["status"]["text"] == "Nothing was published." and state["fragments"]["figures"], name
     assert sorted(path.name for path in folder.parent.glob("*out*")) == []
+
+
+def test_a_double_click_publishes_once(bench: Workbench) -> None:
+    settled(bench)
+    for _ in range(2):
+        bench.change({"action": "publish", "name": "twice.csv"})
+    assert settled(bench)["status"] == {"kind": "done", "text": "Done."}
+    assert "twice.csv , the release" in words(bench.state(0)["fragments"]["released"])
 
 
 def test_no_rare_value_and_no_name_is_shown(bench: Workbench) -> None:
