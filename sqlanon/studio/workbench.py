@@ -380,10 +380,13 @@ class Workbench:
             self._compare(asked.policy)
         else:
             try:
-                self._publish(asked.policy, asked.options)
+                whole = self._publish(asked.policy, asked.options)
             except SqlanonError as error:
                 self._show({"released": self.pages.failure(error)})
                 self._say("failed", "Nothing was published.")
+                return
+            if not whole:
+                self._say("failed", "The release is published, but not all that goes with it.")
                 return
         self._say("done", "Done.")
 
@@ -404,8 +407,8 @@ class Workbench:
                 found.append((kind, name, error.message))
             self._show(self.pages.of_comparison(found, edited))
 
-    def _publish(self, edited: EditedPolicy, options: Mapping[str, Any]) -> None:
-        """Write the policy, carry it out, and write its report beside the release."""
+    def _publish(self, edited: EditedPolicy, options: Mapping[str, Any]) -> bool:
+        """Carry a policy out, write it and its report beside the release, and return whether all of that is there."""
         name = str(options.get("name", "")).strip()
         odd = not name.isprintable() or "${" in name or len(name.encode("utf-8", "replace")) > MOST_OF_A_NAME
         if not name or Path(name).name != name or name.startswith(".") or odd:
@@ -417,11 +420,18 @@ class Workbench:
         edited = replace(edited, settings={**edited.settings, **again})
         if not again and (taken := next((each for each in (written, report) if each.exists()), None)) is not None:
             raise InputError(f"The file {taken.name!r} is there already.", hint="choose another name, or replace it.")
+        if (folder := next((each for each in (written, report) if each.is_dir()), None)) is not None:
+            raise InputError(f"There is a folder {folder.name!r}.", hint="choose another name.")
         policy = edited.policy(output)
         self._say("busy", "Publishing.")
         source = self._source if self._is_frame else None
         with anonymize(source, policy, watch=self._watching(None)) as release:
-            run = summarize(release)
-            write_report(run, report)
-        write_text(written, edited.text(output))
+            try:
+                write_text(written, edited.text(output))
+                run = summarize(release)
+                write_report(run, report)
+            except SqlanonError as error:
+                self._show({"released": self.pages.failure(error)})
+                return False
         self._show(self.pages.of_release(run, name, written.name, report.name, self.folder))
+        return True

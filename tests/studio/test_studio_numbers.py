@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import benches
 import pytest
@@ -13,6 +14,7 @@ from benches import after, settled
 from command_line import sqlanon as run_command
 
 import sqlanon
+from sqlanon.errors import TargetError
 from sqlanon.studio.workbench import Workbench
 
 pytestmark = pytest.mark.slow
@@ -149,6 +151,17 @@ def test_a_double_click_publishes_once(bench: Workbench) -> None:
         bench.change({"action": "publish", "name": "twice.csv"})
     assert settled(bench)["status"] == {"kind": "done", "text": "Done."}
     assert "twice.csv , the release" in words(bench.state(0)["fragments"]["released"])
+
+
+def test_what_was_published_is_never_said_to_be_not(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    (bench.folder / "folder.report.html").mkdir()
+    assert after(bench, "publish", name="folder.csv", replace=True)["status"]["text"] == "Nothing was published."
+    assert not (bench.folder / "folder.csv").exists(), "what cannot be written is found before"
+    full = Mock(side_effect=TargetError("The disk is full.", hint="make room."))
+    monkeypatch.setattr("sqlanon.studio.workbench.write_report", full)
+    said = after(bench, "publish", name="full.csv")["status"]["text"]
+    assert (bench.folder / "full.csv").exists() and said == "The release is published, but not all that goes with it."
+    assert (bench.folder / "full.policy.yaml").exists()
 
 
 def test_no_rare_value_and_no_name_is_shown(bench: Workbench) -> None:
