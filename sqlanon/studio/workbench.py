@@ -162,7 +162,7 @@ class Workbench:
         found = draft(
             self._profiled,
             folder=self.folder,
-            search=True,
+            search="one rule",
             source=self._source,
             proposal=str(change["value"]),
             searched=self._draft.proposals,
@@ -260,11 +260,7 @@ class Workbench:
         policy = drafted(first, self.folder)
         self._show(self.pages.of_policy(policy, None, can_undo=False))
         self._say("busy", "Trying which columns can be published together.")
-        searched = draft(found, folder=self.folder, search=True, source=given)
-        single = next((item.name for item in searched.proposals if item.rules == "one"), None)
-        if single is not None and single != searched.proposal:
-            searched = draft(found, folder=self.folder, search=True, source=given, proposal=single,
-                             searched=searched.proposals)  # fmt: skip
+        searched = draft(found, folder=self.folder, search="one rule", source=given)
         with self._lock:
             self._draft = searched
             self._take(drafted(searched, self.folder))

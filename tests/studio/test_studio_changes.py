@@ -82,8 +82,11 @@ def test_a_role_brings_what_it_needs(begun: EditedPolicy) -> None:
 
 @pytest.mark.parametrize("value", ["1e1000000000", "-1e1000000000", "1e99999", "9" * 400])
 def test_a_number_of_endless_digits_is_refused_at_once(begun: EditedPolicy, value: str) -> None:
-    for change in ({"action": "k"}, {"action": "limit"}, {"action": "time_limit"}, {"action": "weight", "column": "age"},
-                   {"action": "levels", "column": "age", "max_level": value}):  # fmt: skip
+    of_age = {"column": "age", "max_level": value}
+    for change in (
+        *({"action": action} for action in ("k", "limit", "time_limit")),
+        *({"action": action, **of_age} for action in ("weight", "levels")),
+    ):
         with pytest.raises(SqlanonError):
             changed(begun, {"value": value, **change})
 

@@ -171,14 +171,17 @@ def test_no_rare_value_and_no_name_is_shown(bench: Workbench) -> None:
     assert "D01" in whole, "frequent values are shown"
 
 
-def test_rules_stand_side_by_side(bench: Workbench) -> None:
-    text = words(after(bench, "compare")["fragments"]["comparison"])
-    assert "Take one rule for all records" in text and "Take several rules" in text and "Take patterns" in text
-    state = after(bench, "method", value="local_recoding")
-    assert state["status"]["kind"] == "done" and "Several rules publish" in words(state["fragments"]["prices"])
-    ran = json.loads(run_command("run", saved(bench), "--dry-run", "--json").stdout)
-    assert f"{ran['published']:,} of" in words(state["fragments"]["figures"])
-    after(bench, "undo")
+def test_rules_stand_side_by_side(tmp_path: Path) -> None:
+    bench = benches.bench_of(benches.visitors_file(tmp_path, records=500), tmp_path)
+    try:
+        text = words(after(bench, "compare")["fragments"]["comparison"])
+        assert "Take one rule for all records" in text and "Take several rules" in text and "Take patterns" in text
+        state = after(bench, "method", value="local_recoding")
+        assert state["status"]["kind"] == "done" and "Several rules publish" in words(state["fragments"]["prices"])
+        ran = json.loads(run_command("run", saved(bench), "--dry-run", "--json").stdout)
+        assert f"{ran['published']:,} of" in words(state["fragments"]["figures"])
+    finally:
+        bench.close()
 
 
 def test_records_are_shown_when_they_are_asked_for(bench: Workbench, tmp_path: Path) -> None:
