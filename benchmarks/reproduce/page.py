@@ -93,7 +93,7 @@ def _lines() -> Iterator[str]:
     slower = [row["search"] for row in recorded("searches")["rows"] if row.get("times faster, quiet", 1) < 1]
     if slower:
         yield f"- ARX is faster on a quiet machine at {'; '.join(slower)} ([table](#searches-for-the-proven-optimum))."
-    yield "- ARX and sdcMicro have graphical interfaces, and methods that sqlanon has not ([table](#features))."
+    yield "- ARX and sdcMicro have methods that sqlanon has not ([table](#features))."
     yield "- The lower bound for wide tables is weak: with 50 columns and more the proven gap is nearly the whole loss."
     for name, title, text, columns in SECTIONS:
         yield from ["", f"## {title}", "", text.replace("SOURCE", _source())]

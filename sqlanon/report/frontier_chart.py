@@ -104,9 +104,14 @@ def svg_chart(found: Frontier) -> str:
     return _environment().get_template("frontier.svg.j2").render(**_facts(found), style=Markup(_style()), alone=True)
 
 
-def drawing(found: Frontier) -> str:
-    """Return the chart without its style, to stand in a page that has it."""
-    return _environment().get_template("frontier.svg.j2").render(**_facts(found), alone=False)
+def drawing(found: Frontier, here: FrontierPoint | None = None) -> str:
+    """Return the chart without its style, to stand in a page that has it; ``here`` is a point that is marked."""
+    place = None
+    if here is not None and here.found:
+        points = [point for point in found.points if point.found]
+        sizes = [math.log(point.smallest_class or 1) for point in points]
+        place = (_x(here, sizes), _y(here.loss, _nice(max(point.loss for point in points))))
+    return _environment().get_template("frontier.svg.j2").render(**_facts(found) | {"here": place}, alone=False)
 
 
 def html_chart(found: Frontier) -> str:
@@ -240,6 +245,7 @@ def _facts(found: Frontier) -> dict[str, object]:
     """Return what both templates draw."""
     return {
         "chart": chart_of(found),
+        "here": None,
         "found": found,
         "measure": "loss" if found.measure == "loss" else f"loss ({found.measure})",
         "notice": FOR_THE_OPERATOR,

@@ -41,7 +41,7 @@ DISTANCE = (
     "counts as moved across the whole range. A generalized value counts in equal parts as each value that it covers."
 )
 PICTURES = (
-    "The columns that lost most: the share of the records by value, before and after. Numbers and dates stand in their "
+    "The share of the records by value, before and after. Numbers and dates stand in their "
     "order, others by frequency. A generalized value counts in equal parts as each value that it covers. Values are "
     "not named: a report holds none. …: other values; ×: suppressed."
 )
@@ -85,7 +85,8 @@ def lost(utility: Utility, *, alone: bool = False) -> Iterable[Block]:
 def pictures(utility: Utility, most: int | None = None) -> Pictures:
     """Return the columns' distributions before and after, those that lost most first; None: of all columns."""
     drawn = sorted((column for column in utility.columns if column.shape), key=_lost_most)
-    return Pictures(tuple(map(_picture, drawn[:most])), PICTURES)
+    caption = PICTURES if most is None else f"The columns that lost most. {PICTURES}"
+    return Pictures(tuple(map(_picture, drawn[:most])), caption)
 
 
 def _lost_most(column: ColumnUtility) -> tuple[float, float]:

@@ -27,6 +27,8 @@ ORDER = ("quasi_identifier", "sensitive", "pseudonym", "shift", "keep", "drop")
 """The roles of columns in a policy's file."""
 HEAD = "Decided in `sqlanon studio`, from a draft of `sqlanon profile`."
 DECIDED = "Decided in the studio."
+MOST_DIGITS = 18
+"""Of a number that is typed: those of ``1e999999999`` would fill the memory."""
 Keys = dict[str, Any]
 Change = Mapping[str, Any]
 
@@ -144,7 +146,7 @@ def changed(policy: EditedPolicy, change: Change) -> EditedPolicy:
         raise InputError("The policy has no such column.", hint="load the page anew.")
     try:
         result = ACTIONS[change["action"]](policy, {key: value for key, value in change.items() if key != "action"})
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError):  # what no page of this version sends
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError):  # what no page of this version sends
         raise InputError("The page asks for what this version does not know.", hint="load the page anew.") from None
     result.policy()
     return result
@@ -275,7 +277,7 @@ def _limit(policy: EditedPolicy, change: Change) -> EditedPolicy:
     """Return the policy with another share that may be suppressed, typed in percent."""
     try:
         share = Decimal(str(change["value"]).strip()) / 100
-    except InvalidOperation:
+    except ArithmeticError:
         raise InputError("This is no share.", hint="write a number from 0 to 100, the percent of all.") from None
     rest = {name: each for name, each in policy.settings.items() if name != "suppression_count"}
     return _setting(replace(policy, settings=rest), "suppression_limit", float(share))
@@ -353,7 +355,7 @@ def _number(value: Any) -> int | float:
         found = Decimal(str(value).strip())
     except InvalidOperation:
         raise InputError("This is no number.", hint="write digits, with a point before decimals.") from None
-    if not found.is_finite():
+    if not found.is_finite() or found.adjusted() > MOST_DIGITS:
         raise InputError("This is no number.", hint="write digits, with a point before decimals.")
     return int(found) if found == found.to_integral_value() else float(found)
 

@@ -189,7 +189,7 @@ class Pages:
         return {
             "frontier": _drawn(
                 "frontier.html.j2",
-                drawing="" if found is None else drawing(found),
+                drawing="" if found is None else drawing(found, here[0] if here else None),
                 found=found,
                 points=[point for point in points if point.found],
                 here=here[0] if here else None,

@@ -38,6 +38,8 @@ FRONTIER_KS, FRONTIER_LIMITS = (2, 3, 5, 10, 20), ("0", "0.01", "0.05", "0.1")
 COMPARED = {"": "one rule for all records", "local_recoding": "several rules", "patterns": "patterns"}
 """What may be done to the records: the type of a transformation, and its name on the page."""
 COMPARED_SECONDS = 20
+MOST_OF_A_NAME = 200
+"""Bytes of the name of a release: others that stand beside it have longer ones."""
 POLICIES = (".yaml", ".yml", ".json", ".toml")
 
 
@@ -80,8 +82,9 @@ class Workbench:
         self._profiled: Any = None
         self._revision = self._version = 0
         self._answered = self._shown = -1
-        self._stopped = self._closed = self._carrying = False
+        self._stopped = self._closed = False
         self._asked: list[Task] = []
+        self._carried: Task | None = None
         self._plan: Plan | None = None
         self._thread: threading.Thread | None = None
         self._fragments: dict[str, tuple[int, str]] = {}
@@ -118,8 +121,10 @@ class Workbench:
             if self._policy is None:
                 raise InputError("The table is still being read.", hint="wait until its columns are shown.")
             if action in ("compare", "publish"):
-                self._asked.append(Task(str(action), self._policy, dict(change)))
-                self._say("busy", "Waiting for what is done at the moment.")
+                asked = Task(str(action), self._policy, dict(change))
+                if asked not in (*self._asked, self._carried):  # not what a double click asks for twice
+                    self._asked.append(asked)
+                    self._say("busy", "Waiting for what is done at the moment.")
             elif action == "undo":
                 if not self._past:
                     raise InputError("There is nothing to undo.", hint="change something first.")
@@ -133,7 +138,7 @@ class Workbench:
     def state(self, since: int) -> dict[str, Any]:
         """Return the parts of the page that changed after a version, and whether more is to come."""
         with self._lock:
-            busy = self._answered != self._revision or self._carrying or bool(self._asked)
+            busy = self._answered != self._revision or self._carried is not None or bool(self._asked)
             kind, said = self._status
             return {
                 "version": self._version,
@@ -157,7 +162,7 @@ class Workbench:
         found = draft(
             self._profiled,
             folder=self.folder,
-            search=True,
+            search="one rule",
             source=self._source,
             proposal=str(change["value"]),
             searched=self._draft.proposals,
@@ -192,14 +197,14 @@ class Workbench:
                     break
                 revision, policy = self._revision, self._policy
                 asked = self._asked.pop(0) if self._answered == revision and self._asked else None
-                self._carrying = asked is not None
+                self._carried = asked
                 self._stopped = self._closed
             if asked is not None:
                 self._guarded(revision, partial(self._carry_out, asked))
             elif policy is not None:
                 self._guarded(revision, partial(self._answer, revision, policy))
             with self._lock:
-                self._answered, self._carrying = revision, False
+                self._answered, self._carried = revision, None
         if self._plan is not None:
             self._plan.close()
 
@@ -255,11 +260,7 @@ class Workbench:
         policy = drafted(first, self.folder)
         self._show(self.pages.of_policy(policy, None, can_undo=False))
         self._say("busy", "Trying which columns can be published together.")
-        searched = draft(found, folder=self.folder, search=True, source=given)
-        single = next((item.name for item in searched.proposals if item.rules == "one"), None)
-        if single is not None and single != searched.proposal:
-            searched = draft(found, folder=self.folder, search=True, source=given, proposal=single,
-                             searched=searched.proposals)  # fmt: skip
+        searched = draft(found, folder=self.folder, search="one rule", source=given)
         with self._lock:
             self._draft = searched
             self._take(drafted(searched, self.folder))
@@ -375,10 +376,13 @@ class Workbench:
             self._compare(asked.policy)
         else:
             try:
-                self._publish(asked.policy, asked.options)
+                whole = self._publish(asked.policy, asked.options)
             except SqlanonError as error:
                 self._show({"released": self.pages.failure(error)})
                 self._say("failed", "Nothing was published.")
+                return
+            if not whole:
+                self._say("failed", "The release is published, but not all that goes with it.")
                 return
         self._say("done", "Done.")
 
@@ -399,11 +403,12 @@ class Workbench:
                 found.append((kind, name, error.message))
             self._show(self.pages.of_comparison(found, edited))
 
-    def _publish(self, edited: EditedPolicy, options: Mapping[str, Any]) -> None:
-        """Write the policy, carry it out, and write its report beside the release."""
+    def _publish(self, edited: EditedPolicy, options: Mapping[str, Any]) -> bool:
+        """Carry a policy out, write it and its report beside the release, and return whether all of that is there."""
         name = str(options.get("name", "")).strip()
-        if not name or Path(name).name != name or name.startswith("."):
-            raise InputError("This is no name of a file.", hint="write a name with an ending, and no folder.")
+        odd = not name.isprintable() or "${" in name or len(name.encode("utf-8", "replace")) > MOST_OF_A_NAME
+        if not name or Path(name).name != name or name.startswith(".") or odd:
+            raise InputError("This is no name of a file.", hint="write a short name with an ending, and no folder.")
         written = self.folder / f"{Path(name).stem}.policy.yaml"
         report = self.folder / f"{Path(name).stem}.report.html"
         output = {"file": name}
@@ -411,11 +416,18 @@ class Workbench:
         edited = replace(edited, settings={**edited.settings, **again})
         if not again and (taken := next((each for each in (written, report) if each.exists()), None)) is not None:
             raise InputError(f"The file {taken.name!r} is there already.", hint="choose another name, or replace it.")
+        if (folder := next((each for each in (written, report) if each.is_dir()), None)) is not None:
+            raise InputError(f"There is a folder {folder.name!r}.", hint="choose another name.")
         policy = edited.policy(output)
         self._say("busy", "Publishing.")
         source = self._source if self._is_frame else None
         with anonymize(source, policy, watch=self._watching(None)) as release:
-            run = summarize(release)
-            write_report(run, report)
-        write_text(written, edited.text(output))
+            try:
+                write_text(written, edited.text(output))
+                run = summarize(release)
+                write_report(run, report)
+            except SqlanonError as error:
+                self._show({"released": self.pages.failure(error)})
+                return False
         self._show(self.pages.of_release(run, name, written.name, report.name, self.folder))
+        return True

@@ -80,6 +80,17 @@ def test_a_role_brings_what_it_needs(begun: EditedPolicy) -> None:
     assert "Decided in the studio." in text and "Decided in the studio. Decided" not in text
 
 
+@pytest.mark.parametrize("value", ["1e1000000000", "-1e1000000000", "1e99999", "9" * 400])
+def test_a_number_of_endless_digits_is_refused_at_once(begun: EditedPolicy, value: str) -> None:
+    of_age = {"column": "age", "max_level": value}
+    for change in (
+        *({"action": action} for action in ("k", "limit", "time_limit")),
+        *({"action": action, **of_age} for action in ("weight", "levels")),
+    ):
+        with pytest.raises(SqlanonError):
+            changed(begun, {"value": value, **change})
+
+
 def test_groups_are_typed_line_by_line(begun: EditedPolicy) -> None:
     policy = changed(begun, {"action": "hierarchy", "column": "district", "value": "groups"})
     typed = {"action": "option", "column": "district", "name": "groups", "value": "north: D01, D02\nsouth: D03"}

@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import benches
 import pytest
@@ -13,6 +14,7 @@ from benches import after, settled
 from command_line import sqlanon as run_command
 
 import sqlanon
+from sqlanon.errors import TargetError
 from sqlanon.studio.workbench import Workbench
 
 pytestmark = pytest.mark.slow
@@ -67,7 +69,9 @@ def test_each_number_is_the_one_that_the_commands_print(bench: Workbench, change
         if section is not None:
             blocks = re.sub(r"<figure>\s*<figcaption.*?</figure>", "", section[0], flags=re.DOTALL)
             for part in re.findall(r"<(?:table|svg|p)\b.*?</(?:table|svg|p)>", blocks, re.DOTALL):
-                if "distance" not in part and "lost most" not in part:  # pictures: all columns here, six there
+                if (
+                    "distance" not in part and "share of the records by value" not in part
+                ):  # six pictures there, all here
                     assert words(part) in shown[where], key
     assert f"loss {ran['loss']:.4g}" in shown["brief"].replace(",", "")
     utility = json.loads(run_command("utility", path, "--json").stdout)
@@ -81,6 +85,7 @@ def test_each_number_is_the_one_that_the_commands_print(bench: Workbench, change
         k, limit, loss, *_ = [words(cell) for cell in re.findall(r"<t[hd].*?</t[hd]>", row, re.DOTALL)]
         assert f"{found[k, float(limit.removesuffix('%').strip()) / 100]:.6f}" == loss
     assert len(rows) >= 4
+    assert state["fragments"]["frontier"].count('class="here"') == 1, "the present point is marked"
 
 
 def test_a_price_is_the_loss_of_the_policy_that_it_leads_to(bench: Workbench) -> None:
@@ -117,7 +122,8 @@ def test_what_is_saved_and_opened_again_is_the_same_page(bench: Workbench, tmp_p
         again.close()
 
 
-def test_what_is_published_is_what_was_shown(bench: Workbench) -> None:
+def test_what_is_published_is_what_was_shown(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ELSEWHERE", str(bench.folder.parent / "out"))
     shown = words(settled(bench)["fragments"]["figures"])
     state = after(bench, "publish", name="out.parquet")
     assert "out.parquet , the release" in words(state["fragments"]["released"])
@@ -131,10 +137,31 @@ def test_what_is_published_is_what_was_shown(bench: Workbench) -> None:
     assert "Decided in `sqlanon studio`" in text and benches.RARE not in text
     refused = words(after(bench, "publish", name="out.parquet")["fragments"]["released"])
     assert "is there already" in refused
-    for name in ("../out.csv", "/tmp/out.csv", "", ".hidden.csv", "a/b.csv", "out.nothing"):
+    for name in ("../out.csv", "/tmp/out.csv", "", ".hidden.csv", "a/b.csv", "out.nothing", "${ELSEWHERE}.csv",
+                 "a\nb.csv", "x" * 250 + ".csv"):  # fmt: skip
         state = after(bench, "publish", name=name)
         assert state["status"]["kind"] == "failed" and "the release, with" not in state["fragments"]["released"], name
+        assert state["status"]["text"] == "Nothing was published." and state["fragments"]["figures"], name
     assert sorted(path.name for path in folder.parent.glob("*out*")) == []
+
+
+def test_a_double_click_publishes_once(bench: Workbench) -> None:
+    settled(bench)
+    for _ in range(2):
+        bench.change({"action": "publish", "name": "twice.csv"})
+    assert settled(bench)["status"] == {"kind": "done", "text": "Done."}
+    assert "twice.csv , the release" in words(bench.state(0)["fragments"]["released"])
+
+
+def test_what_was_published_is_never_said_to_be_not(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    (bench.folder / "folder.report.html").mkdir()
+    assert after(bench, "publish", name="folder.csv", replace=True)["status"]["text"] == "Nothing was published."
+    assert not (bench.folder / "folder.csv").exists(), "what cannot be written is found before"
+    full = Mock(side_effect=TargetError("The disk is full.", hint="make room."))
+    monkeypatch.setattr("sqlanon.studio.workbench.write_report", full)
+    said = after(bench, "publish", name="full.csv")["status"]["text"]
+    assert (bench.folder / "full.csv").exists() and said == "The release is published, but not all that goes with it."
+    assert (bench.folder / "full.policy.yaml").exists()
 
 
 def test_no_rare_value_and_no_name_is_shown(bench: Workbench) -> None:
@@ -144,14 +171,17 @@ def test_no_rare_value_and_no_name_is_shown(bench: Workbench) -> None:
     assert "D01" in whole, "frequent values are shown"
 
 
-def test_rules_stand_side_by_side(bench: Workbench) -> None:
-    text = words(after(bench, "compare")["fragments"]["comparison"])
-    assert "Take one rule for all records" in text and "Take several rules" in text and "Take patterns" in text
-    state = after(bench, "method", value="local_recoding")
-    assert state["status"]["kind"] == "done" and "Several rules publish" in words(state["fragments"]["prices"])
-    ran = json.loads(run_command("run", saved(bench), "--dry-run", "--json").stdout)
-    assert f"{ran['published']:,} of" in words(state["fragments"]["figures"])
-    after(bench, "undo")
+def test_rules_stand_side_by_side(tmp_path: Path) -> None:
+    bench = benches.bench_of(benches.visitors_file(tmp_path, records=500), tmp_path)
+    try:
+        text = words(after(bench, "compare")["fragments"]["comparison"])
+        assert "Take one rule for all records" in text and "Take several rules" in text and "Take patterns" in text
+        state = after(bench, "method", value="local_recoding")
+        assert state["status"]["kind"] == "done" and "Several rules publish" in words(state["fragments"]["prices"])
+        ran = json.loads(run_command("run", saved(bench), "--dry-run", "--json").stdout)
+        assert f"{ran['published']:,} of" in words(state["fragments"]["figures"])
+    finally:
+        bench.close()
 
 
 def test_records_are_shown_when_they_are_asked_for(bench: Workbench, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 
@@ -78,7 +78,7 @@ def draft(
     k: int = K,
     output: str = "released.parquet",
     folder: str | os.PathLike[str] | None = None,
-    search: bool = False,
+    search: bool | Literal["one rule"] = False,
     source: object = None,
     proposal: str | None = None,
     searched: tuple[Proposal, ...] | None = None,
@@ -89,7 +89,8 @@ def draft(
         k: how many records a class has at least.
         output: the file of the release, beside the policy.
         folder: where the policy will stand; the source is named relative to it. None: the current one.
-        search: look for releases that the draft could make (``proposals``), and make it of one of them.
+        search: look for releases that the draft could make (``proposals``), and make it of one of them; ``one rule``:
+            among those of one rule for all records, which takes a part of the time.
         source: the frame or connection that was profiled, to search it.
         proposal: the name of the release that it is made of; None is the first one, which is balanced.
         searched: the releases that an earlier draft of this profile has found; they are not looked for again.
@@ -113,7 +114,8 @@ def draft(
         if searched is not None:
             proposals = searched
         elif any(column.nodes > 1 for column in tried):
-            proposals, warnings = _proposals(tried, judged, source, k=k, base=base, entity=entity)
+            several = search != "one rule"
+            proposals, warnings = _proposals(tried, judged, source, k=k, base=base, entity=entity, several=several)
         if proposals:
             columns, profile = tried, judged
     chosen = _chosen(proposals, proposal)
@@ -152,6 +154,7 @@ def _proposals(
     k: int,
     base: Path,
     entity: ColumnProfile | None,
+    several: bool,
 ) -> tuple[tuple[Proposal, ...], tuple[str, ...]]:
     """Return what could be released, by searches of the source; nothing, and a warning, where it cannot be searched."""
     if profile.is_frame and source is None:
@@ -159,7 +162,7 @@ def _proposals(
     text = policy_text(profile, columns, Asked(), _settings(columns, k, "released.parquet", None, entity), base)
     policy = Policy.from_dict(yaml.safe_load(text), base_directory=base)
     try:
-        return propose(source, policy, {item.name: item for item in profile.columns}), ()
+        return propose(source, policy, {item.name: item for item in profile.columns}, several_rules=several), ()
     except SqlanonError as error:
         return (), (f"No release was searched: {error.message}",)
 

@@ -69,13 +69,16 @@ LITTLE = 0.4
 """What is left of a column by several rules, at least, for it to be published."""
 
 
-def propose(source: object, policy: Policy, found: Mapping[str, ColumnProfile]) -> tuple[Proposal, ...]:
+def propose(
+    source: object, policy: Policy, found: Mapping[str, ColumnProfile], *, several_rules: bool = True
+) -> tuple[Proposal, ...]:
     """Return the releases that a drafted policy could make, ``PROPOSALS`` at most, the balanced one first.
 
     Args:
         source: as for ``sqlanon.plan``.
         policy: with every quasi-identifier that could be published, each with a hierarchy.
         found: the columns by name.
+        several_rules: try local recoding too, which takes most of the time.
 
     Raises:
         SqlanonError: see ``sqlanon.plan``.
@@ -89,7 +92,7 @@ def propose(source: object, policy: Policy, found: Mapping[str, ColumnProfile]) 
         balanced = replace(balanced, drop=search.largest_gain(balanced))
         proposals = [balanced]
         first = search.first()
-        several = _by_several_rules(source, wide, balanced, first)
+        several = _by_several_rules(source, wide, balanced, first) if several_rules else None
         if several is not None and _says_more(several, balanced, first):
             proposals = [replace(several, name=BALANCED), replace(balanced, name=ONE_RULE)]
         elif several is not None and several.loss <= (1 - SEVERAL_SAVE) * balanced.loss:
