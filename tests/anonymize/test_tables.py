@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from brute_tables import Judged, World, best, judge, published_profiles, random_world
-from effort import scaled
 
 from sqlanon.core.search import STRATEGIES
 from sqlanon.errors import NoSolutionError
@@ -176,7 +175,7 @@ def test_optimum_ledger_and_release_agree_with_brute_force(block: effort.Block, 
 @pytest.mark.parametrize("strategy", [name for name, _ in STRATEGIES if name != "box"])
 @pytest.mark.few(4)
 def test_every_strategy_finds_what_is_there(strategy: str) -> None:
-    for seed in range(max(2, scaled(4))):
+    for seed in range(max(2, effort.scaled(4))):
         draw = random.Random(seed)
         world = random_world(draw)
         expected = best(world, 2, len(world.taking_part()))
