@@ -26,6 +26,8 @@ ORIGIN = ("version", "source", "table", "csv", "files")
 ORDER = ("quasi_identifier", "sensitive", "pseudonym", "shift", "keep", "drop")
 """The roles of columns in a policy's file."""
 HEAD = "Decided in `sqlanon studio`, from a draft of `sqlanon profile`."
+FEW = 5
+"""Values of fewer records are never shown, whatever k is."""
 DECIDED = "Decided in the studio."
 MOST_DIGITS = 18
 """Of a number that is typed: those of ``1e999999999`` would fill the memory."""
@@ -96,6 +98,11 @@ class EditedPolicy:
     def k(self) -> int | None:
         """Return the k of its k-anonymity; None without."""
         return next((model["k"] for model in self.models() if model["type"] == "k_anonymity"), None)
+
+    @property
+    def least(self) -> int:
+        """The fewest records whose value the page may show."""
+        return max(self.k() or 0, FEW)
 
     def models(self) -> list[Keys]:
         """Return the models of the whole release."""

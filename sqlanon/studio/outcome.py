@@ -16,8 +16,6 @@ FINER_SECONDS = 2
 MOST_VALUES, MOST_SHOWN = 3_000, 12
 """Values of a level that are counted, and those that are shown, at most."""
 ROWS = 6
-FEW = 5
-"""Values of fewer records are never shown, whatever k is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,13 +38,15 @@ ROLES = {
 NOW = ("records", "attributes", "classes", "rules")
 MEASURED = ("risk", "utility", "models", "promised", "nulls", "bias", "beside")
 """Sections of the report that the page shows, by when they are known."""
+OUTCOME = ("figures", "measured", "prices", "frontier", "rows", "cited", "comparison", "brief")
+"""Parts that are of one policy alone."""
 
 
 class Pages:
     """Draws the parts of a page of one page."""
 
     def __init__(self) -> None:
-        self._levels: dict[str, tuple[Any, int, list[LevelInNumbers]]] = {}
+        self._levels: dict[str, tuple[EditedPolicy, list[LevelInNumbers]]] = {}
         self._policy_args: tuple[Any, ...] = ()
 
     def shell(self) -> str:
@@ -68,7 +70,7 @@ class Pages:
         ]
         general = [
             {"name": item.name, "keys": item.keys, "hierarchy": kinds.hierarchy_of(item.keys),
-             "levels": self._known_levels(item.name, item.keys.get("hierarchy"))}
+             "levels": self._known_levels(policy, item.name)}
             for item in quasi
         ]  # fmt: skip
         sensitive = [
@@ -98,9 +100,12 @@ class Pages:
             "out": _drawn("out.html.j2", **shared),
         }
 
-    def _known_levels(self, name: str, hierarchy: Any) -> list[LevelInNumbers]:
-        known = self._levels.get(name)
-        return known[2] if known is not None and known[0] == hierarchy else []
+    def _known_levels(self, policy: EditedPolicy, name: str) -> list[LevelInNumbers]:
+        """Return a column's levels as they were found last: of an earlier policy, without what may differ by now."""
+        of, found = self._levels.get(name, (None, []))
+        if of is None or of.columns[name].keys.get("hierarchy") != policy.columns[name].keys.get("hierarchy"):
+            return []
+        return found if of is policy else [replace(level, chosen=False, shown=None) for level in found]
 
     def _commands(self, policy: EditedPolicy) -> dict[str, str]:
         """Return the command that does the same as each step, by step."""
@@ -139,23 +144,20 @@ class Pages:
             "cited": _drawn("cited.html.j2", cites=cites),
         }
 
-    def known_levels(self, least: int) -> dict[str, list[LevelInNumbers]]:
-        """Return the levels that were counted for the present hierarchies, where values of so few may be shown."""
-        columns = self._policy_args[0].columns
+    def counted_levels(self, policy: EditedPolicy) -> dict[str, list[LevelInNumbers]]:
+        """Return the levels that were counted for the hierarchies of a policy, and for its k."""
         return {
             name: levels
-            for name, (hierarchy, counted, levels) in self._levels.items()
-            if counted == least and name in columns and columns[name].keys.get("hierarchy") == hierarchy
+            for name, (of, levels) in self._levels.items()
+            if of.least == policy.least
+            and name in policy.columns
+            and of.columns[name].keys.get("hierarchy") == policy.columns[name].keys.get("hierarchy")
         }
 
-    def of_levels(self, levels: Mapping[str, list[LevelInNumbers]], least: int) -> dict[str, str]:
+    def of_levels(self, levels: Mapping[str, list[LevelInNumbers]]) -> dict[str, str]:
         """Return the step of levels, with the values of each."""
-        columns = self._policy_args[0].columns
-        self._levels |= {
-            name: (columns[name].keys.get("hierarchy"), least, found)
-            for name, found in levels.items()
-            if name in columns
-        }
+        policy = self._policy_args[0]
+        self._levels |= {name: (policy, found) for name, found in levels.items()}
         return self.of_policy(*self._policy_args[:2], can_undo=self._policy_args[2])
 
     def of_rows(self, rows: Sequence[tuple[str, list[tuple[str, str]]]]) -> dict[str, str]:
@@ -172,9 +174,9 @@ class Pages:
 
     def without_outcome(self, error: SqlanonError | None, policy: EditedPolicy | None) -> dict[str, str]:
         """Return the outcome's parts, empty, and why the present policy has none."""
-        names = ("figures", "measured", "prices", "frontier", "rows", "cited", "comparison", "brief", "released")
         limited = [] if policy is None or not isinstance(error, NoSolutionError) else policy.limited()
-        return {**dict.fromkeys(names, ""), "failure": "" if error is None else self.failure(error, limited)}
+        told = "" if error is None else self.failure(error, limited)
+        return {**dict.fromkeys((*OUTCOME, "released"), ""), "failure": told}
 
     def failure(self, error: SqlanonError, limited: Sequence[str] = ()) -> str:
         """Return why there is no release; ``limited`` are columns whose limits may be in its way."""

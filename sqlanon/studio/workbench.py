@@ -30,8 +30,8 @@ from sqlanon.errors import InputError, NoSolutionError, SqlanonError, Unsupporte
 from sqlanon.report.files import write_report
 from sqlanon.report.summarizing import summarize
 from sqlanon.studio.drafts import Change, EditedPolicy, changed, drafted, of_document
-from sqlanon.studio.outcome import FEW, FINER_SECONDS, Price, finer_levels, levels_in_numbers, rows_beside
-from sqlanon.studio.pages import Pages
+from sqlanon.studio.outcome import FINER_SECONDS, Price, finer_levels, levels_in_numbers, rows_beside
+from sqlanon.studio.pages import OUTCOME, Pages
 
 UNFORESEEN = "This failed in a way that was not foreseen ({}). Change the policy back, or run the command."
 FRONTIER_KS, FRONTIER_LIMITS = (2, 3, 5, 10, 20), ("0", "0.01", "0.05", "0.1")
@@ -85,6 +85,8 @@ class Workbench:
         self._stopped = self._closed = False
         self._asked: list[Task] = []
         self._carried: Task | None = None
+        self._earlier: set[str] = set()
+        """Parts of the outcome that are still those of an earlier policy."""
         self._plan: Plan | None = None
         self._thread: threading.Thread | None = None
         self._fragments: dict[str, tuple[int, str]] = {}
@@ -175,6 +177,7 @@ class Workbench:
         self._revision += 1
         self._stopped = False
         self._status = ("busy", "Searching.")
+        self._earlier = set(OUTCOME)
         self._show(self.pages.of_policy(policy, self._draft, can_undo=bool(self._past)))
 
     def _show(self, fragments: Mapping[str, str]) -> None:
@@ -204,6 +207,8 @@ class Workbench:
             elif policy is not None:
                 self._guarded(revision, partial(self._answer, revision, policy))
             with self._lock:
+                if asked is None and self._revision == revision:  # what was stopped before it was found anew
+                    self._show(dict.fromkeys(self._earlier & self._fragments.keys(), ""))
                 self._answered, self._carried = revision, None
         if self._plan is not None:
             self._plan.close()
@@ -297,9 +302,8 @@ class Workbench:
         self._tell_now(revision, self.pages.of_run(summarize(release, measure="nothing"), edited))
         self._shown = revision
         if isinstance(found, Plan):
-            least = max(edited.k() or 0, FEW)
-            levels = levels_in_numbers(found, least, self.pages.known_levels(least))
-            self._tell_now(revision, self.pages.of_levels(levels, least))
+            levels = levels_in_numbers(found, edited.least, self.pages.counted_levels(edited))
+            self._tell_now(revision, lambda: self.pages.of_levels(levels))
             if self.show_records:
                 self._tell_now(revision, self.pages.of_rows(rows_beside(found)))
         self._tell_now(revision, self.pages.of_measured(summarize(release, measure="columns"), edited))
@@ -312,12 +316,15 @@ class Workbench:
             self._ask_further(revision, edited, policy, found)
         self._say("done", "Done.")
 
-    def _tell_now(self, revision: int, fragments: Mapping[str, str]) -> None:
-        """Show parts of a revision, unless another has taken its place."""
+    def _tell_now(self, revision: int, fragments: Mapping[str, str] | Callable[[], Mapping[str, str]]) -> None:
+        """Show parts of a revision, unless another has taken its place; what draws them of the page's own policy is
+        called while no other can."""
         with self._lock:
             if self._revision != revision:
                 raise KeyboardInterrupt
-            self._show(fragments)
+            drawn = fragments() if callable(fragments) else fragments
+            self._earlier -= drawn.keys()
+            self._show(drawn)
 
     def _ask_further(self, revision: int, edited: EditedPolicy, policy: Policy, found: Plan) -> None:
         """Show what finer levels would cost, and the frontier."""
