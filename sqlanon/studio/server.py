@@ -15,7 +15,7 @@ from importlib.resources import files
 from typing import Any
 
 from sqlanon.errors import SqlanonError, UnsupportedError
-from sqlanon.studio.workbench import Workbench
+from sqlanon.studio.workbench import UNFORESEEN, Workbench
 
 try:
     import uvicorn
@@ -94,7 +94,10 @@ class StudioServer:
         """Return what answers a request from a page of this server alone and, of a secret, with its token."""
 
         async def checked(request: Request) -> Response:
-            response = self._refused(request, secret=secret) or await answer(request)
+            try:
+                response = self._refused(request, secret=secret) or await answer(request)
+            except Exception as error:  # its message, and the trace of a server, may hold a value
+                response = _fault(UNFORESEEN.format(type(error).__name__), 500)
             response.headers.update(self._headers())
             return response
 
@@ -151,7 +154,7 @@ class StudioServer:
             change = json.loads(body)
         except (ValueError, RecursionError):
             change = None
-        if not isinstance(change, dict) or not all(isinstance(v, str | int | float | bool) for v in change.values()):
+        if not isinstance(change, dict) or not all(_plain(each) for each in change.values()):
             return _fault("This is no change.", 400)
         try:
             self._bench.change(change)
@@ -165,6 +168,13 @@ class StudioServer:
         except SqlanonError as error:
             return _fault(error.message, 422, error.hint)
         return Response(text, media_type="application/yaml")
+
+
+def _plain(value: object) -> bool:
+    """Whether a value is one that a page sends: no list or mapping, and no text that is not Unicode."""
+    if isinstance(value, str):
+        return not any("\ud800" <= sign <= "\udfff" for sign in value)
+    return isinstance(value, int | float)
 
 
 def _fault(message: str, code: int, hint: str | None = None) -> Response:

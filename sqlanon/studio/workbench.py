@@ -101,16 +101,18 @@ class Workbench:
         self._thread.start()
 
     def close(self, seconds: float = 5.0) -> bool:
-        """End the thread, wait for its end as long as that, and return whether it has ended."""
+        """End the thread, wait for its end as long as that, for a release longer, and return whether it has ended."""
         with self._lock:
             self._closed = self._stopped = True
             self._lock.notify_all()
         if self._thread is not None:
+            while self._carried is not None and self._carried.what == "publish" and self._thread.is_alive():
+                self._thread.join(0.1)
             self._thread.join(seconds)
         return self._thread is None or not self._thread.is_alive()
 
     def change(self, change: Change) -> None:
-        """Carry out what a person did on the page.
+        """Carry out what a person did on the page; ``seen``: only if that is the revision of the policy still.
 
         Raises:
             SqlanonError: it cannot be done; nothing has changed.
@@ -121,7 +123,12 @@ class Workbench:
                 self._stopped = True
                 return
             if self._policy is None:
+                if self._answered >= 0:
+                    raise InputError("The table could not be read.", hint="start the studio with another one.")
                 raise InputError("The table is still being read.", hint="wait until its columns are shown.")
+            if str(change.get("seen", self._revision)) != str(self._revision):
+                raise InputError("The policy has changed since this page showed it.", hint="look at it, and ask again.")
+            change = {key: value for key, value in change.items() if key != "seen"}
             if action in ("compare", "publish"):
                 asked = Task(str(action), self._policy, dict(change))
                 if asked not in (*self._asked, self._carried):  # not what a double click asks for twice
@@ -144,6 +151,7 @@ class Workbench:
             kind, said = self._status
             return {
                 "version": self._version,
+                "revision": self._revision,
                 "busy": busy,
                 "status": {"kind": "busy" if busy else kind, "text": said},
                 "fragments": {name: text for name, (version, text) in self._fragments.items() if version > since},
@@ -224,7 +232,7 @@ class Workbench:
         except SqlanonError as raised:
             error, kind = raised, "failed"
             said = "There is no such release." if isinstance(error, NoSolutionError) else "This failed."
-        except Exception as raised:  # a library's message may hold a value
+        except BaseException as raised:  # a library's message may hold a value, and a panic of Rust is no Exception
             kind, said = "failed", UNFORESEEN.format(type(raised).__name__)
         with self._lock:
             if self._revision == revision:

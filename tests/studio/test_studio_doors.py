@@ -8,12 +8,13 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import benches
 import pytest
 
 import sqlanon
-from sqlanon.errors import UnsupportedError
+from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.studio.server import HEADER, MOST_BYTES, STATIC
 from sqlanon.studio.verb import Studio
 
@@ -116,6 +117,44 @@ def test_what_is_no_change_is_refused(page: Studio) -> None:
 
 
 @pytest.mark.slow
+def test_what_was_not_foreseen_is_an_answer_and_ends_no_thread(
+    page: Studio, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for what in ({"action": "option", "column": "district", "name": "groups", "value": "\ud800: D01"}, {"\ud800": []}):
+        assert change(page, what)[0] in (400, 422)
+    assert ask(page, "GET", "/state?since=0")[0] == 200
+    failing = Mock(side_effect=AssertionError("a value"))
+    monkeypatch.setattr(page._bench, "change", failing)
+    status, said = change(page, {"action": "lift"})
+    assert status == 500 and "AssertionError" in said["error"] and "a value" not in said["error"]
+    monkeypatch.undo()
+
+    class Panic(BaseException):
+        """As libraries in Rust raise it."""
+
+    monkeypatch.setattr("sqlanon.studio.workbench.levels_in_numbers", Mock(side_effect=Panic("a value")))
+    change(page, {"action": "k", "value": "6"})
+    assert "(Panic)" in benches.settled(page._bench, 10)["status"]["text"]
+    monkeypatch.undo()
+    change(page, {"action": "undo"})
+    assert benches.settled(page._bench)["status"]["kind"] == "done"
+    assert "Traceback" not in capfd.readouterr().err
+
+
+@pytest.mark.slow
+def test_what_a_page_asks_for_is_of_the_policy_that_it_shows(page: Studio) -> None:
+    seen = benches.settled(page._bench)["revision"]
+    assert change(page, {"action": "k", "value": "6"})[0] == 200, "in another tab"
+    for what in ({"action": "publish", "name": "stale.csv"}, {"action": "drop_model", "place": "0"}):
+        status, said = change(page, {**what, "seen": seen})
+        assert status == 422 and "has changed" in said["error"], "a double click removes one model, not two"
+    assert benches.settled(page._bench)["status"]["kind"] != "busy" and "privacy:" in page._bench.policy_text()
+    assert not (page._bench.folder / "stale.csv").exists()
+    assert change(page, {"action": "undo", "seen": page._bench.state(0)["revision"]})[0] == 200
+    benches.settled(page._bench)
+
+
+@pytest.mark.slow
 def test_an_error_names_the_cure_and_changes_nothing(page: Studio) -> None:
     before = page._bench.policy_text()
     status, said = change(page, {"action": "option", "column": "age", "name": "width", "value": "-5"})
@@ -150,6 +189,8 @@ def test_a_table_that_cannot_be_read_is_said_on_the_page(tmp_path: Path) -> None
     try:
         state = bench.state(0)
         assert state["status"]["kind"] == "failed" and "failure" in state["fragments"]
+        with pytest.raises(InputError, match="could not be read"):
+            bench.change({"action": "lift"})
     finally:
         bench.close()
 

@@ -51,17 +51,17 @@ NEVER = (
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
     "core": 48_147,
-    "assess": 15_369,
+    "assess": 15_375,
     "interop": 8_093,
     "commands": 7_576,
-    "report": 6_125,
+    "report": 6_132,
     "recoding": 5_481,
     "live": 3_668,
     "ledger": 4_330,
     "periods": 618,
     "tables": 2_281,
     "counts": 6_588,
-    "studio": 1_700,
+    "studio": 1_685,
 }
 """The most lines of Python of each folder. A feature is paid for by what it takes away."""
 MODULES_OF_A_FILE, ROOMS_OF_A_FILE, NAMES_OF_A_CLASS = 20, 12, 25

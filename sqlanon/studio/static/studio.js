@@ -11,6 +11,7 @@ if (location.hash.length > 20) {
   history.replaceState(null, "", location.pathname);
 }
 let version = 0;
+let revision = 0;
 let timer = 0;
 const at = (id) => document.getElementById(id);
 
@@ -69,6 +70,7 @@ async function look() {
       return;
     }
     version = state.version;
+    revision = state.revision;
     for (const [name, html] of Object.entries(state.fragments)) show(name, html);
     if (Object.keys(state.fragments).length) reach();
     at("status").textContent = state.status.text;
@@ -88,6 +90,7 @@ async function change(what) {
     const answer = await call("/change", what);
     if (!answer.ok) {
       const said = await answer.json();
+      await look();
       fault(said.error + (said.hint ? " Hint: " + said.hint : ""));
       return false;
     }
@@ -108,6 +111,7 @@ async function save() {
 
 function asked(item, value) {
   const what = { action: item.dataset.action };
+  if (item.dataset.place !== undefined) what.seen = revision; // of several models, the one that was meant
   for (const key of ["column", "name", "place", "lifts"]) if (item.dataset[key] !== undefined) what[key] = item.dataset[key];
   if (item.dataset.key) what[item.dataset.key] = value;
   else if (value !== undefined) what.value = value;
@@ -125,7 +129,7 @@ document.addEventListener("click", async (event) => {
   if (!item) return;
   const action = item.dataset.action;
   if (action === "save") await save();
-  else if (action === "publish") await change({ action, name: at("name").value, replace: at("replace").checked });
+  else if (action === "publish") await change({ action, seen: revision, name: at("name").value, replace: at("replace").checked });
   else if (action === "point") {
     if (await change({ action: "k", value: item.dataset.k })) await change({ action: "limit", value: item.dataset.limit });
   } else await change(asked(item, item.dataset.value));
