@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -119,12 +120,17 @@ def _class_of(kind: str) -> Any:
 
 
 def read_groups(text: str) -> dict[str, list[str]]:
-    """Return groups that were typed: a line each, its name, a colon, and its values with commas.
+    """Return groups that were typed: lines of a name, a colon, and values with commas; or a mapping in braces.
 
     Raises:
         InputError: a line has no colon, or no value, or a name stands twice.
     """
     groups: dict[str, list[str]] = {}
+    if text.lstrip().startswith("{"):
+        with suppress(yaml.YAMLError, ValueError, RecursionError):
+            given = yaml.safe_load(text)
+            if isinstance(given, dict) and all(isinstance(values, list) for values in given.values()):
+                return given
     for line in filter(None, map(str.strip, text.splitlines())):
         name, colon, values = line.partition(":")
         listed = [value.strip() for value in values.split(",") if value.strip()]
@@ -137,6 +143,10 @@ def read_groups(text: str) -> dict[str, list[str]]:
 
 
 def _lines(groups: Any) -> str:
+    """Return groups as lines; as a mapping in braces where lines would be read as other groups."""
     if isinstance(groups, Mapping) and all(isinstance(values, list) for values in groups.values()):
-        return "\n".join(f"{name}: {', '.join(map(str, values))}" for name, values in groups.items())
+        lines = "\n".join(f"{name}: {', '.join(map(str, values))}" for name, values in groups.items())
+        with suppress(InputError):
+            if read_groups(lines) == groups:
+                return lines
     return typed(groups)

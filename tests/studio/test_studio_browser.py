@@ -121,6 +121,29 @@ def test_a_newcomer_publishes_an_audited_release(browser: Any, tmp_path: Path, t
     assert (tmp_path / "mine.report.html").exists()
 
 
+def test_a_value_that_was_refused_does_not_pass_for_the_policy_s(browser: Any, tmp_path: Path) -> None:
+    with served(tmp_path, str(benches.visitors_file(tmp_path, records=400))) as url:
+        page = opened(browser, url)
+        page.fill("#k", "0")
+        page.press("#k", "Tab")
+        page.wait_for_selector("#k[aria-invalid]")
+        page.click("#publish")
+        page.wait_for_selector("#k:focus")
+        assert "was refused" in page.inner_text("#fault")
+        page.fill("#k", "5")
+        page.press("#k", "Tab")
+        page.wait_for_selector("#k:not([aria-invalid])")
+        select = "select[data-action=role][data-column=age]"
+        held = page.input_value(select)
+        page.route("**/change", lambda route: route.fulfill(status=422, body='{"error": "No."}'))
+        page.select_option(select, "sensitive")
+        page.wait_for_selector("#fault:not([hidden])")
+        page.wait_for_timeout(300)
+        assert page.input_value(select) == held
+        page.context.close()
+    assert not (tmp_path / "released.parquet").exists()
+
+
 def tab_to(page: Any, name: str) -> None:
     """Press the tabulator until a control has the focus, and see that it is seen."""
     for _ in range(200):

@@ -14,7 +14,7 @@ from sqlanon.assess.profiling.drafting import draft
 from sqlanon.core.policy import Policy
 from sqlanon.errors import SqlanonError
 from sqlanon.studio.drafts import ACTIONS, EditedPolicy, changed, drafted, of_document
-from sqlanon.studio.kinds import HIERARCHIES, models_for
+from sqlanon.studio.kinds import HIERARCHIES, hierarchy_of, models_for, read_groups
 
 VALUES = ("", "0", "1", "5", "2.5", "-1", "1e9", "nan", "[2, 2]", "[[20, 50], [50]]", "{a: 1}", "a: b", "x" * 300,
           "month", "left", "quasi_identifier", "sensitive", "keep", "drop", "a: D01, D02\nb: D03", "local_recoding",
@@ -101,6 +101,14 @@ def test_groups_are_typed_line_by_line(begun: EditedPolicy) -> None:
     for wrong in ("north D01", "north:", "", "a: b\na: c"):
         with pytest.raises(SqlanonError, match="group"):
             changed(policy, {**typed, "value": wrong})
+
+
+@pytest.mark.parametrize(
+    "groups", [{"a: b": ["x, y"], "c": ["z"]}, {"a": ["1", None]}, {"a": ["x\ny", "{"]}, {"n": ["1"]}]
+)
+def test_groups_are_shown_as_they_are_read(groups: dict[str, Any]) -> None:
+    [option] = hierarchy_of({"hierarchy": {"groups": groups}})[1]
+    assert read_groups(option.value) == groups
 
 
 def test_an_opened_policy_keeps_what_the_page_does_not_show(begun: EditedPolicy, tmp_path: Path) -> None:

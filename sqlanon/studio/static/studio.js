@@ -118,16 +118,34 @@ function asked(item, value) {
   return what;
 }
 
+// A value that was refused is not the policy's: a choice goes back, a text stays to be mended and is marked until then.
+function refused(item) {
+  if (item.tagName !== "SELECT") item.setAttribute("aria-invalid", "true");
+  else for (const option of item.options) option.selected = option.defaultSelected;
+}
+
+function mended() {
+  const wrong = document.querySelector("[aria-invalid]");
+  if (wrong) {
+    fault("A value on the page was refused and is not part of the policy. Hint: correct it first.");
+    wrong.focus();
+  }
+  return !wrong;
+}
+
 document.addEventListener("input", (event) => { event.target.dataset.edited = "yes"; });
-document.addEventListener("change", (event) => {
+document.addEventListener("change", async (event) => {
   const item = event.target;
   delete item.dataset.edited;
-  if (item.dataset.action && (item.dataset.action !== "add_model" || item.value)) change(asked(item, item.value));
+  if (!item.dataset.action || (item.dataset.action === "add_model" && !item.value)) return;
+  if (await change(asked(item, item.value))) item.removeAttribute("aria-invalid");
+  else refused(item);
 });
 document.addEventListener("click", async (event) => {
   const item = event.target.closest("button[data-action]");
   if (!item) return;
   const action = item.dataset.action;
+  if (["save", "publish", "compare"].includes(action) && !mended()) return;
   if (action === "save") await save();
   else if (action === "publish") await change({ action, seen: revision, name: at("name").value, replace: at("replace").checked });
   else if (action === "point") {
