@@ -40,10 +40,14 @@ def execute(
     if browser:
         webbrowser.open(server.url)
     try:
-        server.run()
+        try:
+            server.run()
+        finally:
+            if (
+                not bench.close()
+            ):  # a statement of a library that cannot be interrupted: nothing is written in its midst
+                os._exit(INTERRUPTED)
     except KeyboardInterrupt:
-        raise Interrupted("The studio has ended; what it published stays.", published=True) from None
-    finally:
-        if not bench.close():  # a statement of a library that cannot be interrupted: nothing is written in its midst
-            os._exit(INTERRUPTED)
+        told = f" Published: {', '.join(bench.published)}." if bench.published else ""
+        raise Interrupted(f"The studio has ended.{told}", published=True) from None
     return 0

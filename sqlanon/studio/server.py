@@ -57,6 +57,7 @@ class StudioServer:
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             self._socket.bind((LOOPBACK, port))
+            self._socket.listen(16)  # whoever has the address may ask before the server answers
         except OSError:
             self._socket.close()
             raise UnsupportedError(f"The port {port} is taken.", hint="name another, or leave --port out.") from None
@@ -134,7 +135,7 @@ class StudioServer:
 
     async def _state(self, request: Request) -> Response:
         text = request.query_params.get("since", "0")
-        since = int(text) if text.isdigit() and len(text) < 16 else 0
+        since = int(text) if text.isdecimal() and len(text) < 16 else 0
         return JSONResponse(await run_in_threadpool(self._bench.state, since))
 
     async def _change(self, request: Request) -> Response:

@@ -91,6 +91,8 @@ class Workbench:
         self._thread: threading.Thread | None = None
         self._fragments: dict[str, tuple[int, str]] = {}
         self._status: tuple[str, str] = ("busy", "Reading the table.")
+        self.published: list[str] = []
+        """The names of the releases that stand."""
         self.pages = Pages()
 
     # -- called by the server ------------------------------------------------------------------------------------------
@@ -437,6 +439,7 @@ class Workbench:
         self._say("busy", "Publishing.")
         source = self._source if self._is_frame else None
         with anonymize(source, policy, watch=self._watching(None)) as release:
+            self.published.append(name)
             try:
                 write_text(written, edited.text(output))
                 run = summarize(release)

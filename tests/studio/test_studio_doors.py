@@ -101,6 +101,31 @@ def test_a_page_of_a_command_is_in_no_frame(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["visitors.csv"]
 
 
+@pytest.mark.slow
+def test_the_end_of_a_command_says_what_was_published(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "sqlanon.cli", "studio", str(benches.visitors_file(tmp_path, records=400)),
+               "--no-browser", "--folder", str(tmp_path)]  # fmt: skip
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stderr is not None
+        page = Mock(url=process.stdout.readline().split()[-1])
+        for what in ({"action": "lift"}, {"action": "publish", "name": "mine.csv"}):
+            for _ in range(600):
+                try:
+                    if change(page, what)[0] == 200:
+                        break
+                except OSError:
+                    pass
+                time.sleep(0.05)
+        for _ in range(600):
+            if (tmp_path / "mine.report.html").exists():
+                break
+            time.sleep(0.05)
+        process.send_signal(2)
+        assert process.wait(20) == 130
+        told = process.stderr.read()
+    assert "Published: mine.csv" in told and "Nothing was published" not in told
+
+
 def test_what_is_no_change_is_refused(page: Studio) -> None:
     before = page._bench.policy_text()
     bodies = (b"", b"{", b"[]", b"1", b'{"action": {"a": 1}}', b'{"action": null}', b"[" * 100_000, b"\xff\xfe",
@@ -120,6 +145,7 @@ def test_what_is_no_change_is_refused(page: Studio) -> None:
 def test_what_was_not_foreseen_is_an_answer_and_ends_no_thread(
     page: Studio, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    assert {ask(page, "GET", f"/state?since={since}")[0] for since in ("-1", "%C2%B2", "%D9%A1", "9" * 99)} == {200}
     for what in ({"action": "option", "column": "district", "name": "groups", "value": "\ud800: D01"}, {"\ud800": []}):
         assert change(page, what)[0] in (400, 422)
     assert ask(page, "GET", "/state?since=0")[0] == 200

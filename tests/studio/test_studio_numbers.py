@@ -6,6 +6,7 @@ import re
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -91,6 +92,22 @@ def test_each_number_is_the_one_that_the_commands_print(bench: Workbench, change
         assert f"{found[k, float(limit.removesuffix('%').strip()) / 100]:.6f}" == loss
     assert len(rows) >= 4
     assert state["fragments"]["frontier"].count('class="here"') == 1, "the present point is marked"
+
+
+def test_a_point_of_the_frontier_that_is_not_proven_says_so(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = workbench.frontier
+
+    def stopped(*given: Any, **options: Any) -> Any:
+        found = real(*given, **options)
+        points = [replace(each, certificate=each.certificate and replace(each.certificate, optimal=False))
+                  for each in found.points]  # fmt: skip
+        return replace(found, points=tuple(points))
+
+    monkeypatch.setattr(workbench, "frontier", stopped)
+    text = words(after(bench, "lift")["fragments"]["frontier"])
+    assert "found in 2 seconds" in text and "or less (not proven)" in text
+    monkeypatch.undo()
+    assert "or less" not in words(after(bench, "undo")["fragments"]["frontier"])
 
 
 def test_a_price_is_the_loss_of_the_policy_that_it_leads_to(bench: Workbench) -> None:
