@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from sqlanon.commands.csv_options import read_csv_options, read_format_options
@@ -37,11 +40,10 @@ def execute(
     server = served(bench, port=port)
     print(f"The studio is at {server.url}", flush=True)
     print("Whoever has this address sees what you see. Ctrl-C ends it.", file=sys.stderr)
-    if browser:
-        webbrowser.open(server.url)
     try:
         try:
-            server.run()
+            with _opened(server.url) if browser else nullcontext():
+                server.run()
         finally:
             if (
                 not bench.close()
@@ -51,3 +53,13 @@ def execute(
         told = f" Published: {', '.join(bench.published)}." if bench.published else ""
         raise Interrupted(f"The studio has ended.{told}", published=True) from None
     return 0
+
+
+@contextmanager
+def _opened(url: str) -> Iterator[None]:
+    """Open the page by a file that leads to it, which nobody else can read: other users see the words of commands."""
+    with tempfile.TemporaryDirectory(prefix="sqlanon-studio-") as folder:
+        leading = Path(folder) / "studio.html"
+        leading.write_text(f'<!DOCTYPE html><meta http-equiv="refresh" content="0;url={url}">', encoding="utf-8")
+        webbrowser.open(leading.as_uri())
+        yield

@@ -73,13 +73,20 @@ class EditedPolicy:
         target = {} if output is None else {"output": dict(output)}
         return Policy.from_dict(self.document | target, base_directory=self.folder)
 
-    def text(self, output: Mapping[str, Any] | None = None) -> str:
-        """Return the text of the policy's file: its keys with their meaning, and the reason of each column."""
+    def text(self, output: Mapping[str, Any] | None = None, *, anywhere: bool = False) -> str:
+        """Return the text of the policy's file: its keys with their meaning, and the reason of each column.
+
+        Args:
+            anywhere: the file may stand in any folder: it names its source by an absolute path.
+        """
         settings = {**self.settings, **({} if output is None else {"output": dict(output)})}
         undeclared = settings.pop("undeclared", "error")
         about = {key.name: key.about.split(". ")[0].rstrip(".") for key in keys_of(PolicyFacts)}
         lines = [f"{key}: {_written(value)}   # {about.get(key, '')}".rstrip(" #") for key, value in settings.items()]
-        origin = [f"{key}: {_written(value)}" for key, value in self.origin.items() if key != "version"]
+        read = {key: value for key, value in self.origin.items() if key != "version"}
+        if anywhere and "source" in read and "${" not in read["source"]:
+            read["source"] = str(self.policy().resolve(read["source"]))
+        origin = [f"{key}: {_written(value)}" for key, value in read.items()]
         head = PolicyHead(HEAD, origin, undeclared)
         return policy_text(self.profile, self._ordered, self.asked, lines, self.folder, head=head)
 
@@ -369,6 +376,8 @@ def _number(value: Any) -> int | float:
 
 def _value(text: str) -> Any:
     """Return a typed value: a number, a list in brackets, a mapping, or a text."""
+    if len(text) == 1:  # a sign that masks may mean something in YAML
+        return int(text) if text.isdecimal() else text
     try:
         found = yaml.safe_load(text)
         json.dumps(found, default=str)

@@ -165,7 +165,7 @@ class Workbench:
             policy = self._policy
         if policy is None:
             raise InputError("The table is still being read.", hint="wait until its columns are shown.")
-        return policy.text({"file": "released.parquet"} if policy.origin else None)
+        return policy.text({"file": "released.parquet"} if policy.origin else None, anywhere=True)
 
     def _proposed(self, change: Change) -> EditedPolicy:
         """Return the policy of a release that the draft's search has found."""

@@ -91,6 +91,13 @@ def test_a_number_of_endless_digits_is_refused_at_once(begun: EditedPolicy, valu
             changed(begun, {"value": value, **change})
 
 
+def test_a_sign_that_masks_can_be_typed(begun: EditedPolicy) -> None:
+    policy = changed(begun, {"action": "hierarchy", "column": "district", "value": "redact"})
+    for sign in "*#%":
+        policy = changed(policy, {"action": "option", "column": "district", "name": "char", "value": sign})
+        assert str(policy.document["columns"]["district"]["hierarchy"]["redact"]["char"]) == sign
+
+
 def test_groups_are_typed_line_by_line(begun: EditedPolicy) -> None:
     policy = changed(begun, {"action": "hierarchy", "column": "district", "value": "groups"})
     typed = {"action": "option", "column": "district", "name": "groups", "value": "north: D01, D02\nsouth: D03"}

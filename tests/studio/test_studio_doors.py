@@ -14,6 +14,7 @@ import benches
 import pytest
 
 import sqlanon
+from sqlanon.commands.studio import _opened as leading_to
 from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.studio.server import HEADER, MOST_BYTES, STATIC
 from sqlanon.studio.verb import Studio
@@ -99,6 +100,17 @@ def test_a_page_of_a_command_is_in_no_frame(tmp_path: Path) -> None:
     assert "frame-ancestors 'none'" in headers["content-security-policy"]
     assert "Traceback" not in told and "leaked" not in told
     assert [path.name for path in tmp_path.iterdir()] == ["visitors.csv"]
+
+
+def test_no_command_line_of_the_browser_has_the_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = Mock()
+    monkeypatch.setattr("webbrowser.open", opened)
+    with leading_to("http://127.0.0.1:1/#secret"):
+        [address] = opened.call_args.args
+        path = Path(address.removeprefix("file://"))
+        assert "secret" not in address and "#secret" in path.read_text()
+        assert path.parent.stat().st_mode & 0o077 == 0
+    assert not path.exists()
 
 
 @pytest.mark.slow

@@ -137,6 +137,7 @@ def test_what_is_saved_and_opened_again_is_the_same_page(bench: Workbench, tmp_p
     try:
         first, second = (yaml.safe_load(each.policy_text()) for each in (bench, again))
         assert first == second
+        assert Path(first["source"]).is_absolute(), "what is downloaded may stand anywhere"
         for part in ("figures", "prices", "frontier"):
             assert words(before["fragments"][part]) == words(settled(again)["fragments"][part]), part
         assert again.folder == bench.folder, "beside the policy that was opened"

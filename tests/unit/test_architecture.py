@@ -53,7 +53,7 @@ LINES = {
     "core": 48_147,
     "assess": 15_375,
     "interop": 8_093,
-    "commands": 7_576,
+    "commands": 7_592,
     "report": 6_132,
     "recoding": 5_481,
     "live": 3_668,
@@ -61,7 +61,7 @@ LINES = {
     "periods": 618,
     "tables": 2_281,
     "counts": 6_588,
-    "studio": 1_685,
+    "studio": 1_708,
 }
 """The most lines of Python of each folder. A feature is paid for by what it takes away."""
 MODULES_OF_A_FILE, ROOMS_OF_A_FILE, NAMES_OF_A_CLASS = 20, 12, 25
