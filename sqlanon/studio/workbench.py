@@ -406,7 +406,7 @@ class Workbench:
     def _compare(self, edited: EditedPolicy) -> None:
         """Show one rule, several rules and patterns side by side."""
         found: list[tuple[str, str, Proposal | str]] = []
-        source = self._source if self._is_frame else None
+        source, watch = self._source if self._is_frame else None, self._watching(self._revision)
         for kind, name in COMPARED.items():
             self._say("busy", f"Comparing: {name}.")
             try:
@@ -414,7 +414,7 @@ class Workbench:
                 limited = replace(policy.search, time_limit=COMPARED_SECONDS, on_interrupt="publish")
                 policy = replace(policy, search=limited)
                 make = recode if kind else plan
-                with make(source, policy, watch=self._watching(self._revision)) as each:
+                with make(source, policy, watch=watch) as each:
                     found.append((kind, name, proposal_of("", each)))
             except SqlanonError as error:
                 found.append((kind, name, error.message))
