@@ -33,6 +33,25 @@ BY = {"by": {"dimensions": {"sex": 0, "region": 0}}}
 Document = dict[str, Any]
 
 
+@pytest.mark.parametrize("is_equation", [True, False], ids=["equation", "inequality"])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_relation_without_an_upper_bound_has_no_multiplier_above_0(is_equation: bool, sign: int) -> None:
+    """Parts that exceed their total (persons in several categories) bound no part from above, though the total does."""
+    row, faults = {0: 1, 1: 1, 2: -1}, list[str]()
+    judge: Any = object.__new__(Judge)
+    judge._blame, judge._values, judge._same = faults.append, [1, 4, 5], {}
+    judge._relations = {frozenset(row.items()): is_equation}
+    judge._stated = Stated(frozenset(), [(row, is_equation)], [], frozenset(), [], 0.0, 0.0, 0.0, False)
+    judge.shown, judge._unsafe, judge._may = frozenset({0, 1, 2}), {0}, frozenset({1, 2})
+    found = judge._coefficients((0, 1, 5), -1, {0: sign * PARTS})
+    if sign > 0 and not is_equation:
+        assert found is None and "wrong sign" in faults[0]
+    else:
+        assert not any("sign" in fault for fault in faults)
+    if sign > 0 and is_equation:
+        assert found == {1: 1, 2: 1}, "one of the others is suppressed"
+
+
 def certified(source: pa.Table, asked: Document) -> tuple[Document, sqlanon.CountsRelease]:
     """The certificate of a release as its file has it, and the release."""
     release = sqlanon.counts(source, asked)
