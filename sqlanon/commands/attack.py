@@ -69,6 +69,12 @@ def _finding(item: Finding) -> list[str]:
             "not known" if item.excess is None or interval is None else f"{_points(item.excess)} ({_span(interval)})"
         )
         lines.append(f"    control group: {counts} attempts succeed; excess over it {excess}")
+    if item.ranked is not None and (coefficient := item.loss_coefficient) is not None:
+        best = item.ranked.best
+        lines.append(
+            f"    anonymity loss coefficient: {coefficient:.2f}, by the surest {best.attempts:,} guesses, of which "
+            f"{share(best.successes / best.attempts)} are right"
+        )
     return [*lines, f"    {item.meaning}"]
 
 

@@ -52,3 +52,6 @@ def test_attacks_find_no_more_in_adult_than_before(shared: Path, tmp_path: Path)
     assert found["definetti"].successes > 0.28 * found["definetti"].attempts  # the attack itself still works
     for name, most in {"class_inference": 0.05, "class_and_kept_inference": 0.065, "definetti": 0.03}.items():
         assert found[name].excess is not None and found[name].excess < most, found[name]
+    coefficients = {name: found[name].loss_coefficient for name in ("class_inference", "class_and_kept_inference")}
+    assert coefficients["class_inference"] < 0.05
+    assert 0.2 < coefficients["class_and_kept_inference"] < 0.6, "few are alone by a kept column, and guessed surely"

@@ -1,6 +1,7 @@
 """Every figure of every attack that guesses, on random tables with a control group, beside a count in plain Python."""
 
 import json
+import math
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -105,6 +106,24 @@ def test_attacks_count_as_the_brute_force(block: Block, tmp_path: Path) -> None:
     assert enough(compared >= 3 and found_something)
 
 
+def compare_ranks(item: sqlanon.Finding, world: brute_attacks.Attacked, place: int, known: Sequence[int]) -> None:
+    """Compare guesses by how sure they are, and the anonymity loss coefficient, by its formula."""
+    coefficients = []
+    for part in (0, 1):
+        points, targets = world.by_confidence(place, known, part), len(world.of(part))
+        if part == 0:
+            shown = [] if item.ranked is None else [(p.confidence, p.attempts, p.successes) for p in item.ranked.points]
+            assert {*shown} <= {*points} and shown[-1:] == points[-1:]
+        enough = [point for point in points if point[1] >= min(50, points[-1][1])]
+        shares = [(right / tried, tried / targets) for _, tried, right in enough]
+        coefficients.append(max((p * (1 - (math.log10(r) / -4) ** 3) for p, r in shares if r > 1e-4), default=0.0))
+    base = max(coefficients[1], item.baseline or 0.0)
+    if item.ranked is not None and item.control is not None:
+        assert item.ranked.prc == pytest.approx(coefficients[0])
+        expected = None if base >= 1 else pytest.approx((coefficients[0] - base) / (1 - base), abs=1e-6)
+        assert item.loss_coefficient == expected
+
+
 def compare(world: brute_attacks.Attacked, outcomes: list[Any], beside: int) -> int:
     """Compare every finding, and return how many of them found something."""
     findings = [item for item in outcomes if isinstance(item, sqlanon.Finding)]
@@ -133,4 +152,5 @@ def compare(world: brute_attacks.Attacked, outcomes: list[Any], beside: int) -> 
             certain = (item.figures["certain"], item.figures["certain_right"])
             assert (*counted, item.baseline_successes, *certain) == world.inferred(place, also, 0), item
             assert controlled == world.inferred(place, also, 1)[:2], item
+            compare_ranks(item, world, place, also)
     return sum(item.successes > 0 for item in findings)

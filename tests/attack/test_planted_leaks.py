@@ -90,6 +90,7 @@ def test_a_value_of_ones_own_is_inferred_of_those_in_the_release_alone(tmp_path:
     found = attacked(tmp_path, records, columns, privacy=[{"type": "k_anonymity", "k": 2}])
     item = found["class_inference"]
     assert item.control is not None and item.control.interval is not None and item.control.interval[0] > 0.05
+    assert item.loss_coefficient is not None and item.loss_coefficient > 0.1
 
 
 @pytest.mark.slow
@@ -102,6 +103,7 @@ def test_values_that_have_nothing_to_do_with_classes_show_nothing(tmp_path: Path
         control = found[name].control
         assert control is not None and control.interval is not None and control.interval[0] < 0.03, found[name]
     assert found["class_inference"].rate == pytest.approx(0.5, abs=0.06)
+    assert found["class_inference"].loss_coefficient == pytest.approx(0, abs=0.12)
 
 
 @pytest.mark.slow

@@ -96,6 +96,21 @@ class Attacked:
         attempts, successes, baseline, certain_ones, certain_right = counts
         return attempts, successes, baseline, certain_ones, certain_right
 
+    def by_confidence(self, secret: int, known: Sequence[int], part: int) -> list[tuple[float, int, int]]:
+        """Least confidence, guesses that are at least so sure, and those that are right, the surest first."""
+        sure = []
+        for values, beside in self.of(part):
+            rows = self.fitting(values)
+            like = [row for row in rows if _at(row[1], known) == _at(beside, known)] or rows
+            if rows:
+                [guess] = self._most_frequent([row[1] for row in like], [secret])
+                held = sum(row[1][secret] == guess for row in like)
+                sure.append((1000 * held // len(like) / 1000, guess == beside[secret]))
+        return [
+            (least, sum(own >= least for own, _ in sure), sum(own >= least and right for own, right in sure))
+            for least in sorted({own for own, _ in sure}, reverse=True)
+        ]
+
     def definetti(self, secret: int, part: int) -> tuple[int, int, int]:
         """Attempts, successes, and those that leave the features out."""
         prior = Counter(beside[secret] for _, beside in self.rows)

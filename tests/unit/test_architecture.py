@@ -51,9 +51,9 @@ NEVER = (
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
     "core": 48_147,
-    "assess": 15_375,
+    "assess": 15_520,
     "interop": 8_093,
-    "commands": 7_592,
+    "commands": 7_598,
     "report": 6_132,
     "recoding": 5_481,
     "live": 3_668,

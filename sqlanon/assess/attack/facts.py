@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from sqlanon.assess.attack.ranked import Ranked, loss_coefficient, prc
 from sqlanon.core.facts import Facts
 
 SINGLING_OUT, LINKABILITY, INFERENCE = "singling_out", "linkability", "inference"
@@ -55,12 +56,14 @@ class Control:
     Attributes:
         attempts, successes: on records that were in the release that the control belongs to.
         control_attempts, control_successes: on records that were not.
+        prc: of the guesses about these, ranked (``assess.attack.ranked``); None where they are not.
     """
 
     attempts: int
     successes: int
     control_attempts: int
     control_successes: int
+    prc: float | None = None
 
     @property
     def excess(self) -> float | None:
@@ -111,12 +114,13 @@ class Finding(Facts):
         how: what is attempted and what counts as a success, in a sentence.
         meaning: what the figures mean, in plain sentences.
         figures: further counts, by name.
+        ranked: the guesses by how sure they are; None where that is not known.
     """
 
     KEYS = (
         "attack risk columns attempts successes rate interval baseline_successes baseline control_attempts "
         "control_successes excess excess_interval=control.interval excess_of_rate meaning how "
-        "compared_attempts?=control.attempts compared_successes?=control.successes figures?"
+        "compared_attempts?=control.attempts compared_successes?=control.successes figures? loss_coefficient? ranked?"
     )
     DIGITS = 6
     attack: str
@@ -129,6 +133,17 @@ class Finding(Facts):
     baseline_successes: int | None = None
     control: Control | None = None
     figures: Mapping[str, int] = field(default_factory=dict)
+    ranked: Ranked | None = None
+
+    @property
+    def loss_coefficient(self) -> float | None:
+        """The anonymity loss coefficient (Francis and Wagner 2025), beside what is guessed without the release, and as
+        well of records that are not in one; None where guesses are not ranked."""
+        if self.ranked is None:
+            return None
+        naive = prc(self.baseline or 0.0, 1.0)
+        beside = self.control.prc if self.control is not None else None
+        return loss_coefficient(self.ranked.prc, max(naive, beside or 0.0))
 
     @property
     def rate(self) -> float | None:

@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sqlanon.assess.attack.facts import Control
+from sqlanon.assess.attack.ranked import Ranked, ranked
 from sqlanon.assess.attack.statements import CLASS, CONTROL, IN_RELEASE, PART, TYPE, other
 from sqlanon.assess.attack.world import AttackWorld
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import (
+    bigint,
     both,
     column,
     count_if,
@@ -38,6 +40,8 @@ Round = tuple[exp.Query, Sequence[int]]
 """Guesses by type and some known columns, with these columns."""
 CHOICES = "choices"
 """Column of guesses: how many values the release leaves possible."""
+CONFIDENCE = "confidence"
+"""Column of guesses: the share of the rows that have the guessed value, in thousandths."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,7 @@ class Guessed:
         baseline: of these, right guesses by the naive guess.
         certain, certain_right: guesses where the release leaves one value possible, and those that are right.
         control: None without a control group.
+        ranked: the guesses by how sure they are; None where that is not known of them.
     """
 
     attempts: int
@@ -57,6 +62,7 @@ class Guessed:
     certain: int
     certain_right: int
     control: Control | None
+    ranked: Ranked | None = None
 
 
 def possible(known: Sequence[int], secret: Sequence[int]) -> exp.Select:
@@ -85,8 +91,11 @@ def most_frequent(known: Sequence[int], secret: Sequence[int]) -> exp.Select:
     ]
     place = row_number(*order, partition=[item.copy() for item in by])
     choices = exp.Window(this=count_rows(), partition_by=[item.copy() for item in by])
+    rows = exp.Window(this=exp.Sum(this=column(names.COUNT, "possible")), partition_by=[item.copy() for item in by])
+    thousandfold = exp.Mul(this=column(names.COUNT, "possible"), expression=number(1000))
+    sure = exp.IntDiv(this=thousandfold, expression=bigint(rows))
     shown = [named(column(name, "possible"), guessed(item)) for name, item in zip(secrets, secret, strict=True)]
-    query = exp.select(*by, *shown, named(place, "place"), named(choices, CHOICES))
+    query = exp.select(*by, *shown, named(place, "place"), named(choices, CHOICES), named(sure, CONFIDENCE))
     query = query.from_(possible(known, secret).subquery("possible"))
     alike = both(equal(column(name, "possible"), column(name, "overall")) for name in secrets)
     query = query.join(overall.subquery("overall"), on=alike)
@@ -99,7 +108,12 @@ def first_of(ranked: exp.Query) -> exp.Select:
 
 
 def count_guesses(
-    world: AttackWorld, rounds: Sequence[Round], secret: Sequence[int], *, naive: Round | None = None
+    world: AttackWorld,
+    rounds: Sequence[Round],
+    secret: Sequence[int],
+    *,
+    naive: Round | None = None,
+    by_confidence: bool = False,
 ) -> Guessed:
     """Count the right guesses about all targets that a class covers.
 
@@ -107,27 +121,38 @@ def count_guesses(
         rounds: queries of guesses with the columns that they take to be known; the first that has a guess for a target
             is asked.
         naive: the guess of the baseline; None guesses for everybody what most rows of the release have.
+        by_confidence: the guesses say how sure they are.
     """
     engine, several = world.engine, [*rounds, *([] if naive is None else [naive])]
     try:
         for place, (query, _) in enumerate(several):
             engine.create("guesses", guess_table(place), query, replayed=False)
         knowns = [known for _, known in several]
-        rows = engine.run("right guesses", _right(knowns, secret, last_is_naive=naive is not None))
+        counting = _right(knowns, secret, last_is_naive=naive is not None, by_confidence=by_confidence)
+        rows = engine.run("right guesses", counting)
     finally:
         for place in range(len(several)):
             engine.drop(guess_table(place))
-    counts = {int(part): [int(count) for count in others] for part, *others in rows}
+    counts: dict[int, list[int]] = {}
+    sure: dict[int, list[tuple[int, int, int]]] = {}
+    for part, confidence, *others in rows:
+        known = counts.setdefault(int(part), [0] * 5)
+        counts[int(part)] = [held + int(more) for held, more in zip(known, others, strict=True)]
+        sure.setdefault(int(part), []).append((int(confidence), int(others[0]), int(others[1])))
     attempts, successes, baseline, certain, certain_right = counts.get(IN_RELEASE, [0] * 5)
+    own = ranked(sure.get(IN_RELEASE, ()), world.records) if by_confidence else None
     control = None
     if world.controls is not None:
         tried, right, *_ = counts.get(CONTROL, [0] * 5)
-        control = Control(attempts, successes, tried, right)
-    return Guessed(attempts, successes, baseline, certain, certain_right, control)
+        beside = ranked(sure.get(CONTROL, ()), world.controls) if by_confidence else None
+        control = Control(attempts, successes, tried, right, None if beside is None else beside.prc)
+    return Guessed(attempts, successes, baseline, certain, certain_right, control, own)
 
 
-def _right(knowns: Sequence[Sequence[int]], secret: Sequence[int], *, last_is_naive: bool) -> exp.Select:
-    """Return per part its attempts, right guesses, right naive guesses, certain guesses and those that are right."""
+def _right(
+    knowns: Sequence[Sequence[int]], secret: Sequence[int], *, last_is_naive: bool, by_confidence: bool
+) -> exp.Select:
+    """Return by part and confidence attempts, right guesses, right naive guesses, certain and certain right ones."""
     covered = exp.select(column(TYPE)).distinct().from_(table(names.COVERING))
     query = exp.select().from_(table(names.TARGETS, "targets"))
     query = query.join(covered.subquery("covered"), on=equal(column(TYPE, "covered"), column(TYPE, "targets")))
@@ -150,8 +175,11 @@ def _right(knowns: Sequence[Sequence[int]], secret: Sequence[int], *, last_is_na
     naive_hits = both(equal(column(guessed(item), naive), column(other(item), "targets")) for item in secret)
     certain = equal(choices, number(1))
     counted = [both(hits), naive_hits, certain, both([certain.copy(), *[hit.copy() for hit in hits]])]
-    part = column(PART, "targets")
-    return query.select(part, count_rows(), *map(count_if, counted)).group_by(part.copy())
+    part, confidence = column(PART, "targets"), number(0)
+    if by_confidence:
+        confidence = _first(there, [column(CONFIDENCE, alias) for alias in aliases])
+    query = query.select(part, named(confidence, CONFIDENCE), count_rows(), *map(count_if, counted))
+    return query.group_by(part.copy(), *([confidence.copy()] if by_confidence else []))
 
 
 def _first(conditions: Sequence[exp.Expr], values: Sequence[exp.Expr]) -> exp.Expr:
