@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
@@ -25,6 +26,8 @@ ORIGIN = ("version", "source", "table", "csv", "files")
 """Keys that say what is read; those of other formats are named as the formats are."""
 ORDER = ("quasi_identifier", "sensitive", "pseudonym", "shift", "keep", "drop")
 """The roles of columns in a policy's file."""
+SEED = secrets.randbelow(2**31)
+"""Of what local recoding leaves to chance: a policy that is saved publishes what the page shows. It is a secret."""
 HEAD = "Decided in `sqlanon studio`, from a draft of `sqlanon profile`."
 FEW = 5
 """Values of fewer records are never shown, whatever k is."""
@@ -246,6 +249,8 @@ def _hierarchy(policy: EditedPolicy, change: Change) -> EditedPolicy:
     found = policy.found(name)
     drafted = {} if found is None else drafted_keys(found, "quasi_identifier", policy.profile).get("hierarchy", {})
     given = {kind: drafted[kind]} if kind in drafted else {kind: example_of(kind, found)}
+    if kind == "groups" and change.get("values"):
+        given = {kind: {"all": list(change["values"])}}
     return _column(policy, name, {**keys, "hierarchy": given})
 
 
@@ -292,7 +297,9 @@ def _limit(policy: EditedPolicy, change: Change) -> EditedPolicy:
     try:
         share = Decimal(str(change["value"]).strip()) / 100
     except ArithmeticError:
-        raise InputError("This is no share.", hint="write a number from 0 to 100, the percent of all.") from None
+        share = Decimal(-1)
+    if not 0 <= share <= 1:
+        raise InputError("This is no share.", hint="write a number from 0 to 100, the percent of all.")
     rest = {name: each for name, each in policy.settings.items() if name != "suppression_count"}
     return _setting(replace(policy, settings=rest), "suppression_limit", float(share))
 
@@ -312,7 +319,8 @@ def _method(policy: EditedPolicy, change: Change) -> EditedPolicy:
     for item in policy.with_role("quasi_identifier") if kind == "patterns" else ():
         kept = {key: value for key, value in item.keys.items() if key not in ("min_level", "max_level")}
         policy = policy if kept == item.keys else _column(policy, item.name, kept)
-    return _setting(policy, "transformation", {"type": kind} if kind else None)
+    seed = {"seed": SEED} if kind == "local_recoding" else {}
+    return _setting(policy, "transformation", {"type": kind, **seed} if kind else None)
 
 
 def _uncovered(policy: EditedPolicy, change: Change) -> EditedPolicy:

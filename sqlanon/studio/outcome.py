@@ -13,7 +13,7 @@ from sqlanon.errors import NoSolutionError, SearchStoppedError
 
 FINER_SECONDS = 2
 """Seconds that the search of a price may take."""
-MOST_VALUES, MOST_SHOWN = 3_000, 12
+MOST_VALUES, MOST_SHOWN = 3_000, 30
 """Values of a level that are counted, and those that are shown, at most."""
 ROWS = 6
 

@@ -86,6 +86,7 @@ class Pages:
         shared = {"policy": policy, "commands": self._commands(policy), "can_undo": can_undo}
         return {
             "head": _drawn("head.html.j2", **shared, records=policy.profile.records),
+            "buttons": _drawn("buttons.html.j2", **shared),
             "columns": _drawn("columns.html.j2", **shared, columns=columns, draft=draft, asked=asked),
             "generalization": _drawn("generalization.html.j2", **shared, columns=general, kinds=kinds.HIERARCHIES),
             "protection": _drawn(
@@ -143,6 +144,11 @@ class Pages:
             "measured": _drawn("measured.html.j2", sections=sections, pictures=drawn),
             "cited": _drawn("cited.html.j2", cites=cites),
         }
+
+    def values_of(self, name: str) -> list[str]:
+        """Return the values of a column that the page shows: those that enough records have."""
+        shown = next((level.shown for level in self._levels[name][1][:1]), None) if name in self._levels else None
+        return [text for text, _ in shown or () if text != "NULL"]
 
     def counted_levels(self, policy: EditedPolicy) -> dict[str, list[LevelInNumbers]]:
         """Return the levels that were counted for the hierarchies of a policy, and for its k."""
@@ -215,7 +221,14 @@ class Pages:
 
     def of_release(self, run: RunSummary, name: str, policy: str, report: str, folder: Path) -> dict[str, str]:
         """Return what was published, and where."""
-        return {"released": _drawn("released.html.j2", run=run, name=name, policy=policy, report=report, folder=folder)}
+        beside = [paper for paper in ("manifest", "certificate") if (folder / f"{name}.{paper}.json").exists()]
+        files = {"name": name, "policy": policy, "report": report, "folder": folder, "beside": beside}
+        return {"released": _drawn("released.html.j2", run=run, **files)}
+
+    def earlier(self, released: str) -> str:
+        """Return what was published, or why nothing was, as that of an earlier policy."""
+        note = _drawn("earlier.html.j2")
+        return released if released.startswith(note) else note + released
 
     def step(self, step: Step) -> str:
         """Return what a run does at a moment, in words: of a search, how near it is."""

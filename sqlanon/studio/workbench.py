@@ -141,6 +141,8 @@ class Workbench:
                     raise InputError("There is nothing to undo.", hint="change something first.")
                 self._take(self._past.pop())
             else:
+                if action == "hierarchy" and change.get("value") == "groups":
+                    change["values"] = self.pages.values_of(str(change.get("column")))
                 policy = self._proposed(change) if action == "proposal" else changed(self._policy, change)
                 self._past.append(self._policy)
                 self._take(policy)
@@ -179,7 +181,9 @@ class Workbench:
             proposal=str(change["value"]),
             searched=self._draft.proposals,
         )
-        return drafted(found, self.folder)
+        policy, now = drafted(found, self.folder), self._policy
+        kept = {} if now is None else {key: value for key, value in now.settings.items() if key != "transformation"}
+        return replace(policy, settings={**policy.settings, **kept})
 
     def _take(self, policy: EditedPolicy) -> None:
         """Make a policy the present one, of a new revision, and draw what depends on it alone."""
@@ -188,6 +192,8 @@ class Workbench:
         self._stopped = False
         self._status = ("busy", "Searching.")
         self._earlier = set(OUTCOME)
+        if self._fragments.get("released", (0, ""))[1]:
+            self._show({"released": self.pages.earlier(self._fragments["released"][1])})
         self._show(self.pages.of_policy(policy, self._draft, can_undo=bool(self._past)))
 
     def _show(self, fragments: Mapping[str, str]) -> None:
@@ -320,7 +326,8 @@ class Workbench:
         if not isinstance(found, Plan):
             self._tell_now(revision, self.pages.without_prices())
         if self._stopped:
-            self._say("stopped", "Stopped: this is the best release that was found.")
+            proven = found.certificate.optimal
+            self._say("stopped", "Stopped." if proven else "Stopped: this is the best release that was found.")
             return
         if isinstance(found, Plan):
             self._ask_further(revision, edited, policy, found)

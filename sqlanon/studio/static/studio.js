@@ -13,6 +13,7 @@ if (location.hash.length > 20) {
 let version = 0;
 let revision = 0;
 let timer = 0;
+let showing = false;
 const at = (id) => document.getElementById(id);
 
 async function call(path, change) {
@@ -77,6 +78,10 @@ async function look() {
     at("status").className = state.status.kind;
     document.body.classList.toggle("busy-now", state.busy);
     wait = state.busy ? 200 : 0;
+    if (showing && !state.busy) {
+      showing = false;
+      at("part-released").scrollIntoView({ block: "nearest" });
+    }
   } catch {
     at("status").textContent = "The studio has ended. Start it again with sqlanon studio.";
     at("status").className = "failed";
@@ -147,7 +152,9 @@ document.addEventListener("click", async (event) => {
   const action = item.dataset.action;
   if (["save", "publish", "compare"].includes(action) && !mended()) return;
   if (action === "save") await save();
-  else if (action === "publish") await change({ action, seen: revision, name: at("name").value, replace: at("replace").checked });
+  else if (action === "publish") {
+    if (await change({ action, seen: revision, name: at("name").value, replace: at("replace").checked })) showing = true;
+  }
   else if (action === "point") {
     if (await change({ action: "k", value: item.dataset.k })) await change({ action: "limit", value: item.dataset.limit });
   } else await change(asked(item, item.dataset.value));
