@@ -294,3 +294,14 @@ def test_a_frame_has_a_page_of_its_own(tmp_path: Path) -> None:
         state = settled(page._bench)
         assert state["status"]["kind"] == "done"
         assert "source:" not in page._bench.policy_text()
+
+
+def test_a_file_is_read_as_the_command_says(tmp_path: Path) -> None:
+    path = benches.visitors_file(tmp_path, records=300)
+    path.write_text("A title; of the export\n" + path.read_text())
+    made = benches.bench_of(str(path), tmp_path, csv={"skip": 1})
+    try:
+        assert made.state(0)["status"]["kind"] in ("done", "failed")
+        assert yaml.safe_load(made.policy_text())["csv"]["skip"] == 1 and "district" in made.policy_text()
+    finally:
+        made.close()
