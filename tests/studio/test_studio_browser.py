@@ -141,7 +141,7 @@ def test_a_value_that_was_refused_does_not_pass_for_the_policy_s(browser: Any, t
         page.wait_for_timeout(300)
         assert page.input_value(select) == held
         page.context.close()
-    assert not (tmp_path / "released.parquet").exists()
+    assert not (tmp_path / "released.csv").exists()
 
 
 def tab_to(page: Any, name: str) -> None:
@@ -177,7 +177,7 @@ def test_a_keyboard_is_enough(browser: Any, tmp_path: Path) -> None:
         page.keyboard.press("Enter")
         page.wait_for_selector("#part-released .released")
         page.context.close()
-    assert (tmp_path / "released.parquet").exists()
+    assert (tmp_path / "released.csv").exists()
 
 
 @pytest.mark.parametrize("look", [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")], ids=str)
