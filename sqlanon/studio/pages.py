@@ -30,8 +30,8 @@ from sqlanon.studio.drafts import EditedPolicy
 from sqlanon.studio.outcome import FINER_SECONDS, LevelInNumbers, Price
 
 ROLES = {
-    "quasi_identifier": "quasi-identifier: others may know it",
-    "sensitive": "sensitive: others must not learn it",
+    "quasi_identifier": "quasi-identifier: may be known",
+    "sensitive": "sensitive: must stay secret",
     "keep": "keep: publish as it is",
     "drop": "drop: leave out",
 }

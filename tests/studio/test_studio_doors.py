@@ -19,6 +19,7 @@ from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.studio.server import HEADER, MOST_BYTES, STATIC
 from sqlanon.studio.verb import Studio
 
+pytestmark = pytest.mark.slow
 PRIVATE = (("GET", "/state?since=0"), ("GET", "/policy"), ("POST", "/change"))
 
 
@@ -78,7 +79,6 @@ def test_what_is_open_to_all_holds_nothing_of_the_table(page: Studio) -> None:
         assert ask(page, "GET", path)[0] == 404
 
 
-@pytest.mark.slow
 def test_a_page_of_a_command_is_in_no_frame(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "sqlanon.cli", "studio", str(benches.visitors_file(tmp_path, records=200)),
                "--no-browser", "--folder", str(tmp_path)]  # fmt: skip
@@ -113,7 +113,6 @@ def test_no_command_line_of_the_browser_has_the_token(monkeypatch: pytest.Monkey
     assert not path.exists()
 
 
-@pytest.mark.slow
 def test_the_end_of_a_command_says_what_was_published(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "sqlanon.cli", "studio", str(benches.visitors_file(tmp_path, records=400)),
                "--no-browser", "--folder", str(tmp_path)]  # fmt: skip
@@ -153,7 +152,6 @@ def test_what_is_no_change_is_refused(page: Studio) -> None:
     assert page._bench.policy_text() == before
 
 
-@pytest.mark.slow
 def test_what_was_not_foreseen_is_an_answer_and_ends_no_thread(
     page: Studio, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -179,7 +177,6 @@ def test_what_was_not_foreseen_is_an_answer_and_ends_no_thread(
     assert "Traceback" not in capfd.readouterr().err
 
 
-@pytest.mark.slow
 def test_what_a_page_asks_for_is_of_the_policy_that_it_shows(page: Studio) -> None:
     seen = benches.settled(page._bench)["revision"]
     assert change(page, {"action": "k", "value": "6"})[0] == 200, "in another tab"
@@ -192,7 +189,6 @@ def test_what_a_page_asks_for_is_of_the_policy_that_it_shows(page: Studio) -> No
     benches.settled(page._bench)
 
 
-@pytest.mark.slow
 def test_an_error_names_the_cure_and_changes_nothing(page: Studio) -> None:
     before = page._bench.policy_text()
     status, said = change(page, {"action": "option", "column": "age", "name": "width", "value": "-5"})
@@ -207,7 +203,6 @@ def test_an_error_names_the_cure_and_changes_nothing(page: Studio) -> None:
     assert benches.settled(page._bench)["status"]["kind"] == "done"
 
 
-@pytest.mark.slow
 def test_the_last_of_many_changes_is_answered(page: Studio) -> None:
     change(page, {"action": "lift"})
     for k in (2, 3, 4, 6, 7, 8, 9):

@@ -61,7 +61,7 @@ LINES = {
     "periods": 618,
     "tables": 2_281,
     "counts": 6_588,
-    "studio": 1_708,
+    "studio": 1_736,
 }
 """The most lines of Python of each folder. A feature is paid for by what it takes away."""
 MODULES_OF_A_FILE, ROOMS_OF_A_FILE, NAMES_OF_A_CLASS = 20, 12, 25
