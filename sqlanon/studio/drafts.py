@@ -12,17 +12,18 @@ from typing import Any
 
 import yaml
 
-from sqlanon.assess.profiling.draft_text import PolicyHead, flow, policy_text, scalar
+from sqlanon.assess.profiling.draft_text import PolicyHead, policy_text, scalar
 from sqlanon.assess.profiling.drafting import PolicyDraft, drafted_keys
 from sqlanon.assess.profiling.facts import ColumnProfile, Profile
 from sqlanon.assess.profiling.questions import Asked, DraftedColumn
 from sqlanon.core.policy import Policy
 from sqlanon.core.policy.facts import PolicyFacts
 from sqlanon.core.policy.parts import keys_of
+from sqlanon.core.policy.paths import is_connection_text
 from sqlanon.errors import InputError
-from sqlanon.studio.kinds import example_of, read_groups
+from sqlanon.studio.kinds import HIERARCHIES, example_of, listed, read_groups, typed
 
-ORIGIN = ("version", "source", "table", "csv", "files")
+ORIGIN = ("source", "table", "csv")
 """Keys that say what is read; those of other formats are named as the formats are."""
 ORDER = ("quasi_identifier", "sensitive", "pseudonym", "shift", "keep", "drop")
 """The roles of columns in a policy's file."""
@@ -86,8 +87,8 @@ class EditedPolicy:
         undeclared = settings.pop("undeclared", "error")
         about = {key.name: key.about.split(". ")[0].rstrip(".") for key in keys_of(PolicyFacts)}
         lines = [f"{key}: {_written(value)}   # {about.get(key, '')}".rstrip(" #") for key, value in settings.items()]
-        read = {key: value for key, value in self.origin.items() if key != "version"}
-        if anywhere and "source" in read and "${" not in read["source"]:
+        read = dict(self.origin)
+        if anywhere and "source" in read and "${" not in read["source"] and not is_connection_text(read["source"]):
             read["source"] = str(self.policy().resolve(read["source"]))
         origin = [f"{key}: {_written(value)}" for key, value in read.items()]
         head = PolicyHead(HEAD, origin, undeclared)
@@ -117,13 +118,11 @@ class EditedPolicy:
     def models(self) -> list[Keys]:
         """Return the models of the whole release."""
         given = self.settings.get("privacy", [])
-        return [dict(model) for model in (given if isinstance(given, list) else [given])]
+        return [dict(model) for model in listed(given)]
 
 
 def _written(value: Any) -> str:
-    if isinstance(value, str):
-        return scalar(value)
-    return flow({"value": value}).removeprefix("{value: ").removesuffix("}")
+    return scalar(value) if isinstance(value, str) else typed(value)
 
 
 def drafted(found: PolicyDraft, folder: Path) -> EditedPolicy:
@@ -143,8 +142,8 @@ def of_document(document: Keys, profile: Profile, folder: Path, draft: PolicyDra
         columns[name] = known.get(name) or DraftedColumn(name, given[name], reason)
     columns |= {name: DraftedColumn(name, keys, "") for name, keys in given.items() if name not in columns}
     formats = tuple(profile.formats)
-    origin = {key: value for key, value in document.items() if key in (*ORIGIN[1:], *formats)}
-    rest = {k: v for k, v in document.items() if k not in (*ORIGIN, *formats, "columns", "output")}
+    origin = {key: value for key, value in document.items() if key in (*ORIGIN, *formats)}
+    rest = {k: v for k, v in document.items() if k not in ("version", *ORIGIN, *formats, "columns", "output")}
     asked = Asked() if draft is None else Asked(list(draft.decisions), list(draft.notes))
     return EditedPolicy(profile, folder, origin, columns, rest, asked)
 
@@ -222,7 +221,9 @@ def _finer(policy: EditedPolicy, change: Change) -> EditedPolicy:
     """Return the policy with a column at a level at most, without the limits of others if they are in its way."""
     if change.get("lifts"):
         policy = _lift(policy, change)
-    return _levels(policy, change)
+    least = policy.columns[str(change["column"])].keys.get("min_level", 0)
+    finest = {"min_level": change["max_level"]} if least > _number(change["max_level"]) else {}
+    return _levels(policy, {**change, **finest})
 
 
 def _lift(policy: EditedPolicy, change: Change) -> EditedPolicy:
@@ -265,16 +266,11 @@ def _option(policy: EditedPolicy, change: Change) -> EditedPolicy:
     elif option == "":
         options = _value(text)
     else:
-        kept = dict(options) if isinstance(options, Mapping) else {_first(kind): options}
+        kept = dict(options) if isinstance(options, Mapping) else {HIERARCHIES[kind][1][0].name: options}
         kept.pop(option, None)
         options = {**kept, **({option: _value(text)} if text else {})}
     keys = {key: value for key, value in keys.items() if key not in ("min_level", "max_level")}
     return _column(policy, name, {**keys, "hierarchy": {kind: options}})
-
-
-def _first(kind: str) -> str:
-    """Return the option that a hierarchy's value alone stands for."""
-    return {"prefix": "lengths", "frequent": "at_least", "dates": "levels", "codes": "system"}.get(kind, kind)
 
 
 def _setting(policy: EditedPolicy, key: str, value: Any) -> EditedPolicy:
@@ -369,7 +365,7 @@ def _parameter(policy: EditedPolicy, change: Change) -> EditedPolicy:
 def _models_of(policy: EditedPolicy, name: str, other: Callable[[list[Keys]], list[Keys]]) -> EditedPolicy:
     keys = dict(policy.columns[name].keys)
     given = keys.get("models", [])
-    return _column(policy, name, {**keys, "models": other(list(given) if isinstance(given, list) else [given])})
+    return _column(policy, name, {**keys, "models": other(listed(given))})
 
 
 def _number(value: Any) -> int | float:

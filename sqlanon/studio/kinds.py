@@ -31,8 +31,6 @@ HIERARCHIES: Mapping[str, tuple[str, tuple[Parameter, ...]]] = {
     "levels": ("levels by hand", ()),
 }
 """By the key of a policy: what it is in words, and its options."""
-ALONE = ("prefix", "frequent", "dates", "codes")
-"""Kinds whose first option may stand alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +83,11 @@ def _options(parameters: tuple[Parameter, ...], given: Mapping[str, Any]) -> lis
         about = each.about + (f" For example {each.example}." if each.example and not words else "")
         found.append(Option(each.name, about, value, words, each.required))
     return found
+
+
+def listed(models: Any) -> list[dict[str, Any]]:
+    """Return models as a list: a policy may have one alone."""
+    return list(models) if isinstance(models, list) else [models]
 
 
 def typed(value: Any) -> str:

@@ -43,7 +43,7 @@ OUTCOME = ("figures", "measured", "prices", "frontier", "rows", "cited", "compar
 
 
 class Pages:
-    """Draws the parts of a page of one page."""
+    """Draws the parts of one page."""
 
     def __init__(self) -> None:
         self._levels: dict[str, tuple[EditedPolicy, list[LevelInNumbers]]] = {}
@@ -74,7 +74,10 @@ class Pages:
             for item in quasi
         ]  # fmt: skip
         sensitive = [
-            {"name": item.name, "models": [(m["type"], kinds.parameters_of(m)) for m in _listed(item.keys["models"])]}
+            {
+                "name": item.name,
+                "models": [(m["type"], kinds.parameters_of(m)) for m in kinds.listed(item.keys["models"])],
+            }
             for item in policy.with_role("sensitive")
         ]
         models = [
@@ -110,7 +113,7 @@ class Pages:
 
     def _commands(self, policy: EditedPolicy) -> dict[str, str]:
         """Return the command that does the same as each step, by step."""
-        source = str(policy.origin.get("source", "TABLE"))
+        source = str(policy.origin.get("source", "TABLE"))  # as it is written: what variables hold may be secret
         table = [policy.origin["table"]] if "table" in policy.origin else []
         command = shlex.join(["sqlanon", "profile", source, *table, "--write", "policy.yaml"])
         return {
@@ -145,9 +148,10 @@ class Pages:
             "cited": _drawn("cited.html.j2", cites=cites),
         }
 
-    def values_of(self, name: str) -> list[str]:
-        """Return the values of a column that the page shows: those that enough records have."""
-        shown = next((level.shown for level in self._levels[name][1][:1]), None) if name in self._levels else None
+    def values_of(self, policy: EditedPolicy, name: str) -> list[str]:
+        """Return the values of a column that enough records have for this policy's page; none where none are known."""
+        of, levels = self._levels.get(name, (policy, []))
+        shown = levels[0].shown if levels and of.least >= policy.least else None
         return [text for text, _ in shown or () if text != "NULL"]
 
     def counted_levels(self, policy: EditedPolicy) -> dict[str, list[LevelInNumbers]]:
@@ -182,7 +186,7 @@ class Pages:
         """Return the outcome's parts, empty, and why the present policy has none."""
         limited = [] if policy is None or not isinstance(error, NoSolutionError) else policy.limited()
         told = "" if error is None else self.failure(error, limited)
-        return {**dict.fromkeys((*OUTCOME, "released"), ""), "failure": told}
+        return {**dict.fromkeys(OUTCOME, ""), "failure": told}
 
     def failure(self, error: SqlanonError, limited: Sequence[str] = ()) -> str:
         """Return why there is no release; ``limited`` are columns whose limits may be in its way."""
@@ -208,7 +212,7 @@ class Pages:
             )
         }
 
-    def of_comparison(self, found: Sequence[tuple[str, str, Proposal | str]], policy: EditedPolicy) -> dict[str, str]:
+    def of_comparison(self, found: Sequence[tuple[str, str, Proposal | str]]) -> dict[str, str]:
         """Return one rule, several rules and patterns side by side, as far as they are known."""
         releases = [(kind, name, each) for kind, name, each in found if isinstance(each, Proposal)]
         failed = [(name, each) for _, name, each in found if isinstance(each, str)]
@@ -240,10 +244,6 @@ class Pages:
             if step.lower_bound is not None and step.loss:
                 text += f", gap {100 * max(0.0, step.loss - step.lower_bound) / step.loss:.1f} %"
         return f"{text}."
-
-
-def _listed(models: Any) -> list[dict[str, Any]]:
-    return list(models) if isinstance(models, list) else [models]
 
 
 @cache

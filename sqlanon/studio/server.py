@@ -8,6 +8,7 @@ of the address, which browsers do not send, so that no log and no referrer has i
 from __future__ import annotations
 
 import hmac
+import json
 import secrets
 import socket
 from collections.abc import Awaitable, Callable
@@ -147,8 +148,6 @@ class StudioServer:
         return await run_in_threadpool(self._carry_out, request, body)
 
     def _carry_out(self, request: Request, body: bytes) -> Response:
-        import json
-
         if request.headers.get("content-type", "").partition(";")[0] != "application/json":
             return _fault("This is no change.", 415)
         try:

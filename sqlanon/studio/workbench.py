@@ -142,7 +142,7 @@ class Workbench:
                 self._take(self._past.pop())
             else:
                 if action == "hierarchy" and change.get("value") == "groups":
-                    change["values"] = self.pages.values_of(str(change.get("column")))
+                    change["values"] = self.pages.values_of(self._policy, str(change.get("column")))
                 policy = self._proposed(change) if action == "proposal" else changed(self._policy, change)
                 self._past.append(self._policy)
                 self._take(policy)
@@ -425,7 +425,7 @@ class Workbench:
                     found.append((kind, name, proposal_of("", each)))
             except SqlanonError as error:
                 found.append((kind, name, error.message))
-            self._show(self.pages.of_comparison(found, edited))
+            self._show(self.pages.of_comparison(found))
 
     def _publish(self, edited: EditedPolicy, options: Mapping[str, Any]) -> bool:
         """Carry a policy out, write it and its report beside the release, and return whether all of that is there."""

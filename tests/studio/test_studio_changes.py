@@ -91,6 +91,13 @@ def test_a_number_of_endless_digits_is_refused_at_once(begun: EditedPolicy, valu
             changed(begun, {"value": value, **change})
 
 
+def test_a_finer_level_can_be_taken_below_the_finest_that_was_allowed(begun: EditedPolicy) -> None:
+    policy = changed(begun, {"action": "levels", "column": "age", "min_level": "2"})
+    policy = changed(policy, {"action": "finer", "column": "age", "max_level": "1", "lifts": ""})
+    keys = policy.document["columns"]["age"]
+    assert (keys["min_level"], keys["max_level"]) == (1, 1), "as its price was asked"
+
+
 def test_a_sign_that_masks_can_be_typed(begun: EditedPolicy) -> None:
     policy = changed(begun, {"action": "hierarchy", "column": "district", "value": "redact"})
     for sign in "*#%":

@@ -18,6 +18,7 @@ from benches import after, settled
 from command_line import sqlanon as run_command
 
 import sqlanon
+from sqlanon.core.words import probability, share
 from sqlanon.errors import TargetError
 from sqlanon.studio import workbench
 from sqlanon.studio.workbench import Workbench
@@ -81,8 +82,8 @@ def test_each_number_is_the_one_that_the_commands_print(bench: Workbench, change
                     assert words(part) in shown[where], key
     assert f"loss {ran['loss']:.4g}" in shown["brief"].replace(",", "")
     utility = json.loads(run_command("utility", path, "--json").stdout)
-    for column in utility["columns"]:
-        assert words(column["name"]) in shown["measured"]
+    distances = [column["total_variation"] for column in utility["columns"] if not column["fully_suppressed"]]
+    assert distances and all(share(round(distance, 6)) in shown["measured"] for distance in distances)
     printed = json.loads(run_command("frontier", path, "--k", "2,3,5,10,11,20", "--limit", "0,0.01,0.05,0.1,0.025",
                                      "--json").stdout)  # fmt: skip
     found = {(str(p["k"]), float(p["limit"])): p["loss"] for p in printed["points"] if p["found"]}
@@ -156,6 +157,9 @@ def test_what_is_published_is_what_was_shown(bench: Workbench, monkeypatch: pyte
     assert run_command("verify", folder / "out.parquet.certificate.json", folder / "out.policy.yaml").returncode == 0
     assert "Published:" in (folder / "out.report.html").read_text()
     assert run_command("check", folder / "out.parquet", "--k", "5", "--qi", "age,sex,district").returncode == 0
+    risk = ("risk", folder / "out.parquet", "--qi", "age,sex,district", "--json")
+    highest = {item["key"]: item["value"] for item in json.loads(run_command(*risk).stdout)["risk"]["figures"]}
+    assert probability(highest["prosecutor_highest"]) in shown, "the command finds the risk that the page shows"
     text = (folder / "out.policy.yaml").read_text()
     assert "Decided in `sqlanon studio`" in text and benches.RARE not in text
     refused = words(after(bench, "publish", name="out.parquet")["fragments"]["released"])
@@ -251,6 +255,18 @@ def test_levels_of_an_earlier_policy_are_neither_chosen_nor_counted(bench: Workb
         shown = after(bench, action, value=value)["fragments"]["generalization"]
         assert "chosen" not in shown and 'class="values"' not in shown, "values of fewer than the new k among them"
         after(bench, "undo")
+
+
+def test_groups_begin_with_no_value_of_fewer_records_than_k(bench: Workbench) -> None:
+    settled(bench)
+    after(bench, "k", value="100000")  # there is no release, and no level is counted for it
+    bench.change({"action": "hierarchy", "column": "district", "value": "groups"})
+    assert "D01" not in bench.policy_text()
+    for _ in range(2):
+        after(bench, "undo")
+    bench.change({"action": "hierarchy", "column": "district", "value": "groups"})
+    assert "D01" in bench.policy_text() and benches.RARE not in bench.policy_text()
+    after(bench, "undo")
 
 
 def test_a_change_while_levels_are_drawn_is_what_the_page_shows(
