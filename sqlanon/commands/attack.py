@@ -11,7 +11,12 @@ from sqlanon.commands.progress import progress
 from sqlanon.errors import InputError
 from sqlanon.report.wording import share
 
-TITLES = {"singling_out": "Singling out", "linkability": "Linkability", "inference": "Inference"}
+TITLES = {
+    "singling_out": "Singling out",
+    "linkability": "Linkability",
+    "inference": "Inference",
+    "membership": "Membership",
+}
 
 
 def execute(

@@ -14,11 +14,14 @@ import duckdb
 import pytest
 from effort import Block, enough, seeds
 from random_cases import POOL, random_case
+from sqlglot import exp
 from tables import text_table
 
 import sqlanon
 from sqlanon.assess.attack.attacking import CONTROLLED, run_attacks
 from sqlanon.assess.attack.world import open_world
+from sqlanon.core.sqltrees.names import TARGETS
+from sqlanon.core.sqltrees.trees import table
 
 PART = "sqlanon_part"
 
@@ -100,17 +103,22 @@ def test_attacks_count_as_the_brute_force(block: Block, tmp_path: Path) -> None:
         world = brute_attacks.Attacked(records, rows, trees, levels, kept)
         with open_world(target, policy, source=connection, part=PART) as opened:
             outcomes = run_attacks(opened, CONTROLLED)
+            numbered = opened.engine.run("targets", exp.select("*").from_(table(TARGETS)).order_by("record"))
         compared += 1
         found_something += compare(world, outcomes, len(titles) - m)
+        compare_numbered(world, outcomes, [(row[-1], *row[2 + m : -1]) for row in numbered], len(titles) - m)
         connection.close()
     assert enough(compared >= 3 and found_something)
 
 
-def compare_ranks(item: sqlanon.Finding, world: brute_attacks.Attacked, place: int, known: Sequence[int]) -> None:
+Points = list[tuple[float, int, int]]
+
+
+def compare_ranks(item: sqlanon.Finding, world: brute_attacks.Attacked, of_parts: Sequence[Points]) -> None:
     """Compare guesses by how sure they are, and the anonymity loss coefficient, by its formula."""
     coefficients = []
-    for part in (0, 1):
-        points, targets = world.by_confidence(place, known, part), len(world.of(part))
+    for part, points in enumerate(of_parts):
+        targets = len(world.of(part))
         if part == 0:
             shown = [] if item.ranked is None else [(p.confidence, p.attempts, p.successes) for p in item.ranked.points]
             assert {*shown} <= {*points} and shown[-1:] == points[-1:]
@@ -124,6 +132,24 @@ def compare_ranks(item: sqlanon.Finding, world: brute_attacks.Attacked, place: i
         assert item.loss_coefficient == expected
 
 
+def compare_numbered(
+    world: brute_attacks.Attacked, outcomes: list[Any], records: Sequence[Sequence[int]], beside: int
+) -> None:
+    """Compare what depends on the numbers of the records: of their type, and of their values beside it."""
+    found = {item.attack: item for item in outcomes if isinstance(item, sqlanon.Finding)}
+    item = found.get("predicate_singling_out")
+    if item is not None:
+        classes, alone, by_control = world.predicates(1, records)
+        assert (item.attempts, item.successes) == (classes, alone), item
+        assert item.control is None or item.control_successes == by_control, item
+    halves = [record[0] % 2 for record in records]
+    for name, places in (("quasi_identifiers", range(0)), ("all_columns", range(beside))):
+        item = found.get(f"membership_by_{name}")
+        if item is not None:
+            counts = item.attempts, item.successes, item.control_attempts, item.control_successes
+            assert counts == world.membership(places, halves), item
+
+
 def compare(world: brute_attacks.Attacked, outcomes: list[Any], beside: int) -> int:
     """Compare every finding, and return how many of them found something."""
     findings = [item for item in outcomes if isinstance(item, sqlanon.Finding)]
@@ -132,11 +158,13 @@ def compare(world: brute_attacks.Attacked, outcomes: list[Any], beside: int) -> 
     for item in findings:
         controlled = (item.control_attempts, item.control_successes)
         counted = (item.attempts, item.successes)
-        if item.risk == "singling_out":
+        if item.attack.startswith("singling_out"):
             places = range({"quasi": 0, "kept": world.kept, "all": beside}[item.attack.split("_")[2]])
             assert counted == world.singled_out(places, 0), item
             if item.control is not None:
                 assert controlled == world.singled_out(places, 1), item
+        elif item.attack == "predicate_singling_out" or item.risk == "membership":
+            continue  # by compare_numbered
         elif item.attack == "linkage_register":
             assert (*counted, item.figures["nobody_else_fits"]) == world.register(0), item
             assert controlled == world.register(1)[:2], item
@@ -145,12 +173,13 @@ def compare(world: brute_attacks.Attacked, outcomes: list[Any], beside: int) -> 
             assert item.control is None or controlled == world.parts(1), item
         elif item.attack == "definetti":
             place = secrets[item.columns[0]]
-            assert (*counted, item.baseline_successes) == world.definetti(place, 0), item
-            assert controlled == world.definetti(place, 1)[:2], item
+            inside, outside = world.definetti(place, 0), world.definetti(place, 1)
+            assert (*counted, item.baseline_successes) == inside[:3] and controlled == outside[:2], item
+            compare_ranks(item, world, [inside[3], outside[3]])
         else:
             place, also = secrets[item.columns[0]], known if "kept" in item.attack else ()
             certain = (item.figures["certain"], item.figures["certain_right"])
             assert (*counted, item.baseline_successes, *certain) == world.inferred(place, also, 0), item
             assert controlled == world.inferred(place, also, 1)[:2], item
-            compare_ranks(item, world, place, also)
+            compare_ranks(item, world, [world.by_confidence(place, also, part) for part in (0, 1)])
     return sum(item.successes > 0 for item in findings)

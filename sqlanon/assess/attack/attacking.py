@@ -8,8 +8,8 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from sqlanon.assess.attack import definetti, inference, linking, papers, reasoning, singling_out
-from sqlanon.assess.attack.facts import AttackReport, Finding, NotApplicable, Outcome
+from sqlanon.assess.attack import definetti, inference, linking, membership, papers, reasoning, singling_out
+from sqlanon.assess.attack.facts import MEMBERSHIP, AttackReport, Finding, NotApplicable, Outcome
 from sqlanon.assess.attack.holdout import check_share, divided, open_holdout, refuse_holdout
 from sqlanon.assess.attack.world import AttackWorld, open_world
 from sqlanon.core.engines.journal import Watcher
@@ -21,11 +21,13 @@ CONTROLLED: tuple[Attack, ...] = (
     singling_out.by_quasi_identifiers,
     singling_out.by_kept_columns,
     singling_out.by_all_columns,
+    singling_out.by_predicate,
     linking.by_register,
     linking.by_parts,
     inference.by_class,
     inference.by_class_and_kept,
     definetti.definetti,
+    membership.by_membership,
 )
 """The attacks that guess: they are repeated on a release with a control group."""
 ATTACKS: tuple[Attack, ...] = (
@@ -100,20 +102,24 @@ def _controlled(
     """Return a report beside the attacks on a release with a control group."""
     try:
         with open_holdout(folder, policy, share, seed=report.seed, watch=watch) as world:
-            found = [item for item in run_attacks(world, CONTROLLED) if isinstance(item, Finding)]
+            outcomes = run_attacks(world, CONTROLLED)
     except (IdentifyingColumnError, NoSolutionError, SearchStoppedError) as error:
         reason = f"none: from {1 - share:.0%} of the source the policy publishes nothing ({type(error).__name__})."
         return replace(report, control=reason)
+    found = [item for item in outcomes if isinstance(item, Finding)]
     beside = {(item.attack, item.columns): item.control for item in found if item.control is not None}
     findings = []
     for item in report.findings:
         control = beside.get((item.attack, item.columns))
         findings.append(item if control is None else item.with_control(control))
+    findings += [item for item in found if item.risk == MEMBERSHIP]
+    others = [item for item in report.not_applicable if item.risk != MEMBERSHIP]
+    others += [item for item in outcomes if isinstance(item, NotApplicable) and item.risk == MEMBERSHIP]
     how = (
         f"{world.controls:,} records, drawn at random; the policy was published again from the other "
         f"{world.records:,}, and that release attacked."
     )
-    return replace(report, findings=tuple(findings), control=how)
+    return replace(report, findings=tuple(findings), not_applicable=tuple(others), control=how)
 
 
 def run_attacks(world: AttackWorld, attacks: Iterable[Attack]) -> list[Outcome]:

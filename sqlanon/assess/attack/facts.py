@@ -11,12 +11,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from sqlanon.assess.attack.ranked import Ranked, loss_coefficient, prc
+from sqlanon.assess.attack.ranked import Ranked, loss_coefficient
 from sqlanon.core.facts import Facts
 
 SINGLING_OUT, LINKABILITY, INFERENCE = "singling_out", "linkability", "inference"
-RISKS = (SINGLING_OUT, LINKABILITY, INFERENCE)
-"""The three questions of the Article 29 Working Party, Opinion 05/2014 on anonymisation techniques."""
+MEMBERSHIP = "membership"
+RISKS = (SINGLING_OUT, LINKABILITY, INFERENCE, MEMBERSHIP)
+"""The three questions of the Article 29 Working Party, Opinion 05/2014 on anonymisation techniques, and who is in."""
 Z = 1.959963984540054
 """The quantile of a 95 % interval."""
 Interval = tuple[float, float]
@@ -106,7 +107,7 @@ class Finding(Facts):
 
     Attributes:
         attack: its name; ``columns``: what it is about, where a release has several such columns.
-        risk: ``singling_out``, ``linkability`` or ``inference``.
+        risk: ``singling_out``, ``linkability``, ``inference`` or ``membership``.
         attempts, successes: guesses, and those that are right.
         baseline_successes: right guesses of as many attempts that look at no more than the release as a whole; None
             where there is no such guess.
@@ -141,9 +142,8 @@ class Finding(Facts):
         well of records that are not in one; None where guesses are not ranked."""
         if self.ranked is None:
             return None
-        naive = prc(self.baseline or 0.0, 1.0)
         beside = self.control.prc if self.control is not None else None
-        return loss_coefficient(self.ranked.prc, max(naive, beside or 0.0))
+        return loss_coefficient(self.ranked.prc, max(self.ranked.naive, beside or 0.0))
 
     @property
     def rate(self) -> float | None:

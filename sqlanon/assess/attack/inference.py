@@ -22,7 +22,7 @@ def by_class(world: AttackWorld) -> Iterator[Outcome]:
         return
     for secret in _secrets(world):
         place = world.beside.index(secret)
-        found = count_guesses(world, [(most_frequent([], [place]), [])], [place], by_confidence=True)
+        found = count_guesses(world, [(most_frequent([], [place]), [])], [place])
         yield described(world, attack, secret, found, "the quasi-identifiers")
 
 
@@ -36,7 +36,7 @@ def by_class_and_kept(world: AttackWorld) -> Iterator[Outcome]:
     for secret in world.sensitive:
         place = world.beside.index(secret)
         rounds = [(most_frequent(known, [place]), known), (most_frequent([], [place]), [])]
-        found = count_guesses(world, rounds, [place], by_confidence=True)
+        found = count_guesses(world, rounds, [place])
         yield described(world, attack, secret, found, "the quasi-identifiers and the kept columns")
 
 

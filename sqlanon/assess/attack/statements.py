@@ -7,10 +7,11 @@ each at each level that may be published (``t``), ``KNOWN_WORDS`` numbers the va
     TARGET_TYPES      type | v_0 | v_1 | …                its quasi-identifiers
     RELEASED_ROWS     row | class | o_0 | …               a row of the release
     RELEASED_CLASSES  class | t_0 | t_1 | … | n
-    COVERING          type | class                        every text of the class covers the value of the type
+    COVERING          type | class | distance             every text of the class covers the value of the type
 
 A text covers the values of which it is the text at a level that may be published. Where a text stands at several
-levels, it covers what it covers at any: the release does not say which is meant.
+levels, it covers what it covers at any: the release does not say which is meant. Of a release with a policy every
+distance is 0; of others (``assess.attack.files``) a type whose values no class covers has the nearest classes.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ from sqlanon.core.sqltrees.trees import (
 
 SOURCE, RELEASE = "source", "release"
 RECORD, PART, TYPE, ROW, CLASS, LEVEL = "record", "part", "type", "row", "class", "level"
+DISTANCE = "distance"
 IN_RELEASE, CONTROL = 0, 1
 """``part`` of a record: the release was made of it, or it belongs to the control group."""
 value, text, other = (names.namer(stem) for stem in ("v", "t", "o"))
@@ -196,7 +198,7 @@ def released_classes(count: int) -> exp.Select:
 
 
 def covering(levels: Sequence[Sequence[int]]) -> exp.Query:
-    """Return which classes cover which types: ``type``, ``class``, each pair once.
+    """Return which classes cover which types: ``type``, ``class``, distance 0, each pair once.
 
     The texts of a value stand in one row before they are joined, because no planner foresees how few rows of
     ``KNOWN_TEXTS`` a combination of levels meets.
@@ -234,9 +236,15 @@ def covering(levels: Sequence[Sequence[int]]) -> exp.Query:
             equal(column(name, "placed"), column(name, "covered")) for name in (text(position), names.level(position))
         ]
     covered = exp.select(*shown).from_(table("read")).join(signatures.subquery("levels"), join_type="cross")
-    query = exp.select(column(TYPE, "covered"), column(CLASS, "placed")).distinct()
+    query = exp.select(column(TYPE, "covered"), column(CLASS, "placed"), named(number(0), DISTANCE)).distinct()
     query = query.from_(covered.subquery("covered")).join(table("placed"), on=both(here))
     return with_ctes(query, [cte("placed", of_class, materialized=True), cte("read", read, materialized=True)])
+
+
+def exact_covering() -> exp.Subquery:
+    """Return which classes cover which types, without classes that are merely near."""
+    pairs = exp.select(column(TYPE), column(CLASS)).from_(table(names.COVERING))
+    return pairs.where(equal(column(DISTANCE), number(0))).subquery("covering")
 
 
 def _texts_of_values(position: int, levels: Sequence[int]) -> exp.Select:

@@ -28,7 +28,7 @@ from sqlanon.core.source.files import Reading
 from sqlanon.core.source.joining import open_policy_source
 from sqlanon.core.source.opening import Source, other_records
 from sqlanon.core.sqltrees import names
-from sqlanon.core.sqltrees.trees import column, count_if, count_rows, is_null, number, table
+from sqlanon.core.sqltrees.trees import column, count_if, count_rows, is_null, not_null, number, table
 from sqlanon.errors import EngineError, InputError, SourceError, UnsupportedError, listing
 
 
@@ -208,7 +208,10 @@ def _prepared(opened: _Opened, *, part: str | None, seed: int) -> AttackWorld:
     words = [(name, encoding.types[name], of_release[name]) for name in beside]
     if quasi:
         heights = [attribute.height for attribute in catalog.attributes]
-        engine.create("known values", names.KNOWN_VALUES, statements.known_values(heights, COVERED), replayed=False)
+        known = statements.known_values(heights, COVERED)
+        if policy.nulls == "basic":  # records with NULL take no part
+            known = known.where(not_null(column("value")))
+        engine.create("known values", names.KNOWN_VALUES, known, replayed=False)
         levels = _levels(opened.manifest, quasi, heights)
         engine.create("known texts", names.KNOWN_TEXTS, statements.known_texts(levels), replayed=False)
         several = any(len(own) > 1 for own in levels)
