@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
+from typing import Any
 
 from sqlanon.assess.attack.attacking import attack
 from sqlanon.assess.attack.facts import RISKS, AttackReport, Finding
@@ -21,19 +23,18 @@ TITLES = {
 
 def execute(
     release: str,
-    policy: str,
     table: str | None,
-    holdout: float,
     seed: int,
     fail_over: float | None,
     as_json: bool,
+    **asked: Any,
 ) -> int:
     """Carry the command out, with the options of ``usage``, and return the exit code."""
     if fail_over is not None and not 0 <= fail_over <= 1:
         raise InputError("The rate of --fail-over is not from 0 to 1.", hint="give a share: 0.1 is 10 %.")
-    loaded = read_policy(policy)
+    known = _known(**asked)
     with progress() as watch:
-        found = attack(release, loaded, table=table, holdout=holdout, seed=seed, watch=watch)
+        found = attack(release, table=table, seed=seed, watch=watch, **known)
     for warning in found.warnings:
         warn(warning)
     above = () if fail_over is None else found.above(fail_over)
@@ -46,6 +47,36 @@ def execute(
             names = ", ".join(item.attack for item in above)
             print(f"Attacks above {fail_over:.1%}: {names or 'none'}.")
     return 1 if above else 0
+
+
+def _known(
+    policy: str | None,
+    source: str | None,
+    source_table: str | None,
+    qi: tuple[str, ...],
+    sensitive: tuple[str, ...],
+    holdout: str,
+) -> dict[str, Any]:
+    """Return what is said of the release, as ``attack`` takes it.
+
+    Raises:
+        InputError: neither a policy nor the source and its quasi-identifiers are named, or both.
+    """
+    shared: float | str = holdout
+    with suppress(ValueError):
+        shared = float(holdout)
+    if policy is not None:
+        beside = {"--source": source, "--source-table": source_table, "--qi": qi, "--sensitive": sensitive}
+        if twice := [name for name, given in beside.items() if given]:
+            raise InputError(
+                f"The policy says what {' and '.join(twice)} would say.", hint="leave the option out, or the policy."
+            )
+        return {"policy": read_policy(policy), "holdout": shared}
+    if source is None or not qi:
+        raise InputError(
+            "Neither a policy is named nor the source of the file.", hint="give --policy FILE, or --source and --qi."
+        )
+    return {"policy": qi, "source": (source, source_table), "sensitive": sensitive, "holdout": shared}
 
 
 def _lines(found: AttackReport) -> list[str]:

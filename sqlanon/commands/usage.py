@@ -387,18 +387,27 @@ def utility() -> Work:
 @table_argument
 @click.option(
     "--policy",
-    required=True,
     type=click.Path(),
     shell_complete=complete_policies,
-    help="The policy that the release was published by.",
+    help="The policy that the release was published by; without one, --source and --qi.",
+)
+@click.option("--source", type=click.Path(), help="The records that a file without a policy was made of.")
+@click.option("--source-table", help="Its table, if it is a database.")
+@optional_qi_option
+@click.option(
+    "--sensitive",
+    multiple=True,
+    callback=_column_names,
+    metavar="COLUMN,…",
+    help="Columns to guess, without a policy; by default all others that file and source share.",
 )
 @click.option(
     "--holdout",
-    type=float,
-    default=0.5,
+    default="0.5",
     show_default=True,
-    metavar="SHARE",
-    help="Draw this share of the source as a control group, publish POLICY from the rest and attack that; 0: do not.",
+    metavar="SHARE|FILE",
+    help="Draw this share of the source as a control group, publish POLICY from the rest and attack that; 0: do not. "
+    "Without a policy: a file with records that RELEASE was not made of.",
 )
 @click.option(
     "--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True, help="The seed of what is drawn."
@@ -411,7 +420,9 @@ def utility() -> Work:
 )
 @json_option
 def attack() -> Work:
-    """Attack RELEASE beside its source and count what is found: singling out, linkability, inference.
+    """Attack RELEASE beside its source and count what is found: singling out, linkability, inference, membership.
+
+    With --source and --qi instead of --policy any file is attacked: synthetic records, or a release of another tool.
 
     Everything is counted in the database, against the source as the truth; no value is shown. A report, no verdict:
     exit 0 when it could be computed, 2 when not. For the operator: the counts are exact.

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 from sqlanon.assess.attack import definetti, inference, linking, membership, papers, reasoning, singling_out
 from sqlanon.assess.attack.facts import MEMBERSHIP, AttackReport, Finding, NotApplicable, Outcome
+from sqlanon.assess.attack.files import KnownColumns, open_file_world
 from sqlanon.assess.attack.holdout import check_share, divided, open_holdout, refuse_holdout
-from sqlanon.assess.attack.world import AttackWorld, open_world
+from sqlanon.assess.attack.world import AttackWorld, PolicyWorld, open_world
 from sqlanon.core.engines.journal import Watcher
 from sqlanon.core.policy import Policy, PolicyLike, as_policy
 from sqlanon.errors import IdentifyingColumnError, InputError, NoSolutionError, SearchStoppedError
 
-Attack = Callable[[AttackWorld], "Outcome | Iterable[Outcome]"]
-CONTROLLED: tuple[Attack, ...] = (
+World = TypeVar("World", bound=AttackWorld)
+CONTROLLED: tuple[Callable[[AttackWorld], Outcome | Iterable[Outcome]], ...] = (
     singling_out.by_quasi_identifiers,
     singling_out.by_kept_columns,
     singling_out.by_all_columns,
@@ -30,7 +32,7 @@ CONTROLLED: tuple[Attack, ...] = (
     membership.by_membership,
 )
 """The attacks that guess: they are repeated on a release with a control group."""
-ATTACKS: tuple[Attack, ...] = (
+ATTACKS: tuple[Callable[[PolicyWorld], Outcome | Iterable[Outcome]], ...] = (
     *CONTROLLED,
     reasoning.by_refinement,
     reasoning.by_downcoding,
@@ -48,11 +50,12 @@ NO_CONTROL = "none was asked for, so that the rates are those of the release alo
 
 def attack(
     release: str | os.PathLike[str],
-    policy: PolicyLike,
+    policy: PolicyLike | Sequence[str],
     *,
     source: object = None,
     table: str | None = None,
-    holdout: float = 0.5,
+    sensitive: Sequence[str] = (),
+    holdout: float | str | os.PathLike[str] = 0.5,
     seed: int = 1,
     watch: Watcher | None = None,
 ) -> AttackReport:
@@ -60,10 +63,14 @@ def attack(
 
     Args:
         release: a file; of a database file, with ``table``.
-        policy: that it was published by.
-        source: as for ``anonymize``; None takes the policy's.
+        policy: that it was published by. Or the names of the quasi-identifiers, for a file of anybody's, such as
+            synthetic records: without a policy, its texts are read as values, ranges, masks and sets.
+        source: as for ``anonymize``; None takes the policy's. Without a policy a path, a frame, or a pair of one and
+            the name of its table.
+        sensitive: without a policy, the columns to guess; by default all others that file and source share.
         holdout: the share of the source that the control group is drawn from: the policy is published again, in a
-            private folder, from the others. 0: no control group.
+            private folder, from the others. 0: no control group. Without a policy, a file with records that the file
+            was not made of; a share there has no control group.
         seed: of whatever is drawn.
 
     Raises:
@@ -72,8 +79,33 @@ def attack(
         InputError: the release is none of this policy, or an argument is out of its range.
         SourceError: the release or the source cannot be read.
     """
-    policy = as_policy(policy)
     _check(release, seed)
+    is_file = isinstance(holdout, str | os.PathLike)
+    if isinstance(policy, list | tuple):
+        columns = KnownColumns(tuple(policy), tuple(sensitive))
+        control = os.fspath(holdout) if isinstance(holdout, str | os.PathLike) else None
+        with open_file_world(
+            release, columns, source=source, table_name=table, control=control, seed=seed, watch=watch
+        ) as (world, warnings):
+            return _reported(Path(release).name, world, run_attacks(world, CONTROLLED), warnings)
+    if sensitive or is_file:
+        raise InputError(
+            "The policy says which columns are sensitive, and publishes again with a control group.",
+            hint="leave sensitive out, and give a share as holdout.",
+        )
+    return _of_policy(release, as_policy(policy), source, table, holdout, seed, watch)
+
+
+def _of_policy(
+    release: str | os.PathLike[str],
+    policy: Policy,
+    source: object,
+    table: str | None,
+    holdout: object,
+    seed: int,
+    watch: Watcher | None,
+) -> AttackReport:
+    """Attack the release of a policy, and a release of it with a control group."""
     share = check_share(holdout)
     if share is not None:
         refuse_holdout(policy)
@@ -81,19 +113,29 @@ def attack(
         with open_world(release, policy, source=source, table_name=table, seed=seed, watch=watch) as world:
             outcomes = run_attacks(world, ATTACKS)
             folder = None if share is None else until_the_end.enter_context(divided(world, share))
-        report = AttackReport(
-            release=Path(release).name,
-            records=world.records,
-            published=world.published,
-            seed=seed,
-            findings=tuple(item for item in outcomes if isinstance(item, Finding)),
-            not_applicable=tuple(item for item in outcomes if isinstance(item, NotApplicable)),
-            control=NO_CONTROL,
-            warnings=(*world.encoding.warnings, *([OF_RECORDS] if policy.entity is not None else [])),
-        )
+        warnings = (*world.encoding.warnings, *([OF_RECORDS] if policy.entity is not None else []))
+        report = _reported(Path(release).name, world, outcomes, warnings)
         if folder is None or share is None:
             return report
         return _controlled(report, folder, policy, share, watch)
+
+
+def _reported(name: str, world: AttackWorld, outcomes: Sequence[Outcome], warnings: tuple[str, ...]) -> AttackReport:
+    findings = [item for item in outcomes if isinstance(item, Finding)]
+    control = NO_CONTROL
+    if world.controls is not None:
+        control = f"{world.controls:,} records that the file was not made of."
+        findings = [item if item.control is None else item.with_control(item.control) for item in findings]
+    return AttackReport(
+        release=name,
+        records=world.records,
+        published=world.published,
+        seed=world.seed,
+        findings=tuple(findings),
+        not_applicable=tuple(item for item in outcomes if isinstance(item, NotApplicable)),
+        control=control,
+        warnings=warnings,
+    )
 
 
 def _controlled(
@@ -122,7 +164,7 @@ def _controlled(
     return replace(report, findings=tuple(findings), not_applicable=tuple(others), control=how)
 
 
-def run_attacks(world: AttackWorld, attacks: Iterable[Attack]) -> list[Outcome]:
+def run_attacks(world: World, attacks: Iterable[Callable[[World], Outcome | Iterable[Outcome]]]) -> list[Outcome]:
     """Return what some attacks came to."""
     found: list[Outcome] = []
     for each in attacks:

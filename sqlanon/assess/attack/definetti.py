@@ -48,7 +48,7 @@ def definetti(world: AttackWorld) -> Iterator[Outcome]:
     """Yield how well a naive Bayes that is learnt from the release guesses each sensitive column."""
     features = len(world.quasi_identifiers) + len(world.kept)
     if not world.sensitive or not features or not world.published:
-        yield NotApplicable(ATTACK, INFERENCE, "The policy has no sensitive column whose values can be compared.")
+        yield NotApplicable(ATTACK, INFERENCE, "There is no sensitive column whose values can be compared.")
         return
     known = [world.beside.index(name) for name in world.kept]
     engine = world.engine

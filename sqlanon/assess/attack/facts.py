@@ -93,9 +93,9 @@ class Control:
             return ""
         rate, control = self.successes / self.attempts, self.control_successes / self.control_attempts
         said = (
-            f"Of the release that was made with records held out it succeeds in {rate:.1%} of the attempts about its "
+            f"Beside a control group it succeeds in {rate:.1%} of the attempts about records that a release was made "
+            f"of, and in {control:.1%} about others"
         )
-        said += f"records, and in {control:.1%} about others"
         if self.interval[0] > 0:
             return f"{said}: being in it adds to what an attacker finds."
         return f"{said}: the figures do not show that being in it adds to that."

@@ -18,7 +18,7 @@ from pathlib import Path
 from sqlglot import exp
 
 from sqlanon.assess.attack.statements import CONTROL, IN_RELEASE
-from sqlanon.assess.attack.world import AttackWorld, open_world
+from sqlanon.assess.attack.world import PolicyWorld, open_world
 from sqlanon.core.anonymizer import anonymize
 from sqlanon.core.disk.folders import PrivateFolder, spill_folder
 from sqlanon.core.engines.base import Place
@@ -60,7 +60,7 @@ def refuse_holdout(policy: Policy) -> None:
 
 
 @contextmanager
-def divided(world: AttackWorld, share: float) -> Iterator[Path]:
+def divided(world: PolicyWorld, share: float) -> Iterator[Path]:
     """Yield a private folder with the records of a world's source, divided at random; it is removed at the end.
 
     Persons with several records (``entity``) are in one of the groups with all of them.
@@ -84,7 +84,7 @@ def divided(world: AttackWorld, share: float) -> Iterator[Path]:
         folder.remove()
 
 
-def _write(world: AttackWorld, path: Path, share: float) -> None:
+def _write(world: PolicyWorld, path: Path, share: float) -> None:
     engine = world.engine
     assert isinstance(engine, DuckDBEngine)  # others lack "several_sources"
     alias = names.unused("sqlanon_holdout", [name for name, *_ in engine.databases()])
@@ -95,7 +95,7 @@ def _write(world: AttackWorld, path: Path, share: float) -> None:
             engine.run("hold out", exp.Create(this=here, kind="TABLE", expression=query))
 
 
-def _drawn(world: AttackWorld, share: float) -> exp.Query:
+def _drawn(world: PolicyWorld, share: float) -> exp.Query:
     """Return the records of the source with their part, drawn by a hash of the seed and of the record or its entity.
 
     Which of equal records is in which part makes no difference.
@@ -137,7 +137,7 @@ def _training(catalog: str) -> exp.Query:
 @contextmanager
 def open_holdout(
     folder: Path, policy: Policy, share: float, *, seed: int, watch: Watcher | None
-) -> Iterator[AttackWorld]:
+) -> Iterator[PolicyWorld]:
     """Publish the policy from the records that were not held out, and yield the world of that release.
 
     Raises:

@@ -30,7 +30,7 @@ def by_class_and_kept(world: AttackWorld) -> Iterator[Outcome]:
     """Yield how well sensitive columns are guessed where the kept columns are known as well."""
     attack = "class_and_kept_inference"
     if not world.kept or not world.sensitive or not world.published:
-        yield NotApplicable(attack, INFERENCE, "The policy has no kept column beside a sensitive one.")
+        yield NotApplicable(attack, INFERENCE, "No column is kept beside a sensitive one.")
         return
     known = [world.beside.index(name) for name in world.kept]
     for secret in world.sensitive:

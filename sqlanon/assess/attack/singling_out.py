@@ -45,7 +45,7 @@ def by_kept_columns(world: AttackWorld) -> Outcome:
     """Return how many rows single a record out by their quasi-identifiers and the kept columns."""
     attack = "singling_out_kept_columns"
     if not world.kept:
-        return NotApplicable(attack, SINGLING_OUT, "The policy keeps no column whose values can be compared.")
+        return NotApplicable(attack, SINGLING_OUT, "No column is kept whose values can be compared.")
     return _singled(world, attack, world.kept, "quasi-identifiers and kept columns")
 
 
@@ -53,7 +53,7 @@ def by_all_columns(world: AttackWorld) -> Outcome:
     """Return how many rows single a record out by all columns, the sensitive ones too."""
     attack = "singling_out_all_columns"
     if not world.sensitive:
-        return NotApplicable(attack, SINGLING_OUT, "The policy has no sensitive column whose values can be compared.")
+        return NotApplicable(attack, SINGLING_OUT, "There is no sensitive column whose values can be compared.")
     return _singled(world, attack, world.beside, "columns (the sensitive ones included)")
 
 
