@@ -6,7 +6,7 @@ import json
 from contextlib import suppress
 from typing import Any
 
-from sqlanon.assess.attack.attacking import attack
+from sqlanon.assess.attack.attacking import attack, attack_file
 from sqlanon.assess.attack.facts import RISKS, AttackReport, Finding
 from sqlanon.commands.common import read_policy, warn
 from sqlanon.commands.progress import progress
@@ -32,9 +32,10 @@ def execute(
     """Carry the command out, with the options of ``usage``, and return the exit code."""
     if fail_over is not None and not 0 <= fail_over <= 1:
         raise InputError("The rate of --fail-over is not from 0 to 1.", hint="give a share: 0.1 is 10 %.")
-    known = _known(**asked)
+    source = asked.pop("source"), asked.pop("source_table")
+    columns = asked.pop("qi"), asked.pop("sensitive")
     with progress() as watch:
-        found = attack(release, table=table, seed=seed, watch=watch, **known)
+        found = _attacked(release, source=source, columns=columns, table=table, seed=seed, watch=watch, **asked)
     for warning in found.warnings:
         warn(warning)
     above = () if fail_over is None else found.above(fail_over)
@@ -49,34 +50,40 @@ def execute(
     return 1 if above else 0
 
 
-def _known(
+def _attacked(
+    release: str,
     policy: str | None,
-    source: str | None,
-    source_table: str | None,
-    qi: tuple[str, ...],
-    sensitive: tuple[str, ...],
+    source: tuple[str | None, str | None],
+    columns: tuple[tuple[str, ...], tuple[str, ...]],
+    also: tuple[tuple[str, str], ...],
     holdout: str,
-) -> dict[str, Any]:
-    """Return what is said of the release, as ``attack`` takes it.
+    **others: Any,
+) -> AttackReport:
+    """Attack a release of a policy, or any file beside its source.
 
     Raises:
         InputError: neither a policy nor the source and its quasi-identifiers are named, or both.
     """
-    shared: float | str = holdout
+    share: float | None = None
     with suppress(ValueError):
-        shared = float(holdout)
+        share = float(holdout)
     if policy is not None:
-        beside = {"--source": source, "--source-table": source_table, "--qi": qi, "--sensitive": sensitive}
+        beside = dict(zip(("--source", "--source-table", "--qi", "--sensitive"), (*source, *columns), strict=True))
         if twice := [name for name, given in beside.items() if given]:
             raise InputError(
                 f"The policy says what {' and '.join(twice)} would say.", hint="leave the option out, or the policy."
             )
-        return {"policy": read_policy(policy), "holdout": shared}
-    if source is None or not qi:
+        if share is None:
+            raise InputError("This is not a share of records to hold out.", hint="a file is compared without --policy.")
+        releases = [(path, read_policy(own)) for path, own in also]
+        return attack(release, read_policy(policy), also=releases, holdout=share, **others)
+    path, (known, sensitive) = source[0], columns
+    if path is None or not known or also:
         raise InputError(
             "Neither a policy is named nor the source of the file.", hint="give --policy FILE, or --source and --qi."
         )
-    return {"policy": qi, "source": (source, source_table), "sensitive": sensitive, "holdout": shared}
+    control = holdout if share is None else None
+    return attack_file(release, source, known, sensitive=sensitive, control=control, **others)
 
 
 def _lines(found: AttackReport) -> list[str]:

@@ -402,6 +402,14 @@ def utility() -> Work:
     help="Columns to guess, without a policy; by default all others that file and source share.",
 )
 @click.option(
+    "--also",
+    nargs=2,
+    multiple=True,
+    type=click.Path(),
+    metavar="RELEASE POLICY",
+    help="Another release of the same source that the attacker has as well, with its policy; may be repeated.",
+)
+@click.option(
     "--holdout",
     default="0.5",
     show_default=True,

@@ -109,6 +109,23 @@ class Attacked:
                 sure.append((1000 * held // len(like) / 1000, guess == beside[secret]))
         return _by_confidence(sure)
 
+    def composed(self, secret: int, other: "Attacked") -> tuple[int, int, int, int, int, int]:
+        """Attempts, successes, those of one release alone; certain guesses, right ones, and those of one alone."""
+        counts = [0] * 6
+        for values, beside in self.of(IN):
+            mine, others = ([row[1][secret] for row in world.fitting(values)] for world in (self, other))
+            counts[5] += len({*mine}) == 1
+            left = {value: mine.count(value) / len(mine) * (others.count(value) / len(others) if others else 1)
+                    for value in {*mine} if value in others or not others}  # fmt: skip
+            if left:
+                guess = min(left, key=lambda value: (-round(left[value], 12), _order(value)))
+                alone = self._most_frequent([row[1] for row in self.fitting(values)], [secret])
+                right, certain = guess == beside[secret], len(left) == 1
+                hits = (True, right, alone == (beside[secret],), certain, certain and right, False)
+                counts = [count + hit for count, hit in zip(counts, hits, strict=True)]
+        attempts, successes, baseline, certain_ones, certain_right, certain_alone = counts
+        return attempts, successes, baseline, certain_ones, certain_right, certain_alone
+
     def definetti(self, secret: int, part: int) -> tuple[int, int, int, list[tuple[float, int, int]]]:
         """Attempts, successes, those that leave the features out; and the guesses by confidence."""
         prior = Counter(beside[secret] for _, beside in self.rows)

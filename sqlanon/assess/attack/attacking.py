@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from sqlanon.assess.attack import definetti, inference, linking, membership, papers, reasoning, singling_out
+from sqlanon.assess.attack.composition import by_composition
 from sqlanon.assess.attack.facts import MEMBERSHIP, AttackReport, Finding, NotApplicable, Outcome
 from sqlanon.assess.attack.files import KnownColumns, open_file_world
 from sqlanon.assess.attack.holdout import check_share, divided, open_holdout, refuse_holdout
@@ -50,12 +51,12 @@ NO_CONTROL = "none was asked for, so that the rates are those of the release alo
 
 def attack(
     release: str | os.PathLike[str],
-    policy: PolicyLike | Sequence[str],
+    policy: PolicyLike,
     *,
     source: object = None,
     table: str | None = None,
-    sensitive: Sequence[str] = (),
-    holdout: float | str | os.PathLike[str] = 0.5,
+    also: Sequence[tuple[str | os.PathLike[str], PolicyLike]] = (),
+    holdout: float = 0.5,
     seed: int = 1,
     watch: Watcher | None = None,
 ) -> AttackReport:
@@ -63,14 +64,11 @@ def attack(
 
     Args:
         release: a file; of a database file, with ``table``.
-        policy: that it was published by. Or the names of the quasi-identifiers, for a file of anybody's, such as
-            synthetic records: without a policy, its texts are read as values, ranges, masks and sets.
-        source: as for ``anonymize``; None takes the policy's. Without a policy a path, a frame, or a pair of one and
-            the name of its table.
-        sensitive: without a policy, the columns to guess; by default all others that file and source share.
+        policy: that it was published by.
+        source: as for ``anonymize``; None takes the policy's.
+        also: other releases of the same source, with their policies, that the attacker has as well.
         holdout: the share of the source that the control group is drawn from: the policy is published again, in a
-            private folder, from the others. 0: no control group. Without a policy, a file with records that the file
-            was not made of; a share there has no control group.
+            private folder, from the others. 0: no control group.
         seed: of whatever is drawn.
 
     Raises:
@@ -79,45 +77,62 @@ def attack(
         InputError: the release is none of this policy, or an argument is out of its range.
         SourceError: the release or the source cannot be read.
     """
+    policy = as_policy(policy)
     _check(release, seed)
-    is_file = isinstance(holdout, str | os.PathLike)
-    if isinstance(policy, list | tuple):
-        columns = KnownColumns(tuple(policy), tuple(sensitive))
-        control = os.fspath(holdout) if isinstance(holdout, str | os.PathLike) else None
-        with open_file_world(
-            release, columns, source=source, table_name=table, control=control, seed=seed, watch=watch
-        ) as (world, warnings):
-            return _reported(Path(release).name, world, run_attacks(world, CONTROLLED), warnings)
-    if sensitive or is_file:
-        raise InputError(
-            "The policy says which columns are sensitive, and publishes again with a control group.",
-            hint="leave sensitive out, and give a share as holdout.",
-        )
-    return _of_policy(release, as_policy(policy), source, table, holdout, seed, watch)
-
-
-def _of_policy(
-    release: str | os.PathLike[str],
-    policy: Policy,
-    source: object,
-    table: str | None,
-    holdout: object,
-    seed: int,
-    watch: Watcher | None,
-) -> AttackReport:
-    """Attack the release of a policy, and a release of it with a control group."""
     share = check_share(holdout)
     if share is not None:
         refuse_holdout(policy)
+    together: list[Outcome] = []
+    if also:
+        releases = [(release, policy), *((other, as_policy(own)) for other, own in also)]
+        together = by_composition(releases, source=source, table_name=table, seed=seed, watch=watch)
     with ExitStack() as until_the_end:
         with open_world(release, policy, source=source, table_name=table, seed=seed, watch=watch) as world:
-            outcomes = run_attacks(world, ATTACKS)
+            outcomes = [*run_attacks(world, ATTACKS), *together]
             folder = None if share is None else until_the_end.enter_context(divided(world, share))
         warnings = (*world.encoding.warnings, *([OF_RECORDS] if policy.entity is not None else []))
         report = _reported(Path(release).name, world, outcomes, warnings)
         if folder is None or share is None:
             return report
         return _controlled(report, folder, policy, share, watch)
+
+
+def attack_file(
+    file: str | os.PathLike[str],
+    source: object,
+    quasi_identifiers: Sequence[str],
+    *,
+    sensitive: Sequence[str] = (),
+    control: str | os.PathLike[str] | None = None,
+    table: str | None = None,
+    seed: int = 1,
+    watch: Watcher | None = None,
+) -> AttackReport:
+    """Attack any file beside the records that it was made of, such as synthetic records or a release of another tool.
+
+    There is no policy: texts of the file are read as values, ranges, bounds, masks and sets; whom no row covers has
+    the rows that are nearest.
+
+    Args:
+        file: of a database file, with ``table``.
+        source: a path, a frame or a connection; or a pair of one of these and the name of its table.
+        quasi_identifiers: the columns that the attacker knows of everybody.
+        sensitive: the columns to guess; by default all others that file and source share.
+        control: a file with records that ``file`` was not made of; None: no control group.
+        seed: of whatever is drawn.
+
+    Raises:
+        UnsupportedError: the engine of the source is none beside which files are read.
+        InputError: no column is named, or one twice, or an argument is out of its range.
+        SourceError: a file cannot be read, or lacks a column.
+    """
+    _check(file, seed)
+    columns = KnownColumns(tuple(quasi_identifiers), tuple(sensitive))
+    with open_file_world(file, columns, source=source, table_name=table, control=control, seed=seed, watch=watch) as (
+        world,
+        warnings,
+    ):
+        return _reported(Path(file).name, world, run_attacks(world, CONTROLLED), warnings)
 
 
 def _reported(name: str, world: AttackWorld, outcomes: Sequence[Outcome], warnings: tuple[str, ...]) -> AttackReport:

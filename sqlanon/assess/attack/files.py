@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sqlanon.assess.attack import statements
-from sqlanon.assess.attack.statements import CLASS, CONTROL, DISTANCE, IN_RELEASE, TYPE, text, value
+from sqlanon.assess.attack.statements import CLASS, CONTROL, DISTANCE, IN_RELEASE, TYPE, TargetRecords, text, value
 from sqlanon.assess.attack.world import AttackWorld, count_targets, number_records
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.engines.journal import Watcher
@@ -67,7 +67,7 @@ def open_file_world(
     *,
     source: object,
     table_name: str | None,
-    control: str | None,
+    control: str | os.PathLike[str] | None,
     seed: int,
     watch: Watcher | None,
 ) -> Iterator[tuple[AttackWorld, tuple[str, ...]]]:
@@ -136,7 +136,7 @@ def _prepared(
     engine.create("known texts", names.KNOWN_TEXTS, _known_texts(release, read), replayed=False)
     words = [(name, kinds[name], kinds[name]) for name in secrets]
     group = exp.cast(column(PART, statements.SOURCE), "INTEGER")
-    published, _ = number_records(engine, (source, exp.true(), group), (release, {}), read, read, words)
+    published, _ = number_records(engine, TargetRecords(source, exp.true(), group), (release, {}), read, read, words)
     _find_covering(engine, len(quasi))
     records, controls = count_targets(engine)
     world = AttackWorld(

@@ -17,6 +17,7 @@ distance is 0; of others (``assess.attack.files``) a type whose values no class 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -94,19 +95,40 @@ def known_words(source: exp.Expr, release: exp.Expr, types: Sequence[tuple[str, 
     return exp.select(exp.Star(), named(bigint(rank), "o")).from_(every.subquery("words"))
 
 
-def targets(
-    source: exp.Expr, condition: exp.Expr, quasi: Sequence[tuple[str, str]], others: Sequence[tuple[str, str]],
-    part: exp.Expr,
-) -> exp.Select:  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class TargetRecords:
+    """The records of a source that an attacker may know of.
+
+    Attributes:
+        condition: by which records of the relation take part.
+        part: what says to which part they belong.
+        key: the text of what is known of a record where several releases are compared; None without others.
+    """
+
+    relation: exp.Expr
+    condition: exp.Expr
+    part: exp.Expr
+    key: exp.Expr | None = None
+
+
+def targets(source: TargetRecords, quasi: Sequence[tuple[str, str]], others: Sequence[tuple[str, str]]) -> exp.Select:
     """Return the records of the source that take part: record, part, ``v_<i>`` and ``o_<j>``; NULL where a value is
-    covered by no hierarchy."""
-    numbered = exp.select(exp.Star(), named(bigint(row_number()), names.PREFIX + RECORD)).from_(source.copy())
-    numbered = numbered.where(condition)
-    shown = [named(column(names.PREFIX + RECORD, SOURCE), RECORD), named(part, PART)]
+    covered by no hierarchy. The key comes after the others, as one more ``o_<j>``."""
+    numbered = exp.select(exp.Star(), named(bigint(row_number()), names.PREFIX + RECORD)).from_(source.relation.copy())
+    numbered = numbered.where(source.condition)
+    shown = [named(column(names.PREFIX + RECORD, SOURCE), RECORD), named(source.part, PART)]
     query = exp.select(*shown).from_(numbered.subquery(SOURCE))
     for position, (name, kind) in enumerate(quasi):
         query = _with_value(query, position, canonical(name, kind, SOURCE))
-    return _with_words(query, others, SOURCE)
+    query = _with_words(query, others, SOURCE)
+    return query if source.key is None else query.select(named(source.key, other(len(others))))
+
+
+def key_of(columns: Sequence[tuple[str, str]]) -> exp.Expr:
+    """Return one text for what a record of the source has in some columns, by which releases of it are compared."""
+    texts = [exp.MD5(this=canonical(name, kind, SOURCE)) for name, kind in columns]
+    shown = [exp.Coalesce(this=text, expressions=[exp.Literal.string("-")]) for text in texts]
+    return exp.Concat(expressions=shown, safe=True, coalesce=False)
 
 
 def _with_value(query: exp.Select, position: int, read: exp.Expr) -> exp.Select:

@@ -12,7 +12,7 @@ from typing import Any
 from sqlglot import exp
 
 from sqlanon.assess.attack import statements
-from sqlanon.assess.attack.statements import IN_RELEASE, TEXT_LEVELS
+from sqlanon.assess.attack.statements import IN_RELEASE, TEXT_LEVELS, TargetRecords
 from sqlanon.core.compiler.encoded_source import COVERED
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.engines.duckdb.files import partitions_relation
@@ -86,6 +86,7 @@ def open_world(
     source: object = None,
     table_name: str | None = None,
     part: str | None = None,
+    known: Sequence[str] = (),
     seed: int = 1,
     watch: Watcher | None = None,
 ) -> Iterator[PolicyWorld]:
@@ -95,6 +96,7 @@ def open_world(
         release: a file, a folder of Parquet files, or a database file with ``table_name``.
         source: as for ``anonymize``; None takes the policy's.
         part: a column of the source, 1 for the records of the control group and 0 for those of the release.
+        known: columns whose values are the key of a record, where several releases are compared.
 
     Raises:
         UnsupportedError: the policy, or the engine of its source, is none whose releases are attacked.
@@ -119,7 +121,9 @@ def open_world(
         certificate = _paper(Path(release), CERTIFICATE)
         encoding = encode_source(engine, opened.relation, encoded_policy(policy), opened.readable)
         engine.journal.report("attacking")
-        yield _prepared(_Opened(opened, policy, relation, encoding, manifest, certificate), part=part, seed=seed)
+        yield _prepared(
+            _Opened(opened, policy, relation, encoding, manifest, certificate), part=part, known=known, seed=seed
+        )
     finally:
         engine.journal.watched_by(None)
         engine.close()
@@ -204,7 +208,7 @@ def _paper(release: Path, ending: str) -> Mapping[str, Any] | None:
     return found
 
 
-def _prepared(opened: _Opened, *, part: str | None, seed: int) -> PolicyWorld:
+def _prepared(opened: _Opened, *, part: str | None, known: Sequence[str], seed: int) -> PolicyWorld:
     """Number what source and release hold, and find which class covers whom.
 
     Raises:
@@ -218,10 +222,10 @@ def _prepared(opened: _Opened, *, part: str | None, seed: int) -> PolicyWorld:
     heights = [attribute.height for attribute in catalog.attributes]
     levels = _levels(opened.manifest, quasi, heights)
     if quasi:
-        known = statements.known_values(heights, COVERED)
+        values = statements.known_values(heights, COVERED)
         if policy.nulls == "basic":  # records with NULL take no part
-            known = known.where(not_null(column("value")))
-        engine.create("known values", names.KNOWN_VALUES, known, replayed=False)
+            values = values.where(not_null(column("value")))
+        engine.create("known values", names.KNOWN_VALUES, values, replayed=False)
         engine.create("known texts", names.KNOWN_TEXTS, statements.known_texts(levels), replayed=False)
         several = any(len(own) > 1 for own in levels)
         engine.create("levels of texts", TEXT_LEVELS, statements.text_levels(every=several), replayed=False)
@@ -231,9 +235,11 @@ def _prepared(opened: _Opened, *, part: str | None, seed: int) -> PolicyWorld:
         if encoding.types[name] != "VARCHAR" and all(encoding.columns[name].keeps_type[level] for level in levels[i])
     }
     group = number(IN_RELEASE) if part is None else exp.cast(column(part, statements.SOURCE), "INTEGER")
+    of_source = dict(engine.columns(encoding.source.relation)) if known else {}
+    key = statements.key_of([(name, of_source[name]) for name in known]) if known else None
     published, strange = number_records(
         engine,
-        (encoding.source.relation, encoding.source.taking_part.condition(), group),
+        TargetRecords(encoding.source.relation, encoding.source.taking_part.condition(), group, key),
         (opened.release, typed),
         [(name, encoding.types[name]) for name in quasi],
         [(name, of_release[name]) for name in quasi],
@@ -265,7 +271,7 @@ def _prepared(opened: _Opened, *, part: str | None, seed: int) -> PolicyWorld:
 
 def number_records(
     engine: Engine,
-    source: tuple[exp.Expr, exp.Expr, exp.Expr],
+    source: TargetRecords,
     release: tuple[exp.Expr, Mapping[int, str]],
     quasi: Sequence[tuple[str, str]],
     released: Sequence[tuple[str, str]],
@@ -274,7 +280,6 @@ def number_records(
     """Number the records of a source and the rows and classes of a release, by known values and texts.
 
     Args:
-        source: the records, the condition by which they take part, and what says to which part they belong.
         release: the rows, and per position the type in which texts are compared.
         quasi, released: the quasi-identifiers with their types in the source, and in the release.
         words: the columns beside them, with their types in the source and in the release.
@@ -282,11 +287,10 @@ def number_records(
     Returns:
         How many rows there are, and the quasi-identifiers with texts that are not known.
     """
-    relation, condition, group = source
     if words:
-        query = statements.known_words(relation, release[0], words)
+        query = statements.known_words(source.relation, release[0], words)
         engine.create("known words", names.KNOWN_WORDS, query, replayed=False)
-    targets = statements.targets(relation, condition, quasi, [(name, kind) for name, kind, _ in words], group)
+    targets = statements.targets(source, quasi, [(name, kind) for name, kind, _ in words])
     values, texts = ([each(i) for i in range(len(quasi))] for each in (statements.value, statements.text))
     query = statements.numbered_by(targets, values, statements.TYPE)
     engine.create("targets", names.TARGETS, query, replayed=False)
