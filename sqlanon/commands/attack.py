@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from sqlanon.assess.attack.attacking import attack, attack_file
@@ -11,14 +12,9 @@ from sqlanon.assess.attack.facts import RISKS, AttackReport, Finding
 from sqlanon.commands.common import read_policy, warn
 from sqlanon.commands.progress import progress
 from sqlanon.errors import InputError
+from sqlanon.report.attack_view import TITLES
+from sqlanon.report.files import check_report, write_report
 from sqlanon.report.wording import share
-
-TITLES = {
-    "singling_out": "Singling out",
-    "linkability": "Linkability",
-    "inference": "Inference",
-    "membership": "Membership",
-}
 
 
 def execute(
@@ -26,18 +22,23 @@ def execute(
     table: str | None,
     seed: int,
     fail_over: float | None,
+    report: str | None,
     as_json: bool,
     **asked: Any,
 ) -> int:
     """Carry the command out, with the options of ``usage``, and return the exit code."""
     if fail_over is not None and not 0 <= fail_over <= 1:
         raise InputError("The rate of --fail-over is not from 0 to 1.", hint="give a share: 0.1 is 10 %.")
+    if report is not None:
+        check_report(Path(report))
     source = asked.pop("source"), asked.pop("source_table")
     columns = asked.pop("qi"), asked.pop("sensitive")
     with progress() as watch:
         found = _attacked(release, source=source, columns=columns, table=table, seed=seed, watch=watch, **asked)
     for warning in found.warnings:
         warn(warning)
+    if report is not None:
+        write_report(found, report)
     above = () if fail_over is None else found.above(fail_over)
     if as_json:
         named = {} if fail_over is None else {"fail_over": fail_over, "above": [item.attack for item in above]}

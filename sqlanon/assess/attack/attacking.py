@@ -169,7 +169,7 @@ def _controlled(
     for item in report.findings:
         control = beside.get((item.attack, item.columns))
         findings.append(item if control is None else item.with_control(control))
-    findings += [item for item in found if item.risk == MEMBERSHIP]
+    findings += [item.with_control(item.control) for item in found if item.risk == MEMBERSHIP and item.control]
     others = [item for item in report.not_applicable if item.risk != MEMBERSHIP]
     others += [item for item in outcomes if isinstance(item, NotApplicable) and item.risk == MEMBERSHIP]
     how = (

@@ -133,7 +133,9 @@ def _guessed(world: PolicyWorld, files: Sequence[Path]) -> Iterator[Outcome]:
             alone = count_guesses(world, [(most_frequent([], [place]), [])], [place])
             naive = most_frequent([], [place]), ()
             found = count_guesses(world, [(_best(world, place, others), [key])], [place], naive=naive)
-            finding = described(world, ATTACK, secret, found, "the quasi-identifiers, and all releases,", "one of them")
+            finding = described(
+                world, ATTACK, secret, found, "the quasi-identifiers, and all releases,", "the first release"
+            )
             yield replace(finding, control=None, figures={**finding.figures, "certain_in_one": alone.certain})
 
 

@@ -52,7 +52,9 @@ def _finding(world: AttackWorld, attack: str, columns: tuple[str, ...], scores: 
             claimed[part] += records if own == half and threshold is not None and score >= threshold else 0
     right, wrong = claimed
     everybody = world.records + world.controls
-    sure = [(score, records, records * (part == IN_RELEASE)) for part, _, score, records in scores if score >= 0]
+    sure = [
+        (min(score, 1000), records, records * (part == IN_RELEASE)) for part, _, score, records in scores if score >= 0
+    ]
     return Finding(
         attack=attack,
         risk=MEMBERSHIP,

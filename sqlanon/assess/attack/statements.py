@@ -56,7 +56,8 @@ value, text, other = (names.namer(stem) for stem in ("v", "t", "o"))
 def known_values(heights: Sequence[int], covered: str) -> exp.Select:
     """Return the values of the quasi-identifiers that a hierarchy covers: attribute, value, ``v`` and their levels."""
     levels = [column(names.level(i)) for i in range(max(heights))]
-    query = exp.select(column("attribute"), column("value"), *levels, named(bigint(row_number()), "v"))
+    in_order = bigint(row_number(column("attribute"), column("value")))  # one seed draws one predicate
+    query = exp.select(column("attribute"), column("value"), *levels, named(in_order, "v"))
     query = query.from_(table(names.LOOKUP)).where(among(range(len(heights))))
     return query.where(equal(column(covered), number(1)))
 
