@@ -38,14 +38,9 @@ def interruptible(work: Callable[[], Answer], cancel: Callable[[], object] = lam
     """
     if not _in_main_thread():
         return work()
-    hold = _Hold()
-    hold.begin()  # it has begun when an interrupt is raised, or it would be waited for in vain
     try:
-        future = _worker(os.getpid()).submit(work)
-    finally:
-        hold.end()
-    try:
-        hold.deliver()
+        with held():  # it has begun when an interrupt is raised, or it would be waited for in vain
+            future = _worker(os.getpid()).submit(work)
         while not future.done():
             with suppress(TimeoutError):
                 future.exception(LOOK)

@@ -250,7 +250,7 @@ def lookup(items: Sequence[EncodedColumn], words: int) -> exp.Select:
             }
             if shifts:
                 code = exp.paren(bigint(column(branch(level))), copy=False)
-                shifted = exp.BitwiseLeftShift(this=code, expression=exp.paren(by_position(shifts, number(0)), copy=False))
+                shifted = exp.BitwiseLeftShift(this=code, expression=exp.Paren(this=by_position(shifts, number(0))))
                 parts.append(exp.paren(when(among(list(shifts)), shifted, number(0)), copy=False))
         projections.append(named(either_bits(parts), names.key(word)))
     return exp.select(*projections).from_(table(names.BRANCHES))
@@ -420,8 +420,7 @@ def level_costs(domains: Sequence[int], tallest: int, words: int, *, from_base: 
         records = exp.cast(column("held", "c"), "HUGEINT")
         sums.append(named(wide_sum(exp.Mul(this=records, expression=cost)), f"cost_{i}"))
     attribute = column("attribute", "c")
-    costs = exp.select(attribute, *sums).from_(relation.subquery("c", copy=False), copy=False)
-    return costs.group_by(attribute.copy(), copy=False)
+    return exp.select(attribute, *sums).from_(relation.subquery("c", copy=False)).group_by(attribute.copy())
 
 
 def surprisals(position: int, level: int, mask: Sequence[int]) -> exp.Select:

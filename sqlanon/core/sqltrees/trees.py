@@ -26,8 +26,7 @@ that with its capitals."""
 
 def column(name: str, table: str | None = None) -> exp.Column:
     """Return a quoted column reference."""
-    of = exp.to_identifier(table, quoted=True) if table else None
-    return exp.Column(this=exp.to_identifier(name, quoted=True), table=of)
+    return exp.Column(this=exp.to_identifier(name, quoted=True), table=exp.to_identifier(table, quoted=True))
 
 
 def table(name: str, alias: str | None = None) -> exp.Expr:
