@@ -104,18 +104,16 @@ class PackedBase:
                 been looked at before.
             without_minimal: sets that are known to be minimal uniques of no record.
         """
+        if not sets:
+            return
         at_once = max(STEP // max(self.combinations, 1), 1)
-        smaller = (
-            []
-            if weight is None or not sets
-            else [mask for mask in self.numbered if mask.bit_count() < sets[0].bit_count()]
-        )
+        smaller = [mask for mask in self.numbered if weight is not None and mask.bit_count() < sets[0].bit_count()]
         if smaller:
             self._mark(smaller)
         for start in range(0, len(sets), at_once):
             part = sets[start : start + at_once]
-            parts = {mask: [other for other in smaller if other & mask == other] for mask in part}
-            self._load(SETS, part, self._masks(part) | _bits(smaller, parts.values()))
+            parts = [[other for other in smaller if other & mask == other] for mask in part]
+            self._load(SETS, part, self._masks(part) | _bits(smaller, parts))
             self.create("group sets", GROUPED, self._grouped())
             rows = {int(row[0]): row[1:] for row in self.engine.run("count sets", _figures())}
             minimal: dict[int, int] = {}
