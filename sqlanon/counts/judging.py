@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import permutations, product
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -24,15 +24,14 @@ from sqlanon.core.highs import highs_module, run_highs
 from sqlanon.counts.certificate import MOST
 from sqlanon.counts.counting import Counted
 from sqlanon.counts.document import CountsPolicy
-from sqlanon.counts.grid import Grid, Levels, is_finer
-from sqlanon.counts.protecting import unsafe_counts, unsafe_sums
+from sqlanon.counts.reader import joint_places, numbers_of, relations_of
+from sqlanon.counts.unsafe import exempt_cells, unsafe_counts, unsafe_sums, weights_of
 from sqlanon.errors import InputError, SearchStoppedError
 
 PARTS = 5_040
 """A multiplier is so many parts of 1."""
 NEAR = 1e-6
 """HiGHS's own tolerance."""
-Place = tuple[int, ...]
 Row = frozenset[tuple[int, int]]
 """Cells with their factors: the sum of the products is 0, or at least 0."""
 Demand = tuple[int, int, int]
@@ -128,12 +127,11 @@ class Judge:
         grid, rules, values = counted.grid, asked.rules, counted.contributors
         self._stated, self._blame, self._limit = stated, blame, rules.time_limit
         self._module = highs_module("Verifying a certificate of counts")
-        number = {tuple(key): cell for cell, key in enumerate(grid.all_keys.tolist())}
-        joint = joint_places(grid, rules.joint)
-        self._same = {cell: number.setdefault(place, cell) for cell, place in enumerate(joint, len(grid))}
+        number, joint = numbers_of(grid, rules.joint), joint_places(grid, rules.joint)
+        self._same = {cell: number[place] for cell, place in enumerate(joint, len(grid))}
         self._values: list[int] = [*values.tolist(), *[0] * len(joint)]
         self._relations: dict[Row, bool] = {}
-        for factors, is_equation in _relations(grid, joint, number):
+        for factors, is_equation in relations_of(grid, number):
             row = frozenset(factors.items())
             self._relations[row] = self._relations.get(row, False) or is_equation
         self.shown = _cells(grid.is_published)
@@ -144,12 +142,10 @@ class Judge:
         )
         self._range = rules.interval or (0, rules.threshold)
         self._insiders = {cell for cell in self._counts if values[cell] == 1 and rules.insiders}
-        exempt = (values == 0) & (rules.zeros == "omit")
-        if rules.never == "totals":
-            exempt |= (grid.all_keys == 0).any(axis=1)
+        exempt = exempt_cells(counted, rules)
         self._may = self.shown - self._unsafe - _cells(exempt)
         self._waives = not (exempt & (values > 0)).any()
-        self._weights = {cell: _weight(place, self._values[cell], asked) for place, cell in number.items()}
+        self._weights: list[float] = weights_of(counted, asked).tolist()
 
     def run(self) -> tuple[float, float]:
         """Judge the certificate; return the weight of the suppression, and the bound of it that holds."""
@@ -349,64 +345,3 @@ def _stopped() -> SearchStoppedError:
 
 def _cells(flags: Any) -> frozenset[int]:
     return frozenset(np.flatnonzero(flags).tolist())
-
-
-def joint_places(grid: Grid, most: int) -> list[Place]:
-    """Return the cells of the table of all dimensions where they are unknowns beside those of the tables."""
-    finest = [d.categories(d.levels[0]).tolist() for d in grid.dimensions]
-    return [] if math.prod(map(len, finest)) > most or any(d.several for d in grid.dimensions) else [*product(*finest)]
-
-
-def _weight(place: Place, value: int, asked: CountsPolicy) -> float:
-    """Return what suppressing a cell costs."""
-    given = asked.rules.weights
-    if isinstance(given, str):
-        return float(max(value, 1)) if given == "records" else 1.0
-    own = zip(asked.dimensions, place, strict=True)
-    return math.prod((float(given.get(name, 1)) for name, category in own if category), start=1.0)
-
-
-def _relations(grid: Grid, joint: list[Place], number: Mapping[Place, int]) -> Iterator[tuple[Mapping[int, int], bool]]:
-    """Yield what relates the unknowns, with whether it is an equation: parents and children of all pairs of sets.
-
-    An entity in several parts of a cell is in as many parts of a cell around it, where different parts of the one lie
-    in different parts of the other. So the parts of the first exceed it by no more than those of the second do theirs.
-    """
-
-    def above(place: Place, levels: Levels) -> int:
-        steps = zip(grid.dimensions, place, levels, strict=True)
-        return number[tuple(0 if level is None else int(d.above[level][c]) for d, c, level in steps)]
-
-    coarse_sets: dict[Levels, list[Place]] = {
-        levels: [tuple(key) for key in grid.keys(n).tolist()] for n, levels in enumerate(grid.sets)
-    }
-    loose: dict[tuple[Levels, Levels], dict[int, list[int]]] = {}
-    fine_sets: dict[Levels, list[Place]] = {
-        **({tuple(d.levels[0] for d in grid.dimensions): joint} if joint else {}),
-        **coarse_sets,
-    }
-    for fine, coarse in product(fine_sets, coarse_sets):
-        if fine == coarse or not is_finer(fine, coarse):
-            continue
-        children: dict[int, list[int]] = {}
-        for place in fine_sets[fine]:
-            children.setdefault(above(place, coarse), []).append(number[place])
-        steps = zip(grid.dimensions, fine, coarse, strict=True)
-        is_sum = not any((low, high) in d.several for d, low, high in steps)
-        for parent, parts in children.items():
-            yield {**dict.fromkeys(parts, 1), parent: -1}, is_sum
-            if not is_sum:
-                yield from (({parent: 1, part: -1}, False) for part in parts)
-        if not is_sum:
-            loose[fine, coarse] = children
-    for inner, outer in permutations(loose, 2):
-        if all(
-            (f, c) == (of, oc) if f != c else of == oc and is_finer((f,), (of,))
-            for f, c, of, oc in zip(*inner, *outer, strict=True)
-        ):
-            for place in coarse_sets[inner[1]]:
-                cell, around = number[place], above(place, outer[1])
-                row = Counter(loose[outer][around])
-                row.subtract([around, *loose[inner][cell]])
-                row[cell] += 1
-                yield {each: factor for each, factor in row.items() if factor}, False
