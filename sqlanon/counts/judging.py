@@ -20,14 +20,17 @@ from typing import Any
 
 import numpy as np
 
-from sqlanon.core.highs import highs_module, run_highs
+from sqlanon.core.highs import run_highs
 from sqlanon.counts.certificate import MOST
 from sqlanon.counts.counting import Counted
 from sqlanon.counts.document import CountsPolicy
+from sqlanon.counts.facts import SparseRows
+from sqlanon.counts.programs import has_best, program, set_whole
 from sqlanon.counts.reader import joint_places, numbers_of, relations_of
 from sqlanon.counts.unsafe import exempt_cells, unsafe_counts, unsafe_sums, weights_of
 from sqlanon.errors import InputError, SearchStoppedError
 
+VERIFYING = "Verifying a certificate of counts"
 PARTS = 5_040
 """A multiplier is so many parts of 1."""
 NEAR = 1e-6
@@ -71,16 +74,19 @@ class Stated:
             InputError: it is not well formed.
         """
 
-        def number(value: Any, least: int, most: int) -> int:
-            if type(value) is not int or not least <= value <= most:
+        def read(value: Any, shape: Any) -> Any:
+            """Return a value of a shape: a whole number among some, or a list of such shapes: any number, or one each."""
+            if isinstance(shape, list | tuple):
+                if type(value) is not list:
+                    raise ValueError("no list")
+                shapes = shape if isinstance(shape, tuple) else shape * len(value)
+                return [read(*both) for both in zip(value, shapes, strict=True)]
+            if type(value) is not int or value not in shape:
                 raise ValueError("no whole number of its range")
             return value
 
-        def cell(value: Any) -> int:
-            return number(value, 0, cells - 1)
-
-        def pairs(listed: Any, below: int) -> dict[int, int]:
-            found = {number(key, 0, below - 1): number(value, -MOST, MOST) for key, value in listed}
+        def pairs(listed: Any, keys: range) -> dict[int, int]:
+            found: dict[int, int] = dict(read(listed, [(keys, range(-MOST, MOST + 1))]))
             if len(found) < len(listed):
                 raise ValueError("named twice")
             return found
@@ -91,24 +97,22 @@ class Stated:
             return float(document[name])
 
         def cut(own: Any, sign: Any, known: Any, why: Any) -> StatedCut:
-            tried = frozenset(map(cell, why["tried"])) if isinstance(why, dict) else None
-            parts = [] if tried is not None else [pairs(each, len(relations)) for each in why]
-            return StatedCut(cell(own), number(sign, -1, 1) or cell(None), number(known, -1, cells - 1), parts, tried)
+            tried = frozenset(read(why["tried"], [cell])) if isinstance(why, dict) else None
+            parts = [] if tried is not None else [pairs(each, range(len(relations))) for each in why]
+            return StatedCut(*read([own, sign, known], (cell, {-1, 1}, range(-1, cells))), parts, tried)
 
+        cell, unknown = range(cells), range(cells + further)
         try:
-            relations = [(pairs(row, cells + further), number(flag, 0, 1) == 1) for row, flag in document["relations"]]
-            lists = ("suppressed", "witnesses", "waived", "inequalities")
-            if type(document["optimal"]) is not bool or any(type(document[name]) is not list for name in lists):
-                raise ValueError("no flag, or no list")
+            relations = [(pairs(row, unknown), read(flag, {0, 1}) == 1) for row, flag in document["relations"]]
+            if type(document["optimal"]) is not bool:
+                raise ValueError("no flag")
             return cls(
-                frozenset(map(cell, document["suppressed"])),
+                frozenset(read(document["suppressed"], [cell])),
                 relations,
-                [pairs(each, cells + further) for each in document["witnesses"]],
-                frozenset((cell(known), cell(other)) for known, other in document["waived"]),
+                [pairs(each, unknown) for each in document["witnesses"]],
+                frozenset(map(tuple, read(document["waived"], [(cell, cell)]))),
                 [cut(*each) for each in document["inequalities"]],
-                figure("weight"),
-                figure("lower_bound"),
-                figure("gap"),
+                *map(figure, ("weight", "lower_bound", "gap")),
                 document["optimal"],
             )
         except (KeyError, TypeError, ValueError):
@@ -126,7 +130,6 @@ class Judge:
     def __init__(self, counted: Counted, asked: CountsPolicy, stated: Stated, blame: Callable[[str], None]) -> None:
         grid, rules, values = counted.grid, asked.rules, counted.contributors
         self._stated, self._blame, self._limit = stated, blame, rules.time_limit
-        self._module = highs_module("Verifying a certificate of counts")
         number, joint = numbers_of(grid, rules.joint), joint_places(grid, rules.joint)
         self._same = {cell: number[place] for cell, place in enumerate(joint, len(grid))}
         self._values: list[int] = [*values.tolist(), *[0] * len(joint)]
@@ -134,6 +137,10 @@ class Judge:
         for factors, is_equation in relations_of(grid, number):
             row = frozenset(factors.items())
             self._relations[row] = self._relations.get(row, False) or is_equation
+        self._rows = SparseRows.of(
+            ([cell for cell, _ in row], [factor for _, factor in row], 0.0, 0.0 if is_equation else np.inf)
+            for row, is_equation in self._relations.items()
+        )
         self.shown = _cells(grid.is_published)
         counts = unsafe_counts(counted, asked)
         self._counts = _cells(counts)
@@ -178,17 +185,15 @@ class Judge:
 
     def _check_protection(self) -> None:
         """Check that each witness is a table that agrees with what is shown, and that all demands are met."""
-        blame, stated, truth = self._blame, self._stated, np.array(self._values, np.int64)
-        entries = [(r, *entry) for r, row in enumerate(self._relations) for entry in row]
-        rows, columns, factors = np.array(entries, np.int64).reshape(-1, 3).T
-        equations = np.array([*self._relations.values()], bool)
+        blame, stated, rows = self._blame, self._stated, self._rows
+        truth, factors = np.array(self._values, np.int64), rows.factors.astype(np.int64)
         witnesses = np.tile(truth, (len(stated.witnesses), 1))
         for witness, changes in zip(witnesses, stated.witnesses, strict=True):
             for cell, change in changes.items():
                 witness[cell] += change if self._same.get(cell, cell) == cell else 0
-            sums = np.zeros(len(equations), np.int64)
-            np.add.at(sums, rows, factors * witness[columns])
-            if (witness < 0).any() or (sums < 0).any() or sums[equations].any():
+            sums = np.zeros(len(rows), np.int64)
+            np.add.at(sums, rows.of_entries, factors * witness[rows.columns])
+            if (witness < 0).any() or (sums < 0).any() or sums[rows.upper == 0].any():
                 blame("A witness is no table: a value is below 0, or a relation of the cells does not hold.")
         moved = witnesses != truth
         if moved[:, sorted(self.shown - stated.suppressed)].any():
@@ -209,33 +214,33 @@ class Judge:
 
     def _is_possible(self, demands: Sequence[Demand], known: int, further: frozenset[int]) -> bool:
         """Return whether some table of whole numbers meets a demand, where further cells are suppressed."""
-        module, closed = self._module, self.shown - self._unsafe - further | {known}
+        closed, values = np.zeros(len(self._values), bool), np.array(self._values, np.float64)
+        closed[[*(self.shown - self._unsafe - further | {known} - {-1})]] = True
         for cell, sign, wanted in demands:
-            highs = self._solver()
-            for each, value in enumerate(self._values):
-                low, high = (value, value) if each in closed else (0, module.kHighsInf)
-                if each == cell:
-                    low, high = (max(low, wanted), high) if sign > 0 else (low, min(high, wanted))
-                highs.addVar(low, high)
-                highs.changeColIntegrality(each, module.HighsVarType.kInteger)
-            for row, is_equation in self._relations.items():
-                self._add_row(highs, dict(row), 0.0, 0.0 if is_equation else module.kHighsInf)
-            run_highs(highs)
-            status = highs.getModelStatus()
-            if status == module.HighsModelStatus.kOptimal:
+            low, high = np.where(closed, values, 0.0), np.where(closed, values, np.inf)
+            if sign > 0:
+                low[cell] = max(low[cell], wanted)
+            else:
+                high[cell] = min(high[cell], wanted)
+            if low[cell] <= high[cell] and self._solved(program(VERIFYING, self._rows, low, high, whole=True)):
                 return True
-            if status not in (module.HighsModelStatus.kInfeasible, module.HighsModelStatus.kUnboundedOrInfeasible):
-                raise _stopped()
         return False
 
-    def _solver(self) -> Any:
-        highs = self._module.Highs()
-        for name, value in (("output_flag", False), ("parallel", "off"), ("time_limit", self._limit)):
-            highs.setOptionValue(name, value)
-        return highs
+    def _solved(self, solver: Any) -> bool:
+        """Solve a program; return whether it has a best solution.
 
-    def _add_row(self, highs: Any, row: Mapping[int, float], low: float, high: float) -> None:
-        highs.addRow(low, high, len(row), np.array([*row], np.int32), np.array([*row.values()], np.float64))
+        Raises:
+            SearchStoppedError: the time limit came first.
+        """
+        solver.setOptionValue("time_limit", solver.getRunTime() + self._limit)
+        run_highs(solver)
+        found = has_best(solver)
+        if found is None:
+            raise SearchStoppedError(
+                "The time limit of the document came before the certificate was judged.",
+                hint="verify it on a faster machine.",
+            )
+        return found
 
     def _inequality(self, cut: StatedCut) -> dict[int, Fraction] | None:
         """Return the coefficients of ``Σ a · y >= 1``; None, with a fault, if nothing shows it."""
@@ -301,46 +306,30 @@ class Judge:
         Raises:
             SearchStoppedError: the time limit came first.
         """
-        module, cells = self._module, sorted(self._may)
+        cells = sorted(self._may)
         place = {cell: position for position, cell in enumerate(cells)}
-        is_whole = all(self._weights[cell].is_integer() for cell in cells)
-        highs = self._solver()
-        highs.setOptionValue("mip_rel_gap", 0.0)
-        highs.setOptionValue("mip_abs_gap", 0.999 if is_whole else NEAR)
-        for position, cell in enumerate(cells):
-            highs.addVar(0.0, 1.0)
-            highs.changeColCost(position, self._weights[cell])
-        for cut in cuts:  # a coefficient is rounded up, which weakens its inequality
-            rounded = {place[cell]: math.nextafter(float(factor), 2.0) for cell, factor in cut.items()}
-            self._add_row(highs, rounded, 1.0, module.kHighsInf)
+        weights = np.array([self._weights[cell] for cell in cells])
+        is_whole = bool((weights == np.rint(weights)).all())
+        # a coefficient is rounded up, which weakens its inequality
+        rows = [({cell: math.nextafter(float(factor), 2.0) for cell, factor in cut.items()}, 1.0) for cut in cuts]
         for row, is_equation in self._relations.items():
             own = {cell for cell, _ in row}
             if is_equation and own <= self.shown and not own & self._unsafe:
-                for cell in own & self._may:
-                    beside = {place[each]: -1.0 if each == cell else 1.0 for each in own & self._may}
-                    self._add_row(highs, beside, 0.0, module.kHighsInf)
-        status = None
-        for kind in (module.HighsVarType.kContinuous, module.HighsVarType.kInteger):
-            for position in range(len(cells)):
-                highs.changeColIntegrality(position, kind)
-            run_highs(highs)
-            status, info = highs.getModelStatus(), highs.getInfo()
-            least = info.mip_dual_bound if kind == module.HighsVarType.kInteger else info.objective_function_value
-            if kind == module.HighsVarType.kContinuous and status != module.HighsModelStatus.kOptimal:
-                continue
-            if math.isfinite(least):
+                own &= self._may
+                rows += [({each: -1.0 if each == cell else 1.0 for each in own}, 0.0) for cell in own]
+        nothing = np.zeros(len(cells))
+        listed = (([place[cell] for cell in row], [*row.values()], least, np.inf) for row, least in rows)
+        highs = program(VERIFYING, SparseRows.of(listed), nothing, nothing + 1, weights)
+        highs.setOptionValue("mip_abs_gap", 0.999 if is_whole else NEAR)
+        for whole in (False, True):
+            set_whole(highs, whole)
+            is_solved, info = self._solved(highs), highs.getInfo()
+            least = info.mip_dual_bound if whole else info.objective_function_value
+            if is_solved and math.isfinite(least):
                 least -= (1.0 if is_whole else 0.5) * NEAR * max(1.0, abs(least))
                 if bound <= (math.ceil(least) if is_whole else least):
                     return True
-        if status not in (module.HighsModelStatus.kOptimal, module.HighsModelStatus.kInfeasible):
-            raise _stopped()
         return False
-
-
-def _stopped() -> SearchStoppedError:
-    return SearchStoppedError(
-        "The time limit of the document came before the certificate was judged.", hint="verify it on a faster machine."
-    )
 
 
 def _cells(flags: Any) -> frozenset[int]:
