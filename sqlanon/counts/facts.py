@@ -78,6 +78,11 @@ class SparseRows:
         most = np.bincount(self.of_entries, self.factors * np.where(adds, high, low), len(self))
         return least.astype(np.float64), most.astype(np.float64)
 
+    def joined(self, other: SparseRows) -> SparseRows:
+        """Return these rows and then others."""
+        rest = (np.concatenate([getattr(self, n), getattr(other, n)]) for n in ("columns", "factors", "lower", "upper"))
+        return SparseRows(np.concatenate([self.starts, self.starts[-1] + other.starts[1:]]), *rest)
+
     def beside(self, values: Floats) -> SparseRows:
         """Return the rows over how far each unknown is above some values, and then over how far each is below them."""
         columns = np.stack([self.columns, self.columns + len(values)], axis=1).reshape(-1)

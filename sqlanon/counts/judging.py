@@ -75,7 +75,7 @@ class Stated:
         """
 
         def read(value: Any, shape: Any) -> Any:
-            """Return a value of a shape: a whole number among some, or a list of such shapes: any number, or one each."""
+            """Return a value of a shape: a whole number among some, or a list of a shape, or of one for each."""
             if isinstance(shape, list | tuple):
                 if type(value) is not list:
                     raise ValueError("no list")
@@ -99,7 +99,8 @@ class Stated:
         def cut(own: Any, sign: Any, known: Any, why: Any) -> StatedCut:
             tried = frozenset(read(why["tried"], [cell])) if isinstance(why, dict) else None
             parts = [] if tried is not None else [pairs(each, range(len(relations))) for each in why]
-            return StatedCut(*read([own, sign, known], (cell, {-1, 1}, range(-1, cells))), parts, tried)
+            own, sign, known = read([own, sign, known], (cell, {-1, 1}, range(-1, cells)))
+            return StatedCut(own, sign, known, parts, tried)
 
         cell, unknown = range(cells), range(cells + further)
         try:
@@ -112,7 +113,9 @@ class Stated:
                 [pairs(each, unknown) for each in document["witnesses"]],
                 frozenset(map(tuple, read(document["waived"], [(cell, cell)]))),
                 [cut(*each) for each in document["inequalities"]],
-                *map(figure, ("weight", "lower_bound", "gap")),
+                figure("weight"),
+                figure("lower_bound"),
+                figure("gap"),
                 document["optimal"],
             )
         except (KeyError, TypeError, ValueError):
@@ -222,25 +225,18 @@ class Judge:
                 low[cell] = max(low[cell], wanted)
             else:
                 high[cell] = min(high[cell], wanted)
-            if low[cell] <= high[cell] and self._solved(program(VERIFYING, self._rows, low, high, whole=True)):
+            is_there = low[cell] <= high[cell] and self._solved(program(VERIFYING, self._rows, low, high, whole=True))
+            if is_there is None:
+                raise _stopped()
+            if is_there:
                 return True
         return False
 
-    def _solved(self, solver: Any) -> bool:
-        """Solve a program; return whether it has a best solution.
-
-        Raises:
-            SearchStoppedError: the time limit came first.
-        """
+    def _solved(self, solver: Any) -> bool | None:
+        """Solve a program; return whether it has a best solution, None if the time limit came first."""
         solver.setOptionValue("time_limit", solver.getRunTime() + self._limit)
         run_highs(solver)
-        found = has_best(solver)
-        if found is None:
-            raise SearchStoppedError(
-                "The time limit of the document came before the certificate was judged.",
-                hint="verify it on a faster machine.",
-            )
-        return found
+        return has_best(solver)
 
     def _inequality(self, cut: StatedCut) -> dict[int, Fraction] | None:
         """Return the coefficients of ``Σ a · y >= 1``; None, with a fault, if nothing shows it."""
@@ -324,12 +320,20 @@ class Judge:
         for whole in (False, True):
             set_whole(highs, whole)
             is_solved, info = self._solved(highs), highs.getInfo()
-            least = info.mip_dual_bound if whole else info.objective_function_value
-            if is_solved and math.isfinite(least):
+            least = info.mip_dual_bound if whole else info.objective_function_value if is_solved else math.inf
+            if math.isfinite(least):
                 least -= (1.0 if is_whole else 0.5) * NEAR * max(1.0, abs(least))
                 if bound <= (math.ceil(least) if is_whole else least):
                     return True
+        if is_solved is None:
+            raise _stopped()
         return False
+
+
+def _stopped() -> SearchStoppedError:
+    return SearchStoppedError(
+        "The time limit of the document came before the certificate was judged.", hint="verify it on a faster machine."
+    )
 
 
 def _cells(flags: Any) -> frozenset[int]:
