@@ -231,14 +231,7 @@ def protect_joined(
         )
     hidden = (found.suppressed | joined.held.hidden)[joined.own] & counted.grid.is_published
     unsafe = (counted.contributors > 0) & (counted.contributors < asked.rules.threshold) & counted.grid.is_published
-    return replace(
-        found,
-        suppressed=hidden,
-        unsafe=int((unsafe & hidden).sum()),
-        complementary=int((hidden & ~unsafe).sum()),
-        values=counted.contributors,
-        witnesses=(),
-    )
+    return replace(found, suppressed=hidden, primary=unsafe & hidden, values=counted.contributors, witnesses=())
 
 
 def audit_joined(rows: pa.Table, joined: Joined, counted: Counted, asked: CountsPolicy) -> None:

@@ -43,28 +43,24 @@ class Protection:
     """Which cells are suppressed. Which of them were unsafe is known to the operator alone.
 
     Attributes:
-        suppressed: of each cell, whether it is.
-        unsafe, complementary: how many are because they are unsafe, and how many to protect these.
+        suppressed: of each cell, whether it is; ``primary`` are those that are unsafe themselves.
         system: ``joint`` or ``published``: the unknowns.
-        optimal: nothing less protects them.
-        weight, lower_bound: of the complementary cells, and the least that is certain.
         how: the way in which they were found.
         values: of each cell, the count that is shown unless it is suppressed: as it is, rounded, or with noise.
         steps: of counts that are rounded so that they add up, within how many multiples they are.
+        weight, lower_bound: of the complementary cells, and the least that is certain.
         witnesses: of counts, and of sums: tables that fit what is shown, by what they differ in from the truth.
         evidence: the suppression of counts, with what shows it; None where nothing was looked for.
     """
 
     suppressed: Flags
-    unsafe: int
-    complementary: int
+    primary: Flags
     system: str
-    optimal: bool
-    weight: float
-    lower_bound: float
     how: str
     values: Numbers
     steps: int = 1
+    weight: float = 0.0
+    lower_bound: float = 0.0
     witnesses: Sequence[Sequence[Vector]] = ()
     evidence: CellSuppression | None = None
 
@@ -76,6 +72,21 @@ class Protection:
     def suppressed_cells(self) -> int:
         """How many cells are suppressed."""
         return int(self.suppressed.sum())
+
+    @property
+    def unsafe(self) -> int:
+        """How many cells are unsafe."""
+        return int(self.primary.sum())
+
+    @property
+    def complementary(self) -> int:
+        """How many cells are suppressed to protect unsafe ones."""
+        return int((self.suppressed & ~self.primary).sum())
+
+    @property
+    def optimal(self) -> bool:
+        """Whether nothing less protects them; of noise nothing is proven."""
+        return self.how != "keys" and self.weight <= self.lower_bound
 
     @property
     def gap(self) -> float:
@@ -115,8 +126,7 @@ def protect(
     rules, grid = policy.rules, counted.grid
     nothing = np.zeros(len(grid), bool)
     if rules.method == "keys":
-        values = perturbed_counts(counted, rules.keys)
-        return Protection(nothing, 0, 0, "keys", False, 0.0, 0.0, "keys", values)
+        return Protection(nothing, nothing, "keys", "keys", perturbed_counts(counted, rules.keys))
     unsafe = unsafe_counts(counted, policy)
     truth = counted.contributors.astype(np.float64)
     primary, width = unsafe, np.zeros(len(grid))
@@ -143,7 +153,7 @@ def protect(
     if not rules.suppress:
         values, steps = rounded_counts(counted, policy, system, np.zeros(len(system), bool))
         check_ranges(system, values, rules, steps)
-        return Protection(nothing, int(unsafe.sum()), 0, unknowns, True, 0.0, 0.0, "rounding", values, steps)
+        return Protection(nothing, unsafe, unknowns, "rounding", values, steps)
     found = work.suppressed(grid, system)
     hidden, witnesses = found.suppressed, [found.witnesses]
     if counted.amounts is not None:
@@ -154,22 +164,8 @@ def protect(
     if rules.round is not None:
         values, steps = rounded_counts(counted, policy, system, hidden)
     hidden = hidden[: len(grid)]
-    complementary = hidden & ~primary
-    weight = float(weights[complementary].sum())
-    return Protection(
-        hidden,
-        int(primary.sum()),
-        int(complementary.sum()),
-        unknowns,
-        weight <= found.lower_bound,
-        weight,
-        found.lower_bound,
-        found.how,
-        values,
-        steps,
-        witnesses,
-        found,
-    )
+    weight, lower = float(weights[hidden & ~primary].sum()), found.lower_bound
+    return Protection(hidden, primary, unknowns, found.how, values, steps, weight, lower, witnesses, found)
 
 
 class _Protecting:
