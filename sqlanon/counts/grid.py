@@ -117,6 +117,13 @@ class Grid:
         """Return the same cells of what each record has in one category: sums."""
         return replace(self, dimensions=tuple(replace(d, several=frozenset()) for d in self.dimensions))
 
+    def with_joint(self) -> Grid:
+        """Return it with the cells of the table of all dimensions: those of a set that no table shows, if need be."""
+        finest = tuple(d.levels[0] for d in self.dimensions)
+        if finest in self.sets:
+            return self
+        return replace(self, sets=(*self.sets, finest), published=(*self.published, False))
+
     def cells(self, number: int, keys: Numbers) -> Numbers:
         """Return the numbers of the cells of a set with these categories."""
         place = np.zeros(len(keys), np.int64)

@@ -103,10 +103,6 @@ class Suppressing:
         """Work until another moment."""
         self.deadline = self.attacker.deadline = deadline
 
-    def weight(self, hidden: Flags) -> float:
-        """Return what the hidden cells cost that are not unsafe."""
-        return float(self.system.weights[hidden & ~self.system.unsafe].sum())
-
     def extended(self, hidden: Flags) -> Flags:
         """Return hidden cells and further ones with which all demands are met.
 

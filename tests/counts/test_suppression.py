@@ -13,9 +13,9 @@ import pytest
 from effort import Block, seeds
 from enumerated_tables import Enumerated
 
-from sqlanon.counts.attacker import Attacker, intervals
+from sqlanon.counts.attacker import Attacker
 from sqlanon.counts.exact import suppress
-from sqlanon.counts.facts import ALONE, Floats, SparseRows, System
+from sqlanon.counts.facts import ALONE, Demand, Floats, SparseRows, System
 from sqlanon.counts.heuristic import Suppressing
 from sqlanon.errors import NoSolutionError, SearchStoppedError
 
@@ -118,7 +118,7 @@ def test_the_least_suppressions_are_those_of_the_oracles(insiders: bool) -> None
     for line in ORACLES.read_text().splitlines():
         known = json.loads(line)
         values, relations = with_totals(np.array(known["rows"]))
-        found = suppress(system_of(values, relations, known["threshold"], insiders=insiders), 60).suppression
+        found = suppress(system_of(values, relations, known["threshold"], insiders=insiders), 60)
         assert found.optimal
         assert found.weight == known["least_insiders" if insiders else "least"]
 
@@ -134,27 +134,31 @@ def test_a_proven_suppression_protects_and_is_the_least(block: Block) -> None:
             with pytest.raises(NoSolutionError):
                 suppress(system, 60)
             continue
-        found = suppress(system, 60).suppression
+        found = suppress(system, 60)
         assert enumerated.protects(found.suppressed), seed
         assert found.optimal, seed
         assert found.weight == least, seed
-        quick = suppress(system, 60, exact=False).suppression
+        quick = suppress(system, 60, exact=False)
         assert enumerated.protects(quick.suppressed), seed
         assert quick.weight >= least, seed
 
 
 @pytest.mark.slow
 @seeds(50, 10)
-def test_intervals_are_those_of_all_tables(block: Block) -> None:
+def test_what_a_cell_may_be_is_what_it_is_in_all_tables(block: Block) -> None:
     for seed in block:
         system = random_system(seed)
         hidden = system.published & (np.random.default_rng(seed).random(len(system)) < 0.5)
         enumerated = Enumerated(system, 2)
-        low, high = intervals(system, hidden, time.monotonic() + 60, whole=True)
+        attacker, open_ = Attacker(system, time.monotonic() + 60), hidden.astype(np.float64)
         for cell in np.flatnonzero(hidden).tolist():
-            least, greatest = enumerated.interval(hidden, cell)
-            assert low[cell] == least or low[cell] < least <= system.values[cell] - 2, (seed, cell)
-            assert high[cell] == greatest or high[cell] > greatest >= system.values[cell] + 2, (seed, cell)
+            value = system.values[cell]
+            for sign, end in zip((-1, 1), enumerated.interval(hidden, cell), strict=True):
+                far = abs(end - value) >= 2  # what was not enumerated may be farther
+                for by in (end, end + sign) if not far else (end,):
+                    if sign * (by - value) > 0 and by >= 0:
+                        found, _ = attacker.attack(Demand(cell, sign, by), open_, whole=True)
+                        assert (found is not None) == (by == end), (seed, cell, by)
 
 
 def test_one_program_meets_the_demands_of_many_insiders(monkeypatch: pytest.MonkeyPatch) -> None:
