@@ -419,7 +419,7 @@ class ReleaseLedger:
             with self._seals.writing(f"begin {number}", [number, *older, *changed]):
                 self.database.insert("releases", (number, PENDING, *shown, json.dumps(entry.to_dict())))
                 for name, rows in tables.items():
-                    own = [
+                    kept = [
                         exp.cast(column(each), "UUID") if each in DIGESTS else column(each)
                         for each in rows.schema.names
                     ]
