@@ -419,11 +419,8 @@ class ReleaseLedger:
             with self._seals.writing(f"begin {number}", [number, *older, *changed]):
                 self.database.insert("releases", (number, PENDING, *shown, json.dumps(entry.to_dict())))
                 for name, rows in tables.items():
-                    kept = [
-                        exp.cast(column(each), "UUID") if each in DIGESTS else column(each)
-                        for each in rows.schema.names
-                    ]
-                    query = exp.select(exp.convert(number), *own).from_(table(LOADED + name))
+                    every = [exp.cast(column(c), "UUID") if c in DIGESTS else column(c) for c in rows.schema.names]
+                    query = exp.select(exp.convert(number), *every).from_(table(LOADED + name))
                     engine.run("write ledger", exp.insert(query, self.database.table(name)))
                 self._respell(older)
                 if state is not None:

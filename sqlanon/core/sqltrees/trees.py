@@ -26,7 +26,7 @@ that with its capitals."""
 
 def column(name: str, table: str | None = None) -> exp.Column:
     """Return a quoted column reference."""
-    return exp.Column(this=exp.to_identifier(name, quoted=True), table=exp.to_identifier(table, quoted=True))
+    return exp.Column(this=exp.to_identifier(name, quoted=True), table=exp.to_identifier(table or None, quoted=True))
 
 
 def table(name: str, alias: str | None = None) -> exp.Expr:
