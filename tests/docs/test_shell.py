@@ -48,7 +48,7 @@ def on_terminal(*arguments: str, **variables: str) -> str:
     import pty
 
     own, other = pty.openpty()
-    command = [sys.executable, "-m", "sqlanon.cli", *arguments]
+    command = [*forks.started().split(), *arguments]
     environment = {**UNCOLOURED, "TERM": "xterm", **variables}
     with subprocess.Popen(command, stdout=other, stderr=other, stdin=other, env=environment) as process:
         os.close(other)
