@@ -54,17 +54,21 @@ def _package() -> dict[str, dict[str, Any]]:
 _registries: list[tuple[str, Any, Any]] = []
 """The dictionaries, lists and sets that stand in the package's modules: a name, the registry, and a copy."""
 _looked_at: set[str] = set()
-"""The modules whose registries these are, and all others that were imported by then."""
+"""The modules whose registries these are."""
+_imported = 0
+"""How many modules there were when registries were looked for."""
 
 
 def _entries() -> list[tuple[str, Any, Any]]:
     """Return the registries of the package: a name, the registry, and a copy of it as it was when it was imported."""
-    if len(sys.modules) != len(_looked_at):
-        for module in [name for name in {*sys.modules} - _looked_at if name.startswith("sqlanon")]:
+    global _imported
+    if len(sys.modules) != _imported:
+        _imported = len(sys.modules)
+        for module in [name for name in sys.modules if name.startswith("sqlanon") and name not in _looked_at]:
             named = vars(sys.modules[module]).items()
             found = {name: value for name, value in named if type(value) in (dict, list, set) and name[:2] != "__"}
             _registries.extend((f"{module}.{name}", value, value.copy()) for name, value in found.items())
-        _looked_at.update(sys.modules)
+            _looked_at.add(module)
     return _registries
 
 
