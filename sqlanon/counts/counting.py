@@ -27,13 +27,13 @@ from sqlanon.core.sqltrees.data_types import NUMBERS
 from sqlanon.core.words import counted as counted_words
 from sqlanon.counts import statements
 from sqlanon.counts.document import CountsPolicy
-from sqlanon.counts.grid import Dimension, Grid, Levels, Numbers, sets_of, with_common_margins
+from sqlanon.counts.facts import Floats, Numbers
+from sqlanon.counts.grid import Dimension, Grid, Levels, sets_of, with_common_margins
 from sqlanon.counts.statements import CountedSource
 from sqlanon.errors import InputError, UnsupportedError
 
 MOST_CELLS = 2_000_000
 """Cells of all tables, at most."""
-Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
 @dataclass(frozen=True, slots=True)

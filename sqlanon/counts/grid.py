@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any
 
 import numpy as np
 
-Numbers = np.ndarray[Any, np.dtype[np.int64]]
+from sqlanon.counts.facts import Flags, Numbers
+
 Levels = tuple[int | None, ...]
 """A set: the level of each dimension, None for the total."""
 TOTAL = 0
@@ -95,7 +95,7 @@ class Grid:
         return self.starts[shown[0]] if shown else None
 
     @property
-    def is_published(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    def is_published(self) -> Flags:
         """Whether a table shows each cell."""
         return np.repeat(np.array(self.published), np.diff(self.starts))
 

@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from sqlanon.counts.counting import Counted, Floats
+from sqlanon.counts.counting import Counted
 from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.exact import suppress, suppress_by_moves
-from sqlanon.counts.facts import ALONE, CellSuppression, Flags, SparseRows, System, Vector
-from sqlanon.counts.grid import Grid, Numbers, is_finer
+from sqlanon.counts.facts import ALONE, CellSuppression, Flags, Floats, Numbers, SparseRows, System, Vector
+from sqlanon.counts.grid import Grid, is_finer
 from sqlanon.counts.keys import CountsFacts
 from sqlanon.counts.moves import has_moves
 from sqlanon.counts.perturbing import perturbed_counts
