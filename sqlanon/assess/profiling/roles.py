@@ -227,23 +227,27 @@ def settle_roles(columns: Sequence[ColumnProfile]) -> list[ColumnProfile]:
     return columns if any(item.role not in DROPPED for item in columns) else _something_left(columns)
 
 
-def _few_kept(columns: Sequence[ColumnProfile]) -> list[ColumnProfile]:
-    """Make quasi-identifiers of columns that would be published as they are, unless these have few values together.
-
-    Those of the fewest values stay first, and none with a value of few records. What follows from a column that is
-    published as it is, is dropped.
-    """
+def published_as_they_are(columns: Sequence[ColumnProfile]) -> set[str]:
+    """Return the columns that a draft publishes as they are: those of the fewest values stay, and none with a value of
+    few records. Followers distinguish no more than their leaders."""
     kept = [item for item in columns if item.role == "keep" and item.leader is None and not _has_rare_values(item)]
-    combinations, staying = 1, set()
+    combinations, staying = 1, {c.name for c in columns if c.role == "sensitive" or c.leader is not None}
     for item in sorted(kept, key=_values):
         combinations *= _values(item)
         if combinations <= MOST_KEPT:
             staying.add(item.name)
-    staying |= {item.name for item in columns if item.leader is not None}  # they distinguish no more than their leaders
-    published = staying | {item.name for item in columns if item.role == "sensitive"}
+    return staying
+
+
+def _few_kept(columns: Sequence[ColumnProfile]) -> list[ColumnProfile]:
+    """Make quasi-identifiers of columns that would be published as they are, unless these have few values together.
+
+    What follows from a column that is published as it is, is dropped.
+    """
+    staying = published_as_they_are(columns)
     result = []
     for item in columns:
-        givers = [name for name in item.follows_from if name in published]
+        givers = [name for name in item.follows_from if name in staying]
         if item.role == "keep" and item.name not in staying:
             role, question = ("drop", ASK_FOLLOWING) if givers else ("quasi_identifier", ASK_FEW_KEPT)
             reason = f"{item.reason} Published as it is, it would distinguish the records of a class."
