@@ -90,7 +90,7 @@ class Attacker:
         upper[size + demand.cell if demand.sign > 0 else demand.cell] = 0.0
         price = np.tile(np.where(shut, 0.0, price), 2)
         found = self._solved(price, lower, upper, whole=False)[0]
-        if found is None or not system.whole or self._is_whole(found):
+        if found is None or not system.whole or (found == np.rint(found)).all():
             return found
         return self._solved(price, lower, upper, whole=True)[0]
 
@@ -113,9 +113,6 @@ class Attacker:
     def _close(self, upper: Floats, demand: Demand) -> None:
         if demand.known >= 0:
             upper[[demand.known, len(self._system) + demand.known]] = 0.0
-
-    def _is_whole(self, witness: Floats) -> bool:
-        return bool((witness == np.rint(witness)).all())
 
     def _solved(
         self, costs: Floats, lower: Floats, upper: Floats, *, whole: bool

@@ -121,11 +121,11 @@ def suppress(
     except SearchStoppedError:
         if begun is None:
             raise
-    work.until(now + seconds)
+    work.attacker.deadline = now + seconds
     assert best is not None
     if exact and system.weight(best):
         return _Exact(work, best, report).proven()
-    return CellSuppression(system, best, 0.0, "heuristic", (), work.witnesses.vectors())
+    return CellSuppression(system, best, 0.0, "heuristic", (), work.witnesses.vectors)
 
 
 def suppress_by_moves(grid: Grid, system: System, seconds: float) -> CellSuppression:
@@ -145,7 +145,7 @@ def suppress_by_moves(grid: Grid, system: System, seconds: float) -> CellSuppres
     found, hidden = list(vectors(search.witnesses.values())), search.hidden
     if left:
         hidden = work.met_by_programs(left, hidden)
-        found += work.witnesses.vectors()
+        found += work.witnesses.vectors
     weight = system.weight(hidden)
     lower = min(_bound_of_rows(system, seconds), weight) if weight else 0.0
     return CellSuppression(system, hidden, lower, "heuristic", (), found)
@@ -188,7 +188,7 @@ class _Exact:
                 pass
         except SearchStoppedError:
             pass
-        lower, witnesses = min(self.lower, self._weight), self.work.witnesses.vectors()
+        lower, witnesses = min(self.lower, self._weight), self.work.witnesses.vectors
         return CellSuppression(self.system, self.best, lower, "exact", self.cuts, witnesses)
 
     @property
@@ -197,7 +197,7 @@ class _Exact:
 
     @property
     def _left(self) -> float:
-        return self.work.deadline - time.monotonic()
+        return self.work.attacker.deadline - time.monotonic()
 
     def _relaxed(self) -> None:
         """Add cuts that the relaxed master violates, as long as they raise its bound."""
@@ -256,7 +256,7 @@ class _Exact:
                 cut = cut_of(self.system, choice, found)
                 holds = cut is not None and float(cut.coefficients[hidden[cut.cells]].sum()) < 1 - 1e-4
                 self._add(cut if cut is not None and holds else without(self.system, choice, hidden))
-        better = self.work.reduced(self.work.extended(hidden), self.work.deadline) if refused else hidden
+        better = self.work.reduced(self.work.extended(hidden), self.work.attacker.deadline) if refused else hidden
         if self.system.weight(better) < self._weight:
             self.best = better
         return refused

@@ -131,11 +131,6 @@ class Demand:
     value: float
     known: int = -1
 
-    def is_met_by(self, witness: Floats, truth: Floats, near: float = 0.0) -> bool:
-        """Return whether a witness meets it."""
-        agrees = self.known < 0 or abs(witness[self.known] - truth[self.known]) <= near
-        return bool(agrees and self.sign * (witness[self.cell] - self.value) >= -near)
-
 
 Choice = tuple[Demand, ...]
 """Demands of which one is enough."""
@@ -179,9 +174,9 @@ class System:
         """Return what the hidden cells cost that are not unsafe."""
         return float(self.weights[hidden & ~self.unsafe].sum())
 
-    def demands(self) -> Iterator[Choice]:
-        """Yield what must be met of each unsafe cell by itself."""
-        for cell in np.flatnonzero(self.unsafe).tolist():
+    def demands(self, cells: Iterable[int] | None = None) -> Iterator[Choice]:
+        """Yield what must be met of each unsafe cell, or of some, by itself."""
+        for cell in np.flatnonzero(self.unsafe).tolist() if cells is None else cells:
             for sign, value in ((1, self.greatest[cell]), (-1, self.least[cell])):
                 if sign * (self.values[cell] - value) < 0:
                     yield (Demand(cell, sign, float(value)),)

@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from sqlanon.counts.counting import Counted, Floats
+from sqlanon.counts.counting import Counted
 from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.exact import suppress, suppress_by_moves
-from sqlanon.counts.facts import ALONE, CellSuppression, Flags, SparseRows, System, Vector
-from sqlanon.counts.grid import CellRelation, Grid, Numbers, is_finer
+from sqlanon.counts.facts import ALONE, CellSuppression, Flags, Floats, Numbers, SparseRows, System, Vector
+from sqlanon.counts.grid import Grid, is_finer
 from sqlanon.counts.keys import CountsFacts
 from sqlanon.counts.moves import has_moves
 from sqlanon.counts.perturbing import perturbed_counts
@@ -239,11 +239,11 @@ def rows_of(grid: Grid) -> SparseRows:
 def _relations(grid: Grid) -> Iterator[tuple[list[int], list[float], float, float]]:
     """Yield the relations of parents and children as rows."""
     for step in grid.steps():
-        for parent, own in _by_parent(step).items():
-            yield [*own, parent], [*[1.0] * len(own), -1.0], 0.0, 0.0 if step.exact else np.inf
-            if not step.exact:
-                for child in own:
-                    yield [parent, child], [1.0, -1.0], 0.0, np.inf
+        is_sum = grid.is_sum(*step)
+        for parent, own in grid.parts(*step).items():
+            yield [*own, parent], [*[1.0] * len(own), -1.0], 0.0, 0.0 if is_sum else np.inf
+            if not is_sum:
+                yield from (([parent, child], [1.0, -1.0], 0.0, np.inf) for child in own)
     yield from _overlaps(grid)
 
 
@@ -252,27 +252,16 @@ def _overlaps(grid: Grid) -> Iterator[tuple[list[int], list[float], float, float
 
     An entity that several parts of a cell count is counted by as many parts of the cell around, at least.
     """
-    numbers = range(len(grid.sets))
-    pairs = [(f, c) for f in numbers for c in numbers if f != c and is_finer(grid.sets[f], grid.sets[c])]
-    found = {pair: relation for pair in pairs if not (relation := grid.relation(*pair)).exact}
-    parts = {pair: _by_parent(relation) for pair, relation in found.items()}
-    for (fine, coarse), (outer_fine, outer_coarse) in permutations(found, 2):
-        levels = [grid.sets[number] for number in (fine, coarse, outer_fine, outer_coarse)]
+    pairs = [(f, c) for f, c in permutations(range(len(grid.sets)), 2) if is_finer(grid.sets[f], grid.sets[c])]
+    parts = {pair: grid.parts(*pair) for pair in pairs if not grid.is_sum(*pair)}
+    for inner, outer in permutations(parts, 2):
+        levels = [grid.sets[number] for number in (*inner, *outer)]
         if not all(
             (f, c) == (of, oc) if f != c else of == oc and is_finer((f,), (of,))
             for f, c, of, oc in zip(*levels, strict=True)
         ):
             continue
-        keys = grid.keys(coarse)
-        above = [d.up(keys[:, p], levels[3][p]) for p, d in enumerate(grid.dimensions)]
-        for cell, outer in enumerate(grid.cells(outer_coarse, np.stack(above, axis=1)).tolist(), grid.starts[coarse]):
-            inner, around = parts[fine, coarse][cell], parts[outer_fine, outer_coarse][outer]
-            factors = [*[1.0] * len(around), -1.0, *[-1.0] * len(inner), 1.0]
-            yield [*around, outer, *inner, cell], factors, 0.0, np.inf
-
-
-def _by_parent(step: CellRelation) -> dict[int, list[int]]:
-    children: dict[int, list[int]] = {}
-    for child, parent in zip(step.children.tolist(), step.parents.tolist(), strict=True):
-        children.setdefault(parent, []).append(child)
-    return children
+        for cell, above in enumerate(grid.parents(inner[1], outer[1]).tolist(), grid.starts[inner[1]]):
+            own, around = parts[inner][cell], parts[outer][above]
+            factors = [*[1.0] * len(around), -1.0, *[-1.0] * len(own), 1.0]
+            yield [*around, above, *own, cell], factors, 0.0, np.inf

@@ -25,8 +25,7 @@ from sqlanon.core.highs import highs_module
 from sqlanon.core.source.release_key import ReleaseKey
 from sqlanon.counts.counting import Counted, release_key
 from sqlanon.counts.document import CountsPolicy
-from sqlanon.counts.facts import Flags, Floats, SparseRows, System
-from sqlanon.counts.grid import Numbers
+from sqlanon.counts.facts import Flags, Floats, Numbers, SparseRows, System
 from sqlanon.counts.heuristic import Suppressing
 from sqlanon.counts.keys import CountsFacts
 from sqlanon.counts.perturbing import chance_of
