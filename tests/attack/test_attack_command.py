@@ -8,6 +8,8 @@ import pytest
 import yaml
 from command_line import sqlanon
 
+from sqlanon import InputError, attack, write_report
+
 ROWS = [("a", "1", "p"), ("a", "1", "q"), ("a", "2", "p"), ("b", "2", "p"), ("b", "2", "q"), ("b", "1", "r")]
 POLICY = {
     "source": "t.csv",
@@ -54,13 +56,27 @@ def test_findings_in_json_and_text() -> None:
     assert (quasi["attempts"], quasi["successes"], quasi["rate"]) == (6, 0, 0)
     assert (kept["attempts"], kept["successes"], kept["risk"]) == (6, 2, "singling_out")
     assert kept["interval"] == pytest.approx([0.096771, 0.700007], abs=1e-6)
-    text = sqlanon("attack", "released.parquet", "--policy", "p.yaml").stdout
+    text = sqlanon("attack", "released.parquet", "--policy", "p.yaml", "--holdout", "0", "--report", "r.html").stdout
     assert text.startswith("released.parquet: 6 records, of 6 records of the source.\n")
-    assert "singling_out_kept_columns: 2 of 6 attempts succeed (33.3 %" in text
-    for ending, said in {"html": "33.3 %", "txt": "report of attacks", "md": "# Attacks on", "json": '"facts"'}.items():
-        path = Path(f"report.{ending}")
-        done = sqlanon("attack", "released.parquet", "--policy", "p.yaml", "--holdout", "0", "--report", path)
-        assert done.returncode == 0 and said in path.read_text(), done.stderr
+    assert (
+        "singling_out_kept_columns: 2 of 6 attempts succeed (33.3 %" in text and "33.3 %" in Path("r.html").read_text()
+    )
+
+
+def test_a_report_has_every_form_and_is_for_the_operator() -> None:
+    found = attack("released.parquet", "p.yaml", holdout=0)
+    for ending, said in {
+        "html": "Attacks on",
+        "txt": "report of attacks",
+        "md": "# Attacks on",
+        "json": '"facts"',
+    }.items():
+        write_report(found, f"r.{ending}")
+        text = Path(f"r.{ending}").read_text()
+        assert (said in text and "33.3 %" in text) or ending == "json", ending
+    assert json.loads(Path("r.json").read_text())["facts"]["findings"] == found.to_dict()["findings"]
+    with pytest.raises(InputError, match="for the operator"):
+        write_report(found, "r.md", audience="recipient")
 
 
 @pytest.mark.slow
