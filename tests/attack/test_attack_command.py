@@ -59,7 +59,8 @@ def test_findings_in_json_and_text() -> None:
     text = sqlanon("attack", "released.parquet", "--policy", "p.yaml", "--holdout", "0", "--report", "r.html").stdout
     assert text.startswith("released.parquet: 6 records, of 6 records of the source.\n")
     assert (
-        "singling_out_kept_columns: 2 of 6 attempts succeed (33.3 %" in text and "33.3 %" in Path("r.html").read_text()
+        "singling_out_kept_columns: 2 of 6 attempts succeed (33.3 %" in text
+    assert "33.3 %" in Path("r.html").read_text()
     )
 
 
