@@ -58,10 +58,8 @@ def test_findings_in_json_and_text() -> None:
     assert kept["interval"] == pytest.approx([0.096771, 0.700007], abs=1e-6)
     text = sqlanon("attack", "released.parquet", "--policy", "p.yaml", "--holdout", "0", "--report", "r.html").stdout
     assert text.startswith("released.parquet: 6 records, of 6 records of the source.\n")
-    assert (
-        "singling_out_kept_columns: 2 of 6 attempts succeed (33.3 %" in text
+    assert "singling_out_kept_columns: 2 of 6 attempts succeed (33.3 %" in text
     assert "33.3 %" in Path("r.html").read_text()
-    )
 
 
 def test_a_report_has_every_form_and_is_for_the_operator() -> None:
