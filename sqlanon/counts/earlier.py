@@ -11,8 +11,8 @@ than the threshold is unsafe, unless the document says ``changes: allow``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -59,14 +59,11 @@ class Joined:
     changed: bool
 
 
-@contextmanager
-def ledger_of(asked: CountsPolicy, opened: Source, given: object) -> Iterator[Any]:
-    """Yield the ledger of a document, locked; None where it names none."""
+def ledger_of(asked: CountsPolicy, opened: Source, given: object) -> AbstractContextManager[Any]:
+    """Return the ledger of a document, locked until the context ends; None where it names none."""
     if asked.policy.ledger is None:
-        yield None
-        return
-    with closing(behind("ledger counts")(asked.policy, opened, given)) as ledger:
-        yield ledger
+        return nullcontext()
+    return closing(behind("ledger counts")(asked.policy, opened, given))
 
 
 def described(opened: Source, asked: CountsPolicy, counted: Counted, suppressed: Any) -> dict[str, Any]:

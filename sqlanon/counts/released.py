@@ -24,6 +24,7 @@ from sqlanon.counts.counting import Counted
 from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.facts import Flags, Floats, Numbers
 from sqlanon.counts.keys import CountsFacts, CountsTable
+from sqlanon.counts.protecting import Protection
 from sqlanon.errors import InputError
 
 TYPES = {pa.string(): "VARCHAR", pa.int64(): "BIGINT", pa.float64(): "DOUBLE", pa.bool_(): "BOOLEAN"}
@@ -200,21 +201,11 @@ def suppressed_by_dimension(counted: Counted, policy: CountsPolicy, suppressed: 
 
 
 def counts_manifest(
-    counted: Counted,
-    policy: CountsPolicy,
-    suppressed: Flags,
-    *,
-    system: str,
-    steps: int = 1,
-    versions: Mapping[str, str],
+    counted: Counted, policy: CountsPolicy, protection: Protection, versions: Mapping[str, str]
 ) -> dict[str, Any]:
     """Return what travels with a release: names, rules, and how many cells are suppressed.
 
     Which of them were unsafe, and how many, it does not say.
-
-    Args:
-        system: ``joint`` or ``published``: the unknowns by which protection was judged.
-        steps: of counts that are rounded so that they add up, within how many multiples they are.
     """
     shown = counted.grid.is_published
     return {
@@ -222,11 +213,11 @@ def counts_manifest(
         "policy_fingerprint": policy.fingerprint(),
         "counts": [_described(table) for table in policy.tables],
         "unit": policy.unit,
-        "rules": _of_noise(policy.rules) if policy.rules.method == "keys" else _rules(policy, steps),
+        "rules": _of_noise(policy.rules) if policy.rules.method == "keys" else _rules(policy, protection.steps),
         "nulls": policy.policy.nulls,
-        "system": system,
-        "cells": {"published": int(shown.sum()), "suppressed": int((shown & suppressed).sum())},
-        "suppressed_by_dimension": suppressed_by_dimension(counted, policy, suppressed),
+        "system": protection.system,
+        "cells": {"published": int(shown.sum()), "suppressed": int((shown & protection.suppressed).sum())},
+        "suppressed_by_dimension": suppressed_by_dimension(counted, policy, protection.suppressed),
         "versions": dict(versions),
     }
 
