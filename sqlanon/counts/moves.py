@@ -8,9 +8,8 @@ Statistics 1998.) A move may be made as often as the least value that it takes f
 sum of moves is a *witness*, of whole numbers where the table is.
 
 **Search.** For each unsafe cell the cheapest moves are summed up until it is as large, or as small, as it must be able
-to be; what they change is suppressed, and costs nothing from then on. Insiders: an unsafe cell is safe from whoever
-knows another one if some witness changes it and not that. Then each further cell is published again, the dearest first,
-if other witnesses among suppressed cells do without it.
+to be; what they change is suppressed, and costs nothing from then on. Then each further cell is published again, the
+dearest first, if other witnesses do without it.
 """
 
 from __future__ import annotations
