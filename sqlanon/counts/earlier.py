@@ -1,9 +1,9 @@
 """Tables of counts beside earlier releases of the same source that somebody holds: one system, as linked tables are.
 
-Where every count that was shown is the same still, what was shown stays shown, what was suppressed stays suppressed, and
-further cells keep both from being computed. A release of microdata shows the cells that its columns and levels determine.
-Where the source changed, a count that was shown and differs by less than the threshold is unsafe, unless the document says
-``changes: allow``.
+Where every count that was shown is the same still, what was shown stays shown, what was suppressed stays suppressed,
+and further cells keep both from being computed. A release of microdata shows the cells that its columns and levels
+determine. Where the source changed, a count that was shown and differs by less than the threshold is unsafe, unless
+the document says ``changes: allow``.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Which cells are suppressed: all unsafe ones, and others that keep them from being computed.
 
-The unknowns are the cells, with a relation for each parent; where every contributor has one category a dimension and the
-table of all dimensions is small, the cells of that table, too. What is asked of witnesses, ``facts.System`` says. A first
-suppression comes from ``heuristic`` or ``moves``, the least and its proof from ``exact``. Sums are protected after
-counts, by the heuristic alone.
+The unknowns are the cells, with a relation for each parent; where every contributor has one category a dimension and
+the table of all dimensions is small, the cells of that table, too. What is asked of witnesses, ``facts.System`` says.
+A first suppression comes from ``heuristic`` or ``moves``, the least and its proof from ``exact``. Sums are protected
+after counts, by the heuristic alone.
 """
 
 from __future__ import annotations
