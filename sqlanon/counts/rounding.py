@@ -1,6 +1,6 @@
 """Rounded counts: to the nearest multiple of a base, at random with the count as the mean, or so that totals add up.
 
-Beside suppression what is rounded is what suppression shows, and by nothing else. Without it, what a reader knows of
+Beside suppression what is rounded is what suppression shows, and nothing else. Without it, what a reader knows of
 each cell is a range. Controlled rounding (Causey, Cox and Ernst, JASA 1985) chooses multiples of which totals are the
 sums of their parts, with the least sum of distances. docs/design/counts.md says why this protects.
 """
