@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from sqlanon.core.highs import highs_module, run_highs
+from sqlanon.core.highs import run_highs
 from sqlanon.counts.facts import Demand, Flags, Floats, System
+from sqlanon.counts.programs import has_best, program
 from sqlanon.errors import SearchStoppedError
 
 NEAR = 1e-6
@@ -32,31 +33,16 @@ class Attacker:
     """
 
     def __init__(self, system: System, deadline: float) -> None:
-        self._module = highs_module(PROTECTING)
         self._system, self.deadline = system, deadline
         self._base = np.where(system.published, system.values, 0.0)
         self._linear = self._program()
         self._whole: Any = None
 
-    def _program(self) -> Any:
+    def _program(self, *, whole: bool = False) -> Any:
         """Return a solver of the rows of the system, without costs and with closed columns."""
-        module, rows, size = self._module, self._system.rows, len(self._system)
-        highs = module.Highs()
-        highs.setOptionValue("output_flag", False)
-        highs.setOptionValue("parallel", "off")
-        highs.setOptionValue("mip_rel_gap", 0.0)
-        highs.setOptionValue("simplex_iteration_limit", 1_000 + 20 * (size + len(rows)))
-        now = rows.times(self._base)
-        starts = np.empty(2 * len(rows.columns), np.int64)
-        factors = np.empty(2 * len(rows.columns))
-        starts[0::2], starts[1::2] = rows.columns, rows.columns + size
-        factors[0::2], factors[1::2] = rows.factors, -rows.factors
-        nothing = np.zeros(2 * size)
-        highs.passModel(
-            2 * size, len(rows), len(starts), int(module.MatrixFormat.kRowwise), int(module.ObjSense.kMinimize), 0.0,
-            nothing, nothing, nothing, rows.lower - now, rows.upper - now,
-            (2 * rows.starts).astype(np.int32), starts.astype(np.int32), factors, nothing.astype(np.int32),
-        )  # fmt: skip
+        rows, nothing = self._system.rows, np.zeros(2 * len(self._system))
+        highs = program(PROTECTING, rows.beside(self._base), nothing, nothing, whole=whole)
+        highs.setOptionValue("simplex_iteration_limit", 1_000 + 20 * (len(self._system) + len(rows)))
         return highs
 
     def attack(self, demand: Demand, open_: Floats, *, whole: bool = False) -> tuple[Floats | None, Floats]:
@@ -104,7 +90,7 @@ class Attacker:
         upper[size + demand.cell if demand.sign > 0 else demand.cell] = 0.0
         price = np.tile(np.where(shut, 0.0, price), 2)
         found = self._solved(price, lower, upper, whole=False)[0]
-        if found is None or not system.whole or self._is_whole(found):
+        if found is None or not system.whole or (found == np.rint(found)).all():
             return found
         return self._solved(price, lower, upper, whole=True)[0]
 
@@ -124,25 +110,9 @@ class Attacker:
         costs = np.concatenate([up, down]) * -1.0
         return self._solved(costs, np.zeros(2 * size), upper, whole=False)[0]
 
-    def range_of(self, cell: int, open_: Floats, *, whole: bool) -> tuple[float, float]:
-        """Return the least and the greatest value of a cell; ``inf`` where nothing bounds it."""
-        size, ends = len(self._system), []
-        upper = np.where(np.concatenate([open_, open_]) > 0, np.inf, 0.0)
-        upper[:size][~self._system.published] = np.inf
-        upper[size:] = np.minimum(upper[size:], self._base)
-        for sign in (1.0, -1.0):
-            costs = np.zeros(2 * size)
-            costs[cell], costs[size + cell] = sign, -sign
-            values = self._solved(costs, np.zeros(2 * size), upper, whole=whole)[0]
-            ends.append(np.inf if values is None else float(values[cell]))
-        return ends[0], ends[1]
-
     def _close(self, upper: Floats, demand: Demand) -> None:
         if demand.known >= 0:
             upper[[demand.known, len(self._system) + demand.known]] = 0.0
-
-    def _is_whole(self, witness: Floats) -> bool:
-        return bool((witness == np.rint(witness)).all())
 
     def _solved(
         self, costs: Floats, lower: Floats, upper: Floats, *, whole: bool
@@ -155,12 +125,7 @@ class Attacker:
         highs, size = self._linear, len(self._system)
         places = np.arange(2 * size, dtype=np.int32)
         if whole:
-            if self._whole is None:
-                self._whole = self._program()
-                self._whole.changeColsIntegrality(
-                    2 * size, places, np.full(2 * size, self._module.HighsVarType.kInteger)
-                )
-            highs = self._whole
+            highs = self._whole = self._whole or self._program(whole=True)
         highs.changeColsBounds(2 * size, places, lower, upper)
         highs.changeColsCost(2 * size, places, costs)
         left = self.deadline - time.monotonic()
@@ -169,20 +134,14 @@ class Attacker:
         highs.setOptionValue("time_limit", highs.getRunTime() + left)
         run = run_highs if whole or size >= LARGE else type(highs).run
         run(highs)
-        status = highs.getModelStatus()
-        if status == self._module.HighsModelStatus.kIterationLimit:  # it went in circles from the last basis
+        if has_best(highs) is None and time.monotonic() < self.deadline:  # it went in circles from the last basis
             highs.clearSolver()
             run(highs)
-            status = highs.getModelStatus()
-        nothing = np.zeros(len(self._system.rows))
-        if status in (
-            self._module.HighsModelStatus.kInfeasible,
-            self._module.HighsModelStatus.kUnbounded,
-            self._module.HighsModelStatus.kUnboundedOrInfeasible,
-        ):
-            return None, nothing, np.inf
-        if status != self._module.HighsModelStatus.kOptimal:
+        is_found, nothing = has_best(highs), np.zeros(len(self._system.rows))
+        if is_found is None:
             raise stopped()
+        if not is_found:
+            return None, nothing, np.inf
         solution = highs.getSolution()
         moves = np.array(solution.col_value)
         values = self._base + moves[:size] - moves[size:]
@@ -199,17 +158,3 @@ def stopped() -> SearchStoppedError:
         "The time limit came before every unsafe cell was protected; nothing was published.",
         hint="raise time_limit, or show coarser levels.",
     )
-
-
-def intervals(system: System, hidden: Flags, deadline: float, *, whole: bool = False) -> tuple[Floats, Floats]:
-    """Return the least and the greatest value that each suppressed cell has in any witness; of others, the true one.
-
-    Args:
-        whole: in whole numbers, which may be narrower; else over all witnesses that are not.
-    """
-    attacker = Attacker(system, deadline)
-    open_ = hidden.astype(np.float64)
-    low, high = system.values.astype(np.float64), system.values.astype(np.float64)
-    for cell in np.flatnonzero(hidden).tolist():
-        low[cell], high[cell] = attacker.range_of(cell, open_, whole=whole)
-    return low, high

@@ -9,41 +9,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from sqlanon.core.publish.proof_file import digest
 from sqlanon.counts.counting import Counted
-from sqlanon.counts.cuts import SuppressionCut
-from sqlanon.counts.facts import Floats, Numbers, System
+from sqlanon.counts.facts import CellSuppression, Numbers, System
 
 VERSION = 1
 MOST = 2**40
 """Beyond it no number of a certificate is: sums of so large ones stay exact."""
-Change = tuple[Numbers, Floats]
-"""A witness, by the unknowns in which it differs from the true values, and by how much."""
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """What a search for a suppression of counts found out.
-
-    Attributes:
-        lower_bound: of the weight, as far as the cuts show it.
-        witnesses: tables that fit some of what was shown.
-    """
-
-    system: System
-    lower_bound: float
-    cuts: Sequence[SuppressionCut] = ()
-    witnesses: Sequence[Change] = ()
 
 
 def counts_certificate(
-    evidence: Evidence,
+    evidence: CellSuppression,
     counted: Counted,
     suppressed: Numbers,
     weight: float,
@@ -70,12 +51,13 @@ def counts_certificate(
                 used = np.flatnonzero((parts != 0) & np.isfinite(bounds)).tolist()
                 why.append([[relations.setdefault(row, len(relations)), int(parts[row])] for row in used])
         inequalities.append([own.cell, own.sign, own.known, why])
+    lower = min(evidence.lower_bound, weight) if evidence.how == "exact" else 0.0  # others rest on no cuts
     document = {
         "certificate_of": "counts",
         "certificate_version": VERSION,
         "policy_fingerprint": fingerprint,
         "weight": weight,
-        "lower_bound": (lower := min(evidence.lower_bound, weight)),
+        "lower_bound": lower,
         "gap": (weight - lower) / weight if weight else 0.0,
         "optimal": weight <= lower,
         "cells_sha256": cells_digest(counted),
@@ -113,7 +95,7 @@ def _relation(system: System, row: int) -> list[Any]:
     return [[*map(list, entries)], int(rows.lower[row] == rows.upper[row])]
 
 
-def _enough(evidence: Evidence, suppressed: Numbers) -> tuple[list[list[list[int]]], list[list[int]]]:
+def _enough(evidence: CellSuppression, suppressed: Numbers) -> tuple[list[list[list[int]]], list[list[int]]]:
     """Return witnesses that change suppressed cells alone, and the pairs of cells of which none keeps an insider.
 
     Witnesses that meet nothing that others do not are left out.

@@ -27,13 +27,13 @@ from sqlanon.core.sqltrees.data_types import NUMBERS
 from sqlanon.core.words import counted as counted_words
 from sqlanon.counts import statements
 from sqlanon.counts.document import CountsPolicy
-from sqlanon.counts.grid import Dimension, Grid, Levels, Numbers, sets_of, with_common_margins
+from sqlanon.counts.facts import Floats, Numbers
+from sqlanon.counts.grid import Dimension, Grid, Levels, sets_of, with_common_margins
 from sqlanon.counts.statements import CountedSource
 from sqlanon.errors import InputError, UnsupportedError
 
 MOST_CELLS = 2_000_000
 """Cells of all tables, at most."""
-Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +69,7 @@ def counting_query(source: Source, policy: CountsPolicy, *, by_sets: bool) -> ex
         InputError and its children: a column, a hierarchy or a level cannot be used.
     """
     sets = with_common_margins(list(dict.fromkeys(each for own in _wanted(policy) for each in own)))
-    steps = [dict(enumerate(levels)) for levels in sets]
-    return statements.cells_query(_encoded(source, policy, []), steps, by_sets=by_sets)
+    return statements.cells_query(_encoded(source, policy, []), sets, by_sets=by_sets)
 
 
 def _wanted(policy: CountsPolicy) -> list[list[Levels]]:
@@ -105,9 +104,7 @@ def count_cells(source: Source, policy: CountsPolicy) -> Counted:
             f"The tables have {len(grid):,} cells; at most {MOST_CELLS:,} are counted together.",
             hint="show coarser levels, fewer dimensions in one table, or fewer margins.",
         )
-    by_sets = engine.capabilities.groups_by_sets
-    steps = [dict(enumerate(levels)) for levels in sets]
-    query = statements.cells_query(counted, steps, by_sets=by_sets)
+    query = statements.cells_query(counted, sets, by_sets=engine.capabilities.groups_by_sets)
     with _keyed(source, counted, policy.policy):
         found = engine.arrow("count cells", query.copy())
     is_summed, both = counted.measured is not None, [*map(statements.largest, (1, 2))]
@@ -134,7 +131,7 @@ def _encoded(source: Source, policy: CountsPolicy, warnings: list[str]) -> Count
     engine, read, types = source.engine, policy.policy, source.types
     check_columns(read, source)
     dimensions = policy.dimensions
-    read = _in_order(read, [*dimensions])
+    read = replace(read, columns=tuple(next(c for c in read.columns if c.name == name) for name in dimensions))
     entity = None
     if read.entity is not None:
         entity = EntityColumn(read.entity, types[read.entity])
@@ -164,11 +161,6 @@ def _encoded(source: Source, policy: CountsPolicy, warnings: list[str]) -> Count
     encoded = replace(encoded, items=items)
     summed = None if policy.measured is None else (policy.measured, types[policy.measured])
     return CountedSource(encoded, tuple(dimensions.values()), summed, policy.rules.by_key)
-
-
-def _in_order(policy: Policy, dimensions: Sequence[str]) -> Policy:
-    """Return the policy with the columns of the dimensions alone, in their order."""
-    return replace(policy, columns=tuple(next(c for c in policy.columns if c.name == name) for name in dimensions))
 
 
 def _check_measure(engine: Engine, counted: CountedSource) -> None:

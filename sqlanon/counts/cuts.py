@@ -21,31 +21,14 @@ The multipliers are whole multiples of 1 / ``PARTS`` and are used as such, so th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from sqlanon.counts.facts import Choice, Demand, Flags, Floats, Numbers, System
+from sqlanon.counts.facts import Choice, Demand, Flags, Floats, Numbers, SuppressionCut, System
 
 PARTS = 5_040
 """Multipliers are whole multiples of one part of so many: those of linear programs over tables are such fractions."""
 EXACT = 2.0**52
 """Below it sums of whole numbers are exact in floats."""
-
-
-@dataclass(frozen=True, slots=True)
-class SuppressionCut:
-    """``Σ coefficient · y >= 1`` over cells that are not unsafe, and why.
-
-    Attributes:
-        multipliers: for each demand, of the relations, in parts. Empty: with all cells but those of the cut suppressed,
-            no witness in whole numbers meets any of the demands, as trying shows.
-    """
-
-    choice: Choice
-    cells: Numbers
-    coefficients: Floats
-    multipliers: tuple[Numbers, ...] = ()
 
 
 def cut_of(system: System, choice: Choice, found: list[Floats]) -> SuppressionCut | None:

@@ -173,11 +173,10 @@ class _CountsReader:
             faults.add(str(name), "Tables of counts do not have this key.", "leave it out.")
         own = {n: v for n, v in document.items() if n in known or n not in every}
         keys = faults.mapping("", own, (*known, *self._extensions.names("formats")))
-        tables = self._tables(keys.get("counts"))
+        tables = self._tables(keys.get("counts"), keys.get("columns"))
         rules_keys = {name: keys[name] for name in keys if name in names_of(keys_of(CountsFacts))}
         rules = of_keys(faults, "", rules_keys, CountsFacts)
         policy = self._policy(keys, tables)
-        tables = tuple(replace(table, dimensions=self._levels(table.dimensions, keys)) for table in tables)
         if policy is not None:
             self._check_output(policy, tables, rules)
         self._check_rules(rules, tables)
@@ -187,7 +186,7 @@ class _CountsReader:
         assert policy is not None
         return CountsPolicy(policy, tables, rules)
 
-    def _tables(self, value: Any) -> tuple[CountsTable, ...]:
+    def _tables(self, value: Any, columns: Any) -> tuple[CountsTable, ...]:
         faults = self._faults
         if not isinstance(value, Mapping) or not value:
             faults.add("counts", "There are no tables.", "write counts: {by_sex: {dimensions: [sex]}}.")
@@ -198,11 +197,12 @@ class _CountsReader:
             if not faults.text("counts", name):
                 continue
             keys = faults.mapping(place, item, names_of(keys_of(CountsTable)))
-            dimensions = self._dimensions(f"{place}.dimensions", keys.get("dimensions"))
+            dimensions = self._dimensions(f"{place}.dimensions", keys.get("dimensions"), columns)
             margins = keys.get("margins", True)
             margins = tuple(margins) if isinstance(margins, list) else margins
-            if not isinstance(margins, bool | tuple) or not (
-                isinstance(margins, bool) or all(name in dimensions for name in margins)
+            if not (
+                isinstance(margins, bool)
+                or (isinstance(margins, tuple) and all(isinstance(n, str) and n in dimensions for n in margins))
             ):
                 faults.add(
                     f"{place}.margins",
@@ -223,8 +223,8 @@ class _CountsReader:
             faults.add("counts", "Two tables differ in the case of their names only.", "rename one.")
         return tuple(found)
 
-    def _dimensions(self, place: str, value: Any) -> dict[str, tuple[int, ...]]:
-        """Return the dimensions of a table with their levels; () stands for those that are not named."""
+    def _dimensions(self, place: str, value: Any, columns: Any) -> dict[str, tuple[int, ...]]:
+        """Return the dimensions of a table with levels: those named, the first above the values, or the values."""
         faults = self._faults
         given = dict.fromkeys(value) if isinstance(value, list) and all(isinstance(n, str) for n in value) else value
         if not isinstance(given, Mapping) or not given:
@@ -236,18 +236,10 @@ class _CountsReader:
         for name, levels in given.items():
             listed = [] if levels is None else levels if isinstance(levels, list) else [levels]
             good = faults.text(place, name) and all(faults.integer(f"{place}.{name}", n, 0) for n in listed)
-            if good:
-                found[name] = tuple(sorted(set(listed)))
-        return found
-
-    def _levels(self, dimensions: Mapping[str, tuple[int, ...]], keys: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
-        """Return dimensions with the level of those that name none: the first above the values, or the values."""
-        declared = keys.get("columns")
-        found = {}
-        for name, levels in dimensions.items():
-            own = declared.get(name) if isinstance(declared, Mapping) else None
+            own = columns.get(name) if isinstance(columns, Mapping) and good else None
             has_hierarchy = isinstance(own, Mapping) and own.get("hierarchy") is not None
-            found[name] = levels or ((1,) if has_hierarchy else (0,))
+            if good:
+                found[name] = tuple(sorted(set(listed))) or (int(has_hierarchy),)
         return found
 
     def _measures(self, place: str, value: Any) -> tuple[CellMeasure, ...]:

@@ -30,7 +30,8 @@ from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.grid import Grid
 from sqlanon.counts.keys import CountsTable
 from sqlanon.counts.protecting import Held, Protection, protect
-from sqlanon.counts.written import CellAudit, audited_parts, shown_cells
+from sqlanon.counts.reader import CellAudit, numbers_of, rows_of
+from sqlanon.counts.written import bounds_of, shown_cells
 from sqlanon.errors import AuditError, InputError, NoSolutionError
 
 Key = tuple[tuple[str, int, str | None], ...]
@@ -230,14 +231,7 @@ def protect_joined(
         )
     hidden = (found.suppressed | joined.held.hidden)[joined.own] & counted.grid.is_published
     unsafe = (counted.contributors > 0) & (counted.contributors < asked.rules.threshold) & counted.grid.is_published
-    return replace(
-        found,
-        suppressed=hidden,
-        unsafe=int((unsafe & hidden).sum()),
-        complementary=int((hidden & ~unsafe).sum()),
-        values=counted.contributors,
-        witnesses=(),
-    )
+    return replace(found, suppressed=hidden, primary=unsafe & hidden, values=counted.contributors, witnesses=())
 
 
 def audit_joined(rows: pa.Table, joined: Joined, counted: Counted, asked: CountsPolicy) -> None:
@@ -248,24 +242,17 @@ def audit_joined(rows: pa.Table, joined: Joined, counted: Counted, asked: Counts
     """
     if joined.changed:
         return  # what both show does not add up; the differences were judged
-    grid = joined.counted.grid
-    places = [tuple(key) for key in grid.all_keys.tolist()]
-    numbers = {tuple(key): number for number, key in enumerate(counted.grid.all_keys.tolist())}
-    cells = shown_cells(rows, counted, asked)
-    shown = {places[joined.own[numbers[place]]]: cell.count for place, cell in cells.items()}
-    for number, value in joined.known.items():
-        shown.setdefault(places[number], None)
-        if value is not None:
-            shown[places[number]] = float(value)
-    low, high = asked.rules.interval or (0, asked.rules.threshold)
-    truth = dict(zip(places, joined.counted.contributors.tolist(), strict=True))
-    demands = {
-        place: (float(low), float(high))
-        for place, value in shown.items()
-        if value is None and 0 < truth[place] < asked.rules.threshold
-    }
-    parts, overlaps = audited_parts(shown, grid, asked.rules.joint)
-    found = CellAudit(parts, shown, overlaps).faults(0, demands)
+    grid, rules, truth = joined.counted.grid, asked.rules, joined.counted.contributors
+    number = numbers_of(grid, rules.joint)
+    shown, is_known = np.full(len(number), np.nan), np.zeros(len(number), bool)
+    shown[joined.own] = shown_cells(rows, counted, asked)[0]
+    is_known[: len(grid)] = joined.held.own
+    for cell, value in joined.known.items():
+        is_known[cell], shown[cell] = True, np.nan if value is None else value
+    is_small = np.pad((truth > 0) & (truth < rules.threshold), (0, len(number) - len(grid)))
+    demands = (np.full(len(number), float(end)) for end in rules.interval or (0, rules.threshold))
+    audit = CellAudit(rows_of(grid, number), *bounds_of(shown, shown))
+    found = audit.faults(0, is_small & is_known & np.isnan(shown), *demands)
     if found:
         listed = ", ".join(f"{kind}: {count}" for kind, count in found.items())
         raise AuditError(

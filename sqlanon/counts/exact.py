@@ -14,17 +14,17 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
-from sqlanon.core.highs import highs_module, run_highs
+from sqlanon.core.highs import run_highs
 from sqlanon.counts.attacker import NEAR, PROTECTING
-from sqlanon.counts.cuts import SuppressionCut, cut_of, without
-from sqlanon.counts.facts import CellSuppression, Choice, Flags, Floats, Numbers, System
+from sqlanon.counts.cuts import cut_of, without
+from sqlanon.counts.facts import CellSuppression, Choice, Flags, Floats, Numbers, SparseRows, SuppressionCut, System
 from sqlanon.counts.grid import Grid
 from sqlanon.counts.heuristic import Suppressing
-from sqlanon.counts.moves import MoveSearch, Vector, vectors
+from sqlanon.counts.moves import MoveSearch, vectors
+from sqlanon.counts.programs import has_best, program, set_whole
 from sqlanon.errors import SearchStoppedError
 
 ROUNDS = 60
@@ -35,60 +35,40 @@ GAIN = 1e-3
 """A relaxed round that raises the bound by less than this share is one of few that may."""
 
 
-@dataclass(frozen=True, slots=True)
-class Proven:
-    """A suppression, the cuts that its lower bound rests on, and the search with its witnesses, if one was made."""
-
-    suppression: CellSuppression
-    cuts: tuple[SuppressionCut, ...]
-    work: Suppressing | None = None
-
-
 class Master:
     """The program that chooses which cells to suppress beside the unsafe ones."""
 
     def __init__(self, system: System, *, companions: bool = True) -> None:
-        self._module = highs_module(PROTECTING)
         self.cells = np.flatnonzero(system.published & ~system.unsafe & ~system.exempt)
         self._place = np.full(len(system), -1, np.int64)
         self._place[self.cells] = np.arange(len(self.cells))
-        self.whole_weights = bool((system.weights[self.cells] == np.rint(system.weights[self.cells])).all())
-        self._highs = self._module.Highs()
-        self._highs.setOptionValue("output_flag", False)
-        self._highs.setOptionValue("parallel", "off")
-        self._highs.setOptionValue("mip_rel_gap", 0.0)
+        weights = system.weights[self.cells].astype(np.float64)
+        self.whole_weights = bool((weights == np.rint(weights)).all())
+        rows = SparseRows.of(
+            ([*(own := self._place[others])[own >= 0].tolist(), int(self._place[cell])],
+             [*[1.0] * int((own >= 0).sum()), -1.0], 0.0, np.inf)
+            for cell, others in (_companions(system) if companions else ())
+        )  # fmt: skip
+        nothing = np.zeros(len(self.cells))
+        self._highs = program(PROTECTING, rows, nothing, nothing + 1, weights)
         self._highs.setOptionValue("mip_abs_gap", 0.999 if self.whole_weights else NEAR)
-        number = len(self.cells)
-        self._highs.addVars(number, np.zeros(number), np.ones(number))
-        self._numbers = np.arange(number, dtype=np.int32)
-        self._highs.changeColsCost(number, self._numbers, system.weights[self.cells].astype(np.float64))
-        for cell, others in _companions(system) if companions else ():
-            own = self._place[others]
-            self._row(np.append(own[own >= 0], self._place[cell]), np.append(np.ones((own >= 0).sum()), -1.0), 0.0)
 
     def add(self, cut: SuppressionCut) -> None:
         """Add a cut."""
-        self._row(self._place[cut.cells], cut.coefficients, 1.0)
-
-    def _row(self, places: Numbers, factors: Floats, least: float) -> None:
-        self._highs.addRow(
-            least, self._module.kHighsInf, len(places), places.astype(np.int32), factors.astype(np.float64)
-        )
+        places = self._place[cut.cells].astype(np.int32)
+        self._highs.addRow(1.0, np.inf, len(places), places, cut.coefficients.astype(np.float64))
 
     def solve(self, seconds: float, *, whole: bool, begun: Floats | None = None) -> tuple[Floats | None, float]:
         """Return how far each candidate is suppressed (None if that was not found), and a lower bound of the weight."""
-        highs, module = self._highs, self._module
-        kind = module.HighsVarType.kInteger if whole else module.HighsVarType.kContinuous
-        highs.changeColsIntegrality(len(self._numbers), self._numbers, np.full(len(self._numbers), kind))
+        highs, number = self._highs, len(self.cells)
+        set_whole(highs, whole)
         if begun is not None:
-            highs.setSolution(len(begun), self._numbers, begun)
+            highs.setSolution(number, np.arange(number, dtype=np.int32), begun)
         highs.setOptionValue("time_limit", highs.getRunTime() + max(0.05, seconds))
         run_highs(highs)
-        is_done = highs.getModelStatus() == module.HighsModelStatus.kOptimal
-        info = highs.getInfo()
+        is_done, info = has_best(highs), highs.getInfo()
         bound = info.mip_dual_bound if whole else info.objective_function_value if is_done else 0.0
-        values = np.array(highs.getSolution().col_value) if is_done else None
-        return values, self.bound(bound)
+        return np.array(highs.getSolution().col_value) if is_done else None, self.bound(bound)
 
     def bound(self, found: float) -> float:
         """Return a bound that is certain, of one that HiGHS found within its tolerances."""
@@ -116,7 +96,7 @@ def suppress(
     exact: bool = True,
     begun: Flags | None = None,
     report: Callable[..., None] | None = None,
-) -> Proven:
+) -> CellSuppression:
     """Return a suppression that protects, of least weight where that is proven within the time.
 
     Args:
@@ -131,25 +111,25 @@ def suppress(
         UnsupportedError: HiGHS is not installed, and some cell is unsafe.
     """
     if not system.unsafe.any():
-        return Proven(CellSuppression(system.unsafe.copy(), 0.0, 0.0, "heuristic"), ())
+        return CellSuppression(system, system.unsafe.copy(), 0.0, "heuristic")
     now = time.monotonic()
     work = Suppressing(system, now + (seconds if begun is None else seconds / 3))
     best = begun
     try:
         found = work.reduced(work.extended(system.unsafe), now + (seconds / 3 if exact else seconds))
-        best = found if begun is None or work.weight(found) < work.weight(begun) else begun
+        best = found if begun is None or system.weight(found) < system.weight(begun) else begun
     except SearchStoppedError:
         if begun is None:
             raise
-    work.until(now + seconds)
+    work.attacker.deadline = now + seconds
     assert best is not None
-    if not exact or work.weight(best) == 0:
-        return Proven(CellSuppression(best, work.weight(best), 0.0, "heuristic"), (), work)
-    return _Exact(work, best, report).proven()
+    if exact and system.weight(best):
+        return _Exact(work, best, report).proven()
+    return CellSuppression(system, best, 0.0, "heuristic", (), work.witnesses.vectors)
 
 
-def suppress_by_moves(grid: Grid, system: System, seconds: float) -> tuple[CellSuppression, list[Vector]]:
-    """Return a suppression by moves, with a lower bound from single relations, and the witnesses that show it.
+def suppress_by_moves(grid: Grid, system: System, seconds: float) -> CellSuppression:
+    """Return a suppression by moves, with a lower bound from single relations.
 
     Args:
         system: its first unknowns are the cells of the grid, and its relations those of the grid.
@@ -165,12 +145,13 @@ def suppress_by_moves(grid: Grid, system: System, seconds: float) -> tuple[CellS
     found, hidden = list(vectors(search.witnesses.values())), search.hidden
     if left:
         hidden = work.met_by_programs(left, hidden)
-        found += work.witnesses.vectors()
-    weight = float(system.weights[hidden & ~system.unsafe].sum())
-    return CellSuppression(hidden, weight, min(_bound_of_rows(system, weight, seconds), weight), "heuristic"), found
+        found += work.witnesses.vectors
+    weight = system.weight(hidden)
+    lower = min(_bound_of_rows(system, seconds), weight) if weight else 0.0
+    return CellSuppression(system, hidden, lower, "heuristic", (), found)
 
 
-def _bound_of_rows(system: System, weight: float, seconds: float) -> float:
+def _bound_of_rows(system: System, seconds: float) -> float:
     """Return a lower bound of the weight: an unsafe cell is computed where the rest of an equation is shown."""
     rows = system.rows
     entries = rows.of_entries
@@ -179,7 +160,7 @@ def _bound_of_rows(system: System, weight: float, seconds: float) -> float:
     unsafe += np.bincount(entries, (system.unsafe & ~wanting)[rows.columns], len(rows))
     unknown = np.bincount(entries, ~system.published[rows.columns], len(rows))
     alone = np.flatnonzero((rows.lower == rows.upper) & (unsafe == 1) & (unknown == 0))
-    if not weight or not len(alone):
+    if not len(alone):
         return 0.0
     master = Master(system, companions=False)
     for row in alone.tolist():
@@ -199,7 +180,7 @@ class _Exact:
         self.cuts: list[SuppressionCut] = []
         self.lower = 0.0
 
-    def proven(self) -> Proven:
+    def proven(self) -> CellSuppression:
         """Return the best suppression when all is proven, or the time is over."""
         try:
             self._relaxed()
@@ -207,16 +188,16 @@ class _Exact:
                 pass
         except SearchStoppedError:
             pass
-        lower = min(self.lower, self._weight)
-        return Proven(CellSuppression(self.best, self._weight, lower, "exact"), tuple(self.cuts), self.work)
+        lower, witnesses = min(self.lower, self._weight), self.work.witnesses.vectors
+        return CellSuppression(self.system, self.best, lower, "exact", self.cuts, witnesses)
 
     @property
     def _weight(self) -> float:
-        return self.work.weight(self.best)
+        return self.system.weight(self.best)
 
     @property
     def _left(self) -> float:
-        return self.work.deadline - time.monotonic()
+        return self.work.attacker.deadline - time.monotonic()
 
     def _relaxed(self) -> None:
         """Add cuts that the relaxed master violates, as long as they raise its bound."""
@@ -275,8 +256,8 @@ class _Exact:
                 cut = cut_of(self.system, choice, found)
                 holds = cut is not None and float(cut.coefficients[hidden[cut.cells]].sum()) < 1 - 1e-4
                 self._add(cut if cut is not None and holds else without(self.system, choice, hidden))
-        better = self.work.reduced(self.work.extended(hidden), self.work.deadline) if refused else hidden
-        if self.work.weight(better) < self._weight:
+        better = self.work.reduced(self.work.extended(hidden), self.work.attacker.deadline) if refused else hidden
+        if self.system.weight(better) < self._weight:
             self.best = better
         return refused
 

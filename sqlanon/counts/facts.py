@@ -66,9 +66,56 @@ class SparseRows:
         """Return the value of each row."""
         return np.bincount(self.of_entries, self.factors * values[self.columns], len(self)).astype(np.float64)
 
+    def sizes(self, values: Floats) -> Floats:
+        """Return how large each row is: half the sum of its products, all taken as positive."""
+        products = np.abs(self.factors * values[self.columns])
+        return np.bincount(self.of_entries, products, len(self)).astype(np.float64) / 2
+
+    def ends(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """Return the least and the greatest value of each row, of unknowns between two vectors."""
+        low, high, adds = low[self.columns], high[self.columns], self.factors > 0
+        least = np.bincount(self.of_entries, self.factors * np.where(adds, low, high), len(self))
+        most = np.bincount(self.of_entries, self.factors * np.where(adds, high, low), len(self))
+        return least.astype(np.float64), most.astype(np.float64)
+
+    def joined(self, other: SparseRows) -> SparseRows:
+        """Return these rows and then others."""
+        rest = (np.concatenate([getattr(self, n), getattr(other, n)]) for n in ("columns", "factors", "lower", "upper"))
+        return SparseRows(np.concatenate([self.starts, self.starts[-1] + other.starts[1:]]), *rest)
+
+    def beside(self, values: Floats) -> SparseRows:
+        """Return the rows over how far each unknown is above some values, and then over how far each is below them."""
+        columns = np.stack([self.columns, self.columns + len(values)], axis=1).reshape(-1)
+        factors = np.stack([self.factors, -self.factors], axis=1).reshape(-1)
+        now = self.times(values)
+        return SparseRows(2 * self.starts, columns, factors, self.lower - now, self.upper - now)
+
     def combined(self, multipliers: Floats, width: int) -> Floats:
         """Return the sum of the rows, each times its multiplier, as a vector over ``width`` unknowns."""
         return np.bincount(self.columns, self.factors * multipliers[self.of_entries], width).astype(np.float64)
+
+
+class Kept:
+    """Says whether values with some changes keep relations.
+
+    Args:
+        near: the part of the values of a row by which it may be missed.
+    """
+
+    def __init__(self, rows: SparseRows, values: Floats, near: float = 0.0) -> None:
+        self._rows, self._of_entries, self._sums = rows, rows.of_entries, rows.times(values)
+        self._slack = near * np.maximum(1.0, rows.sizes(values))
+        self._entries = np.argsort(rows.columns, kind="stable")
+        self._starts = np.searchsorted(rows.columns[self._entries], np.arange(len(values) + 1))
+
+    def allows(self, cells: Numbers, changes: Floats) -> bool:
+        """Return whether the values with these changes keep all relations."""
+        own = [self._entries[self._starts[cell] : self._starts[cell + 1]] for cell in cells.tolist()]
+        entries = np.concatenate([np.empty(0, np.int64), *own])
+        rows, place = np.unique(self._of_entries[entries], return_inverse=True)
+        by = self._rows.factors[entries] * np.repeat(changes, [len(each) for each in own])
+        sums, slack = self._sums[rows] + np.bincount(place, by, len(rows)), self._slack[rows]
+        return bool((sums >= self._rows.lower[rows] - slack).all() and (sums <= self._rows.upper[rows] + slack).all())
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +130,6 @@ class Demand:
     sign: int
     value: float
     known: int = -1
-
-    def is_met_by(self, witness: Floats, truth: Floats, near: float = 0.0) -> bool:
-        """Return whether a witness meets it."""
-        agrees = self.known < 0 or abs(witness[self.known] - truth[self.known]) <= near
-        return bool(agrees and self.sign * (witness[self.cell] - self.value) >= -near)
 
 
 Choice = tuple[Demand, ...]
@@ -128,9 +170,13 @@ class System:
     def __len__(self) -> int:
         return len(self.values)
 
-    def demands(self) -> Iterator[Choice]:
-        """Yield what must be met of each unsafe cell by itself."""
-        for cell in np.flatnonzero(self.unsafe).tolist():
+    def weight(self, hidden: Flags) -> float:
+        """Return what the hidden cells cost that are not unsafe."""
+        return float(self.weights[hidden & ~self.unsafe].sum())
+
+    def demands(self, cells: Iterable[int] | None = None) -> Iterator[Choice]:
+        """Yield what must be met of each unsafe cell, or of some, by itself."""
+        for cell in np.flatnonzero(self.unsafe).tolist() if cells is None else cells:
             for sign, value in ((1, self.greatest[cell]), (-1, self.least[cell])):
                 if sign * (self.values[cell] - value) < 0:
                     yield (Demand(cell, sign, float(value)),)
@@ -155,27 +201,47 @@ class System:
 
 
 @dataclass(frozen=True, slots=True)
-class CellSuppression:
-    """Which cells are suppressed. Which of them were unsafe is known to the operator alone.
+class SuppressionCut:
+    """``Σ coefficient · y >= 1`` over cells that are not unsafe, and why.
 
     Attributes:
-        suppressed: of each unknown, whether it is suppressed; all unsafe ones are.
-        weight: of those that are suppressed beside the unsafe ones.
-        lower_bound: no suppression that protects has less weight.
-        how: ``exact`` where cuts were looked for, else ``heuristic``.
+        multipliers: for each demand, of the relations, in parts. Empty: with all cells but those of the cut suppressed,
+            no witness in whole numbers meets any of the demands, as trying shows.
     """
 
+    choice: Choice
+    cells: Numbers
+    coefficients: Floats
+    multipliers: tuple[Numbers, ...] = ()
+
+
+Vector = tuple[Numbers, Floats]
+"""A witness, by the unknowns in which it differs from the true values, and by how much."""
+
+
+@dataclass(frozen=True, slots=True)
+class CellSuppression:
+    """Which unknowns of a system are suppressed, all unsafe ones among them, and what shows that this is needed.
+
+    Attributes:
+        lower_bound: no suppression that protects has less weight, as the cuts show.
+        how: ``exact`` where cuts were looked for, else ``heuristic``.
+        witnesses: that were found, also such as change what is not suppressed.
+    """
+
+    system: System
     suppressed: Flags
-    weight: float
     lower_bound: float
     how: str
+    cuts: Sequence[SuppressionCut] = ()
+    witnesses: Sequence[Vector] = ()
+
+    @property
+    def weight(self) -> float:
+        """Of those that are suppressed beside the unsafe ones."""
+        return self.system.weight(self.suppressed)
 
     @property
     def optimal(self) -> bool:
         """Whether nothing of less weight protects."""
         return self.weight <= self.lower_bound
-
-    @property
-    def gap(self) -> float:
-        """The share of the weight that might be saved at most."""
-        return (self.weight - self.lower_bound) / self.weight if self.weight > self.lower_bound else 0.0

@@ -16,7 +16,7 @@ from sqlanon.core.facts import Facts
 from sqlanon.core.source.files import Reading
 from sqlanon.core.source.opening import ONLY_TABLE, Source, open_source
 from sqlanon.core.sqltrees.trees import column
-from sqlanon.counts.foreign import ForeignPlace, ForeignTable, base_of, recognize
+from sqlanon.counts.foreign import CategoryPath, ForeignPlace, ForeignTable, base_of, recognize
 from sqlanon.counts.foreign_cells import HIDDEN, AskedOfTable, Bounds
 from sqlanon.counts.foreign_system import ForeignAudit, SumRelation
 from sqlanon.errors import InputError
@@ -157,13 +157,13 @@ class _Judging:
         folded = dict.fromkeys(title.casefold() for title in titles)
         self.asked = asked
         self.names = [next(title for title in titles if title.casefold() == name) for name in folded]
-        self.tables, self.reasons, self.contradictions = tables, [], []  # type: ignore[var-annotated]
         self.notes = [note if len(tables) == 1 else f"{t.name}: {note}" for t in tables for note in t.notes]
-        self.reasons += [f"{t.name}: {what}" for t in tables for what in t.unread]
+        self.reasons = [f"{t.name}: {what}" for t in tables for what in t.unread]
+        self.contradictions: list[str] = []
         self.bounds: dict[ForeignPlace, Bounds] = {}
         self.kinds: dict[ForeignPlace, str] = {}
         self.account: dict[str, dict[str, int]] = {}
-        self._occurring: dict[int, list[set[tuple[str, ...]]]] = {}
+        self._occurring: list[list[set[CategoryPath]]] = []
         grids = [self._merged(table) for table in tables]
         if len(tables) > 1:
             joint = [{path for grid in grids for path in grid[place]} for place in range(len(self.names))]
@@ -174,9 +174,8 @@ class _Judging:
         self.threshold = threshold or int(min((each for each in limits if math.isfinite(each)), default=5))
         numbers = [low for cell, (low, high) in self.bounds.items() if self.kinds[cell] == "count"]
         self.base = asked.rounded or base_of(numbers)
-        self.in_product = {cell for each in self.relations for cell in (each.parent, *each.children)}
 
-    def _merged(self, table: ForeignTable) -> list[set[tuple[str, ...]]]:
+    def _merged(self, table: ForeignTable) -> list[set[CategoryPath]]:
         """Add the cells of a table, and return the categories that it has in each dimension of all."""
         own = {title.casefold(): place for place, title in enumerate(table.dimensions)}
         at = [own.get(name.casefold()) for name in self.names]
@@ -189,8 +188,9 @@ class _Judging:
                     self.contradictions.append(f"two tables show other counts of {self.words(cell)}")
             if self.kinds.setdefault(cell, table.kinds[place]) != "count":
                 self.kinds[cell] = table.kinds[place]
-        none: set[tuple[str, ...]] = {()}
+        none: set[CategoryPath] = {()}
         paths = [none if number is None else {place[number] for place in table.cells} for number in at]
+        self._occurring.append(paths)
         closed = [{path[:end] for path in each for end in range(len(path) + 1)} for each in paths]
         if math.prod(map(len, closed)) > MOST_CELLS:
             raise InputError(
@@ -209,11 +209,9 @@ class _Judging:
 
     def _said(self, relation: SumRelation) -> str:
         """Return a relation in words."""
-        rest = [path for place, path in enumerate(relation.parent) if place != relation.dimension]
-        names = [name for place, name in enumerate(self.names) if place != relation.dimension]
-        at = ", ".join(f"{name}={' > '.join(path) or 'Total'}" for name, path in zip(names, rest, strict=True))
-        whole = " > ".join(relation.parent[relation.dimension]) or "Total"
-        said = f"{self.names[relation.dimension]}: {whole} is the sum of {len(relation.children)}"
+        name, place = self.names[relation.dimension], self.position(relation.parent)
+        said = f"{name}: {place.pop(name)} is the sum of {len(relation.children)}"
+        at = ", ".join(f"{other}={value}" for other, value in place.items())
         return f"{said} ({at})" if at else said
 
     def _with_absent(self) -> set[ForeignPlace]:
@@ -225,15 +223,16 @@ class _Judging:
                 known = [sums.get(cell, HIDDEN) for cell in each.children]
                 if all(low == high for low, high in known):
                     sums.setdefault(each.parent, (sum(low for low, _ in known),) * 2)
-        absent = {cell for cell in self.in_product if cell not in sums}
+        absent = {cell for each in self.relations for cell in (each.parent, *each.children) if cell not in sums}
         shows = []
         for each in self.relations:
-            inner = [cell for cell in each.children if cell in self.bounds]
+            inner = [self.bounds[cell] for cell in each.children if cell in self.bounds]
             if each.parent in self.bounds and 0 < len(inner) < len(each.children):
-                known = [self.bounds[cell] for cell in (each.parent, *inner)]
+                known = [self.bounds[each.parent], *inner]
                 if all(low == high for low, high in known):
-                    shows.append(known[0][0] == sum(low for low, _ in known[1:]))
-        shown = {cell for table in self.tables for cell in absent if self._is_inside(cell, table)}
+                    shows.append(known[0][0] == sum(low for low, _ in inner))
+        # a table would show a cell if each of its categories occurs in it
+        shown = {c for own in self._occurring for c in absent if all(map(set.__contains__, own, c))}
         if shows and all(shows):
             self.notes.append(f"{len(shown):,} cells without a row are 0, as {len(shows):,} sums show")
             self.bounds |= dict.fromkeys(shown, (0.0, 0.0))
@@ -241,16 +240,6 @@ class _Judging:
         if shown:
             self.reasons.append(f"{len(shown):,} cells have no row, and may be 0 or suppressed")
         return shown
-
-    def _is_inside(self, cell: ForeignPlace, table: ForeignTable) -> bool:
-        """Return whether a table would show a cell: each of its categories occurs in it."""
-        own = {title.casefold(): place for place, title in enumerate(table.dimensions)}
-        if id(table) not in self._occurring:
-            self._occurring[id(table)] = [{place[n] for place in table.cells} for n in range(len(own))]
-        return all(
-            path in self._occurring[id(table)][own[name.casefold()]] if name.casefold() in own else not path
-            for name, path in zip(self.names, cell, strict=True)
-        )
 
     def check(self) -> CountsCheck:
         """Return what was found."""
@@ -345,10 +334,10 @@ class _Judging:
             self.reasons.append(f"{audit.undecided:,} bounds are not proven for whole numbers, which may say more")
 
 
-def _relations(grid: Sequence[set[tuple[str, ...]]]) -> Iterator[SumRelation]:
+def _relations(grid: Sequence[set[CategoryPath]]) -> Iterator[SumRelation]:
     """Yield each category that has parts in a dimension, with every cell of the other dimensions."""
     for place, paths in enumerate(grid):
-        inner: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+        inner: dict[CategoryPath, list[CategoryPath]] = {}
         for path in sorted(paths):
             if path:
                 inner.setdefault(path[:-1], []).append(path)

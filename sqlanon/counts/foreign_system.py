@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from sqlanon.core.highs import highs_module
-from sqlanon.counts.facts import Floats
+from sqlanon.counts.facts import Floats, SparseRows
 from sqlanon.counts.foreign import ForeignPlace
 from sqlanon.counts.foreign_cells import HIDDEN, Bounds
-from sqlanon.counts.written import CellAudit, Place
+from sqlanon.counts.programs import has_best, program
 
 NEAR = 1e-6
+WANTS = "The audit of suppressed cells"
 MOST_SECONDS = 5.0
 """How long one question in whole numbers may take."""
 
@@ -30,50 +30,41 @@ class SumRelation:
     children: tuple[ForeignPlace, ...]
 
 
-class ForeignAudit(CellAudit):
-    """The audit of cells with bounds, in whole numbers."""
+class ForeignAudit:
+    """What each cell may be among all tables of whole numbers that keep relations, and agree with what is shown.
+
+    The unknowns are the cells that are not shown exactly, in their bounds.
+    """
 
     def __init__(
         self, relations: Sequence[SumRelation], bounds: Mapping[ForeignPlace, Bounds], deadline: float
     ) -> None:
-        self._of, self._deadline, self.undecided = bounds, deadline, 0
-        self._place: dict[ForeignPlace, Place] = {}
-        parts: dict[Place, list[tuple[list[Place], bool]]] = {}
-        known: dict[Place, Bounds] = {}
-        rows: dict[Place, list[SumRelation]] = {}
-        for number, each in enumerate(relations):  # what is shown of a sum is one number
-            cells = [self._at(cell, known) for cell in (each.parent, *each.children)]
-            shown = [bounds[cell][0] for cell, at in zip(each.children, cells[1:], strict=True) if at is None]
-            inside = [at for at in cells[1:] if at is not None]
-            whole, rest = cells[0], (-1 - number,)
-            if whole is None:
-                whole, known[rest] = rest, (bounds[each.parent][0] - sum(shown),) * 2
-            elif shown:
-                known[rest] = (sum(shown),) * 2
-                inside.append(rest)
-            parts.setdefault(whole, []).append((inside, True))
-            rows.setdefault(whole, []).append(each)
-        self.relations = [each for own in rows.values() for each in own]
-        super().__init__(parts, dict.fromkeys(known), ranges=known)
-        self._module = highs_module("The audit of suppressed cells")
-        self._solver = self._program(self._module)
+        self.relations, self._of, self._deadline, self.undecided = relations, bounds, deadline, 0
+        self._number: dict[ForeignPlace, int] = {}
+        self._rows = SparseRows.of(map(self._row, relations))
+        ends = [bounds.get(cell, HIDDEN) for cell in self._number]
+        self._low, self._high = np.array(ends, np.float64).reshape(-1, 2).T
+        self._linear = program(WANTS, self._rows, self._low, self._high)
         self._moves: Any = None
 
-    def _at(self, cell: ForeignPlace, known: dict[Place, Bounds]) -> Place | None:
-        """Return the unknown of a cell; None of one whose value is shown."""
-        low, high = self._of.get(cell, HIDDEN)
-        if low == high:
-            return None
-        place = self._place.setdefault(cell, (len(self._place),))
-        known[place] = (low, high)
-        return place
+    def _row(self, relation: SumRelation) -> tuple[list[int], list[float], float, float]:
+        """Return a relation of unknowns, the sum of what is shown taken to the other side."""
+        columns, factors, known = [], [], 0.0
+        for cell, factor in ((relation.parent, -1.0), *((child, 1.0) for child in relation.children)):
+            low, high = self._of.get(cell, HIDDEN)
+            if low == high:
+                known += factor * low
+            else:
+                columns.append(self._number.setdefault(cell, len(self._number)))
+                factors.append(factor)
+        return columns, factors, -known, -known
 
     def broken(self) -> list[SumRelation]:
         """Return the relations that would have to give way for any table to agree with what is shown."""
-        elastic, endless = self._program(self._module), self._module.kHighsInf
+        elastic = program(WANTS, self._rows, self._low, self._high)
         for row in range(len(self.relations)):
             for sign in (1.0, -1.0):
-                elastic.addCol(1.0, 0.0, endless, 1, np.array([row], np.int32), np.array([sign]))
+                elastic.addCol(1.0, 0.0, np.inf, 1, np.array([row], np.int32), np.array([sign]))
         elastic.run()
         slacks = np.array(elastic.getSolution().col_value)[len(self._number) :].reshape(-1, 2).sum(axis=1)
         return [self.relations[row] for row in np.flatnonzero(slacks > 1e-4).tolist()]
@@ -84,69 +75,58 @@ class ForeignAudit(CellAudit):
         Raises:
             TimeoutError: the time is over.
         """
-        if cell not in self._place:
+        if cell not in self._number:
             return self._of.get(cell, HIDDEN), []
-        ends, used, number = [], set(), self._number[self._place[cell]]
-        for sense, inward in (
-            (self._module.ObjSense.kMinimize, math.ceil),
-            (self._module.ObjSense.kMaximize, math.floor),
-        ):
+        ends, used, number = [], set(), self._number[cell]
+        for sign, inward in ((1.0, math.ceil), (-1.0, math.floor)):
             if time.monotonic() > self._deadline:
                 raise TimeoutError
-            end = self._end(self._place[cell], sense)
-            solved = self._solver.getSolution()
+            self._linear.changeColCost(number, sign)
+            self._linear.run()
+            is_known = has_best(self._linear)
+            if not is_known and (sign > 0 or is_known is None):
+                raise TimeoutError
+            solved = self._linear.getSolution()
             used |= {*np.flatnonzero(np.abs(np.array(solved.row_dual)) > NEAR).tolist()}
             values = np.array(solved.col_value)
-            if math.isfinite(end):
-                end = inward(end - 1e-4 if inward is math.ceil else end + 1e-4)
-                is_whole = np.abs(values - np.rint(values)).max() < NEAR
-                try:
-                    if not (is_whole and abs(values[number] - end) < NEAR) and not self._reaches(number, end):
-                        end = float(self._whole_values(number, sense)[number])
-                except TimeoutError:
-                    self.undecided += 1
+            end: float = inward(values[number] - sign * 1e-4) if is_known else math.inf
+            try:
+                if is_known and not _is_whole(values) and not self._reaches(number, end):
+                    end = float(self._whole_values(number, sign)[number])
+            except TimeoutError:
+                self.undecided += 1
             ends.append(end)
-        self._solver.changeColCost(number, 0.0)
+        self._linear.changeColCost(number, 0.0)
         return (ends[0], ends[1]), [self.relations[row] for row in sorted(used)]
 
     def _reaches(self, number: int, value: float) -> bool:
         """Return whether some table of whole numbers, near one that was found first, has a value in a cell."""
         if self._moves is None:
             self._first = self._whole_values()
-            self._moves = self._program(self._module)
-            for column_, (low, high) in enumerate(self._ranges[at] for at in self._number):
-                self._moves.changeColBounds(column_, 0.0, high - self._first[column_])
-                self._moves.changeColCost(column_, 1.0)
-                _, rows, factors = self._moves.getColEntries(column_)
-                self._moves.addCol(1.0, 0.0, self._first[column_] - low, len(rows), rows, -np.array(factors))
-        away, size = value - self._first[number], len(self._number)
-        own = np.array([number, size + number], np.int32)
-        low, high = [*self._ranges.values()][number]
-        before = np.array([high - self._first[number], self._first[number] - low])
-        there = np.array([max(away, 0.0), max(-away, 0.0)])
+            self._room = np.concatenate([self._high - self._first, self._first - self._low])
+            ones = np.ones(len(self._room))
+            self._moves = program(WANTS, self._rows.beside(self._first), 0 * ones, self._room, ones)
+        own = np.array([number, len(self._first) + number], np.int32)
+        there = np.maximum([value - self._first[number], self._first[number] - value], 0.0)
         self._moves.changeColsBounds(2, own, there, there)
         self._moves.run()
         values = np.array(self._moves.getSolution().col_value)
-        is_found = self._moves.getModelStatus() == self._module.HighsModelStatus.kOptimal
-        self._moves.changeColsBounds(2, own, np.zeros(2), before)
-        return is_found and bool(np.abs(values - np.rint(values)).max() < NEAR)
+        is_found = has_best(self._moves)
+        self._moves.changeColsBounds(2, own, np.zeros(2), self._room[own])
+        return bool(is_found) and _is_whole(values)
 
-    def _whole_values(self, number: int | None = None, sense: Any = None) -> Floats:
-        """Return a table of whole numbers that agrees with what is shown; with the least or greatest value in a cell.
+    def _whole_values(self, number: int = 0, sign: float = 0.0) -> Floats:
+        """Return a table of whole numbers that agrees with what is shown; of sign 1 or -1 with the least or greatest
+        value in a cell.
 
         Raises:
             TimeoutError: none was found in the time.
         """
-        solver, size = self._program(self._module), len(self._number)
-        solver.changeColsIntegrality(
-            size, np.arange(size, dtype=np.int32), np.full(size, self._module.HighsVarType.kInteger)
-        )
+        solver = program(WANTS, self._rows, self._low, self._high, whole=True)
         solver.setOptionValue("time_limit", max(0.1, min(MOST_SECONDS, self._deadline - time.monotonic())))
-        if number is not None:
-            solver.changeColCost(number, 1.0)
-            solver.changeObjectiveSense(sense)
+        solver.changeColCost(number, sign)
         solver.run()
-        if solver.getModelStatus() != self._module.HighsModelStatus.kOptimal:
+        if not has_best(solver):
             raise TimeoutError
         values: Floats = np.rint(np.array(solver.getSolution().col_value))
         return values
@@ -164,3 +144,7 @@ class ForeignAudit(CellAudit):
             fewer = [other for other in kept if other != each]
             kept = fewer if fewer and gives(fewer) else kept
         return kept
+
+
+def _is_whole(values: Floats) -> bool:
+    return bool(np.abs(values - np.rint(values)).max(initial=0.0) < NEAR)

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any
 
 import numpy as np
 
-Numbers = np.ndarray[Any, np.dtype[np.int64]]
+from sqlanon.counts.facts import Flags, Numbers
+
 Levels = tuple[int | None, ...]
 """A set: the level of each dimension, None for the total."""
 TOTAL = 0
@@ -48,20 +48,6 @@ class Dimension:
     def up(self, categories: Numbers, level: int | None) -> Numbers:
         """Return the categories of a level that some categories belong to."""
         return np.zeros_like(categories) if level is None else self.above[level][categories]
-
-
-@dataclass(frozen=True, slots=True)
-class CellRelation:
-    """The relation of two sets: each cell of the coarser one is made of cells of the finer one.
-
-    Attributes:
-        children, parents: cells of the finer set, and the cell of the coarser set that each belongs to.
-        exact: the parent is the sum of its children; else it is at least the largest, and at most the sum.
-    """
-
-    children: Numbers
-    parents: Numbers
-    exact: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +95,20 @@ class Grid:
         return self.starts[shown[0]] if shown else None
 
     @property
-    def is_published(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    def is_published(self) -> Flags:
         """Whether a table shows each cell."""
         return np.repeat(np.array(self.published), np.diff(self.starts))
 
     def of_records(self) -> Grid:
         """Return the same cells of what each record has in one category: sums."""
         return replace(self, dimensions=tuple(replace(d, several=frozenset()) for d in self.dimensions))
+
+    def with_joint(self) -> Grid:
+        """Return it with the cells of the table of all dimensions: those of a set that no table shows, if need be."""
+        finest = tuple(d.levels[0] for d in self.dimensions)
+        if finest in self.sets:
+            return self
+        return replace(self, sets=(*self.sets, finest), published=(*self.published, False))
 
     def cells(self, number: int, keys: Numbers) -> Numbers:
         """Return the numbers of the cells of a set with these categories."""
@@ -124,25 +117,31 @@ class Grid:
             place = place * len(own) + np.searchsorted(own, keys[:, position])
         return place + self.starts[number]
 
-    def steps(self) -> Iterator[CellRelation]:
-        """Yield the relations of each set and those right below it."""
+    def steps(self) -> Iterator[tuple[int, int]]:
+        """Yield the numbers of each set that lies right below another, and of that."""
         for coarse, coarser in enumerate(self.sets):
             below = [n for n, levels in enumerate(self.sets) if n != coarse and is_finer(levels, coarser)]
             for fine in below:
-                finer = self.sets[fine]
-                if any(n != fine and is_finer(finer, self.sets[n]) for n in below):
-                    continue
-                yield self.relation(fine, coarse)
+                if not any(n != fine and is_finer(self.sets[fine], self.sets[n]) for n in below):
+                    yield fine, coarse
 
-    def relation(self, fine: int, coarse: int) -> CellRelation:
-        """Return the relation of a set and one that is finer."""
-        finer, coarser, keys = self.sets[fine], self.sets[coarse], self.keys(fine)
-        above = [d.up(keys[:, p], coarser[p]) for p, d in enumerate(self.dimensions)]
-        exact = not any(
-            step in d.several for d, step in zip(self.dimensions, zip(finer, coarser, strict=True), strict=True)
-        )
-        children = np.arange(self.starts[fine], self.starts[fine + 1])
-        return CellRelation(children, self.cells(coarse, np.stack(above, axis=1)), exact)
+    def is_sum(self, fine: int, coarse: int) -> bool:
+        """Return whether cells of a set are sums of those of a finer one; else they are from the largest to the sum."""
+        steps = zip(self.sets[fine], self.sets[coarse], strict=True)
+        return not any(step in d.several for d, step in zip(self.dimensions, steps, strict=True))
+
+    def parents(self, number: int, coarse: int) -> Numbers:
+        """Return the cell of a coarser set that each cell of a set lies in; a row of ``keys`` each."""
+        keys = self.keys(number)
+        above = [d.up(keys[:, p], self.sets[coarse][p]) for p, d in enumerate(self.dimensions)]
+        return self.cells(coarse, np.stack(above, axis=1))
+
+    def parts(self, fine: int, coarse: int) -> dict[int, list[int]]:
+        """Return the cells of a finer set that lie in each cell of a coarser one."""
+        found: dict[int, list[int]] = {}
+        for child, parent in enumerate(self.parents(fine, coarse).tolist(), self.starts[fine]):
+            found.setdefault(parent, []).append(child)
+        return found
 
 
 def is_finer(one: Levels, other: Levels) -> bool:

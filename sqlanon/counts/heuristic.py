@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from sqlanon.counts.attacker import NEAR, Attacker, stopped
-from sqlanon.counts.facts import ALONE, Choice, Demand, Flags, Floats, Numbers, System
+from sqlanon.counts.facts import ALONE, Choice, Demand, Flags, Floats, System, Vector
 from sqlanon.errors import NoSolutionError, SearchStoppedError
 
 LOOKS = 40
@@ -30,7 +30,7 @@ class Witnesses:
         self._place = {int(cell): place for place, cell in enumerate(self.unsafe)}
         self._near = 0.0 if system.whole else NEAR
         self.waived: set[Choice] = set()
-        self._changes: list[tuple[Numbers, Floats]] = []
+        self.vectors: list[Vector] = []
         self._moved = np.zeros((0, len(system)), bool)
         self._values = np.zeros((0, len(self.unsafe)))
 
@@ -38,7 +38,7 @@ class Witnesses:
         """Keep a witness."""
         moved = self.moved(witness)
         changes = witness - self.system.values
-        self._changes.append((np.flatnonzero(changes), changes[changes != 0]))
+        self.vectors.append((np.flatnonzero(changes), changes[changes != 0]))
         self._moved = np.vstack([self._moved, moved])
         self._values = np.vstack([self._values, witness[self.unsafe]])
 
@@ -57,7 +57,7 @@ class Witnesses:
         if not len(system.contributor):
             return
         own = system.contributor[self.unsafe]
-        usable = self._usable(hidden)
+        usable = ~(self._moved & ~hidden).any(axis=1)
         moved = self._moved[usable][:, self.unsafe].astype(np.float32)
         for place in np.flatnonzero(own != ALONE).tolist():
             kept = moved[:, place] == 0
@@ -67,10 +67,6 @@ class Witnesses:
                 choice = system.of_insider(int(self.unsafe[place]), int(self.unsafe[other]))
                 if choice not in self.waived and not self.meets(choice, hidden):
                     yield choice
-
-    def vectors(self) -> list[tuple[Numbers, Floats]]:
-        """Return of each witness what it changes, and by how much."""
-        return self._changes
 
     def meets(self, choice: Choice, hidden: Flags) -> bool:
         """Return whether a witness that differs from the truth in hidden cells alone meets one of some demands."""
@@ -84,28 +80,16 @@ class Witnesses:
                 return True
         return False
 
-    def _usable(self, hidden: Flags) -> Flags:
-        found: Flags = np.logical_not((self._moved & ~hidden).any(axis=1))
-        return found
-
 
 class Suppressing:
     """Extends and reduces suppressions of one system."""
 
     def __init__(self, system: System, deadline: float) -> None:
-        self.system, self.deadline = system, deadline
+        self.system = system
         self.witnesses = Witnesses(system)
         self._draw = np.random.default_rng(0)
         self.attacker = Attacker(system, deadline)
         self._costs = np.where(system.exempt, np.inf, system.weights)
-
-    def until(self, deadline: float) -> None:
-        """Work until another moment."""
-        self.deadline = self.attacker.deadline = deadline
-
-    def weight(self, hidden: Flags) -> float:
-        """Return what the hidden cells cost that are not unsafe."""
-        return float(self.system.weights[hidden & ~self.system.unsafe].sum())
 
     def extended(self, hidden: Flags) -> Flags:
         """Return hidden cells and further ones with which all demands are met.
@@ -129,13 +113,9 @@ class Suppressing:
         Raises: as ``extended``.
         """
         hidden = hidden.copy()
-        alone = {cell for cell, known in left if known < 0}
-        for choice in list(self.system.demands()):
-            if choice[0].cell in alone:
-                self._extend(choice, hidden)
         for cell, known in left:
-            if known >= 0:
-                self._extend(self.system.of_insider(known, cell), hidden)
+            for choice in self.system.demands([cell]) if known < 0 else [self.system.of_insider(known, cell)]:
+                self._extend(choice, hidden)
         return hidden
 
     def _in_time(self, choices: Iterator[Choice]) -> Iterator[Choice]:
@@ -145,7 +125,7 @@ class Suppressing:
             SearchStoppedError: it came.
         """
         for choice in choices:
-            if time.monotonic() >= self.deadline:
+            if time.monotonic() >= self.attacker.deadline:
                 raise stopped()
             yield choice
 
@@ -174,15 +154,15 @@ class Suppressing:
         hidden |= self.witnesses.moved(best)
         self._keep(best, hidden)
 
-    def scattered(self, seconds: float) -> Iterator[tuple[Numbers, Floats]]:
+    def scattered(self, seconds: float) -> Iterator[Vector]:
         """Yield what witnesses change that leave all but unsafe cells as they are, as long as there are new ones."""
-        until = min(self.deadline, time.monotonic() + seconds)
+        until = min(self.attacker.deadline, time.monotonic() + seconds)
         for _ in range(2 * LOOKS):
-            before = len(self.witnesses.vectors())
+            before = len(self.witnesses.vectors)
             self._scatter(self.system.unsafe, 1)
-            if time.monotonic() >= until or len(self.witnesses.vectors()) == before:
+            if time.monotonic() >= until or len(self.witnesses.vectors) == before:
                 return
-            cells, changes = self.witnesses.vectors()[-1]
+            cells, changes = self.witnesses.vectors[-1]
             if not len(cells):
                 return
             yield cells, changes
@@ -190,7 +170,7 @@ class Suppressing:
     def _scatter(self, hidden: Flags, times: int) -> None:
         """Find witnesses that meet many demands at once, also those of insiders, whose cells they keep."""
         for _ in range(times):
-            if time.monotonic() >= self.deadline:
+            if time.monotonic() >= self.attacker.deadline:
                 return
             way = self._draw.integers(0, 4, len(self.system))
             own = self.system.unsafe & hidden

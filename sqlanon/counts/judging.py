@@ -12,27 +12,29 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import permutations, product
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from sqlanon.core.highs import highs_module, run_highs
+from sqlanon.core.highs import run_highs
 from sqlanon.counts.certificate import MOST
 from sqlanon.counts.counting import Counted
 from sqlanon.counts.document import CountsPolicy
-from sqlanon.counts.grid import Grid, Levels, is_finer
-from sqlanon.counts.protecting import unsafe_counts, unsafe_sums
+from sqlanon.counts.facts import SparseRows
+from sqlanon.counts.programs import has_best, program, set_whole
+from sqlanon.counts.reader import joint_places, numbers_of, relations_of
+from sqlanon.counts.unsafe import exempt_cells, unsafe_counts, unsafe_sums, weights_of
 from sqlanon.errors import InputError, SearchStoppedError
 
+VERIFYING = "Verifying a certificate of counts"
 PARTS = 5_040
 """A multiplier is so many parts of 1."""
 NEAR = 1e-6
 """HiGHS's own tolerance."""
-Place = tuple[int, ...]
 Row = frozenset[tuple[int, int]]
 """Cells with their factors: the sum of the products is 0, or at least 0."""
 Demand = tuple[int, int, int]
@@ -72,16 +74,19 @@ class Stated:
             InputError: it is not well formed.
         """
 
-        def number(value: Any, least: int, most: int) -> int:
-            if type(value) is not int or not least <= value <= most:
+        def read(value: Any, shape: Any) -> Any:
+            """Return a value of a shape: a whole number among some, or a list of a shape, or of one for each."""
+            if isinstance(shape, list | tuple):
+                if type(value) is not list:
+                    raise ValueError("no list")
+                shapes = shape if isinstance(shape, tuple) else shape * len(value)
+                return [read(*both) for both in zip(value, shapes, strict=True)]
+            if type(value) is not int or value not in shape:
                 raise ValueError("no whole number of its range")
             return value
 
-        def cell(value: Any) -> int:
-            return number(value, 0, cells - 1)
-
-        def pairs(listed: Any, below: int) -> dict[int, int]:
-            found = {number(key, 0, below - 1): number(value, -MOST, MOST) for key, value in listed}
+        def pairs(listed: Any, keys: range) -> dict[int, int]:
+            found: dict[int, int] = dict(read(listed, [(keys, range(-MOST, MOST + 1))]))
             if len(found) < len(listed):
                 raise ValueError("named twice")
             return found
@@ -92,20 +97,21 @@ class Stated:
             return float(document[name])
 
         def cut(own: Any, sign: Any, known: Any, why: Any) -> StatedCut:
-            tried = frozenset(map(cell, why["tried"])) if isinstance(why, dict) else None
-            parts = [] if tried is not None else [pairs(each, len(relations)) for each in why]
-            return StatedCut(cell(own), number(sign, -1, 1) or cell(None), number(known, -1, cells - 1), parts, tried)
+            tried = frozenset(read(why["tried"], [cell])) if isinstance(why, dict) else None
+            parts = [] if tried is not None else [pairs(each, range(len(relations))) for each in why]
+            own, sign, known = read([own, sign, known], (cell, {-1, 1}, range(-1, cells)))
+            return StatedCut(own, sign, known, parts, tried)
 
+        cell, unknown = range(cells), range(cells + further)
         try:
-            relations = [(pairs(row, cells + further), number(flag, 0, 1) == 1) for row, flag in document["relations"]]
-            lists = ("suppressed", "witnesses", "waived", "inequalities")
-            if type(document["optimal"]) is not bool or any(type(document[name]) is not list for name in lists):
-                raise ValueError("no flag, or no list")
+            relations = [(pairs(row, unknown), read(flag, {0, 1}) == 1) for row, flag in document["relations"]]
+            if type(document["optimal"]) is not bool:
+                raise ValueError("no flag")
             return cls(
-                frozenset(map(cell, document["suppressed"])),
+                frozenset(read(document["suppressed"], [cell])),
                 relations,
-                [pairs(each, cells + further) for each in document["witnesses"]],
-                frozenset((cell(known), cell(other)) for known, other in document["waived"]),
+                [pairs(each, unknown) for each in document["witnesses"]],
+                frozenset(map(tuple, read(document["waived"], [(cell, cell)]))),
                 [cut(*each) for each in document["inequalities"]],
                 figure("weight"),
                 figure("lower_bound"),
@@ -127,15 +133,17 @@ class Judge:
     def __init__(self, counted: Counted, asked: CountsPolicy, stated: Stated, blame: Callable[[str], None]) -> None:
         grid, rules, values = counted.grid, asked.rules, counted.contributors
         self._stated, self._blame, self._limit = stated, blame, rules.time_limit
-        self._module = highs_module("Verifying a certificate of counts")
-        number = {tuple(key): cell for cell, key in enumerate(grid.all_keys.tolist())}
-        joint = joint_places(grid, rules.joint)
-        self._same = {cell: number.setdefault(place, cell) for cell, place in enumerate(joint, len(grid))}
+        number, joint = numbers_of(grid, rules.joint), joint_places(grid, rules.joint)
+        self._same = {cell: number[place] for cell, place in enumerate(joint, len(grid))}
         self._values: list[int] = [*values.tolist(), *[0] * len(joint)]
         self._relations: dict[Row, bool] = {}
-        for factors, is_equation in _relations(grid, joint, number):
+        for factors, is_equation in relations_of(grid, number):
             row = frozenset(factors.items())
             self._relations[row] = self._relations.get(row, False) or is_equation
+        self._rows = SparseRows.of(
+            ([cell for cell, _ in row], [factor for _, factor in row], 0.0, 0.0 if is_equation else np.inf)
+            for row, is_equation in self._relations.items()
+        )
         self.shown = _cells(grid.is_published)
         counts = unsafe_counts(counted, asked)
         self._counts = _cells(counts)
@@ -144,12 +152,10 @@ class Judge:
         )
         self._range = rules.interval or (0, rules.threshold)
         self._insiders = {cell for cell in self._counts if values[cell] == 1 and rules.insiders}
-        exempt = (values == 0) & (rules.zeros == "omit")
-        if rules.never == "totals":
-            exempt |= (grid.all_keys == 0).any(axis=1)
+        exempt = exempt_cells(counted, rules)
         self._may = self.shown - self._unsafe - _cells(exempt)
         self._waives = not (exempt & (values > 0)).any()
-        self._weights = {cell: _weight(place, self._values[cell], asked) for place, cell in number.items()}
+        self._weights: list[float] = weights_of(counted, asked).tolist()
 
     def run(self) -> tuple[float, float]:
         """Judge the certificate; return the weight of the suppression, and the bound of it that holds."""
@@ -182,17 +188,15 @@ class Judge:
 
     def _check_protection(self) -> None:
         """Check that each witness is a table that agrees with what is shown, and that all demands are met."""
-        blame, stated, truth = self._blame, self._stated, np.array(self._values, np.int64)
-        entries = [(r, *entry) for r, row in enumerate(self._relations) for entry in row]
-        rows, columns, factors = np.array(entries, np.int64).reshape(-1, 3).T
-        equations = np.array([*self._relations.values()], bool)
+        blame, stated, rows = self._blame, self._stated, self._rows
+        truth, factors = np.array(self._values, np.int64), rows.factors.astype(np.int64)
         witnesses = np.tile(truth, (len(stated.witnesses), 1))
         for witness, changes in zip(witnesses, stated.witnesses, strict=True):
             for cell, change in changes.items():
                 witness[cell] += change if self._same.get(cell, cell) == cell else 0
-            sums = np.zeros(len(equations), np.int64)
-            np.add.at(sums, rows, factors * witness[columns])
-            if (witness < 0).any() or (sums < 0).any() or sums[equations].any():
+            sums = np.zeros(len(rows), np.int64)
+            np.add.at(sums, rows.of_entries, factors * witness[rows.columns])
+            if (witness < 0).any() or (sums < 0).any() or sums[rows.upper == 0].any():
                 blame("A witness is no table: a value is below 0, or a relation of the cells does not hold.")
         moved = witnesses != truth
         if moved[:, sorted(self.shown - stated.suppressed)].any():
@@ -213,33 +217,26 @@ class Judge:
 
     def _is_possible(self, demands: Sequence[Demand], known: int, further: frozenset[int]) -> bool:
         """Return whether some table of whole numbers meets a demand, where further cells are suppressed."""
-        module, closed = self._module, self.shown - self._unsafe - further | {known}
+        closed, values = np.zeros(len(self._values), bool), np.array(self._values, np.float64)
+        closed[[*(self.shown - self._unsafe - further | {known} - {-1})]] = True
         for cell, sign, wanted in demands:
-            highs = self._solver()
-            for each, value in enumerate(self._values):
-                low, high = (value, value) if each in closed else (0, module.kHighsInf)
-                if each == cell:
-                    low, high = (max(low, wanted), high) if sign > 0 else (low, min(high, wanted))
-                highs.addVar(low, high)
-                highs.changeColIntegrality(each, module.HighsVarType.kInteger)
-            for row, is_equation in self._relations.items():
-                self._add_row(highs, dict(row), 0.0, 0.0 if is_equation else module.kHighsInf)
-            run_highs(highs)
-            status = highs.getModelStatus()
-            if status == module.HighsModelStatus.kOptimal:
-                return True
-            if status not in (module.HighsModelStatus.kInfeasible, module.HighsModelStatus.kUnboundedOrInfeasible):
+            low, high = np.where(closed, values, 0.0), np.where(closed, values, np.inf)
+            if sign > 0:
+                low[cell] = max(low[cell], wanted)
+            else:
+                high[cell] = min(high[cell], wanted)
+            is_there = low[cell] <= high[cell] and self._solved(program(VERIFYING, self._rows, low, high, whole=True))
+            if is_there is None:
                 raise _stopped()
+            if is_there:
+                return True
         return False
 
-    def _solver(self) -> Any:
-        highs = self._module.Highs()
-        for name, value in (("output_flag", False), ("parallel", "off"), ("time_limit", self._limit)):
-            highs.setOptionValue(name, value)
-        return highs
-
-    def _add_row(self, highs: Any, row: Mapping[int, float], low: float, high: float) -> None:
-        highs.addRow(low, high, len(row), np.array([*row], np.int32), np.array([*row.values()], np.float64))
+    def _solved(self, solver: Any) -> bool | None:
+        """Solve a program; return whether it has a best solution, None if the time limit came first."""
+        solver.setOptionValue("time_limit", solver.getRunTime() + self._limit)
+        run_highs(solver)
+        return has_best(solver)
 
     def _inequality(self, cut: StatedCut) -> dict[int, Fraction] | None:
         """Return the coefficients of ``Σ a · y >= 1``; None, with a fault, if nothing shows it."""
@@ -305,38 +302,30 @@ class Judge:
         Raises:
             SearchStoppedError: the time limit came first.
         """
-        module, cells = self._module, sorted(self._may)
+        cells = sorted(self._may)
         place = {cell: position for position, cell in enumerate(cells)}
-        is_whole = all(self._weights[cell].is_integer() for cell in cells)
-        highs = self._solver()
-        highs.setOptionValue("mip_rel_gap", 0.0)
-        highs.setOptionValue("mip_abs_gap", 0.999 if is_whole else NEAR)
-        for position, cell in enumerate(cells):
-            highs.addVar(0.0, 1.0)
-            highs.changeColCost(position, self._weights[cell])
-        for cut in cuts:  # a coefficient is rounded up, which weakens its inequality
-            rounded = {place[cell]: math.nextafter(float(factor), 2.0) for cell, factor in cut.items()}
-            self._add_row(highs, rounded, 1.0, module.kHighsInf)
+        weights = np.array([self._weights[cell] for cell in cells])
+        is_whole = bool((weights == np.rint(weights)).all())
+        # a coefficient is rounded up, which weakens its inequality
+        rows = [({cell: math.nextafter(float(factor), 2.0) for cell, factor in cut.items()}, 1.0) for cut in cuts]
         for row, is_equation in self._relations.items():
             own = {cell for cell, _ in row}
             if is_equation and own <= self.shown and not own & self._unsafe:
-                for cell in own & self._may:
-                    beside = {place[each]: -1.0 if each == cell else 1.0 for each in own & self._may}
-                    self._add_row(highs, beside, 0.0, module.kHighsInf)
-        status = None
-        for kind in (module.HighsVarType.kContinuous, module.HighsVarType.kInteger):
-            for position in range(len(cells)):
-                highs.changeColIntegrality(position, kind)
-            run_highs(highs)
-            status, info = highs.getModelStatus(), highs.getInfo()
-            least = info.mip_dual_bound if kind == module.HighsVarType.kInteger else info.objective_function_value
-            if kind == module.HighsVarType.kContinuous and status != module.HighsModelStatus.kOptimal:
-                continue
+                own &= self._may
+                rows += [({each: -1.0 if each == cell else 1.0 for each in own}, 0.0) for cell in own]
+        nothing = np.zeros(len(cells))
+        listed = (([place[cell] for cell in row], [*row.values()], least, np.inf) for row, least in rows)
+        highs = program(VERIFYING, SparseRows.of(listed), nothing, nothing + 1, weights)
+        highs.setOptionValue("mip_abs_gap", 0.999 if is_whole else NEAR)
+        for whole in (False, True):
+            set_whole(highs, whole)
+            is_solved, info = self._solved(highs), highs.getInfo()
+            least = info.mip_dual_bound if whole else info.objective_function_value if is_solved else math.inf
             if math.isfinite(least):
                 least -= (1.0 if is_whole else 0.5) * NEAR * max(1.0, abs(least))
                 if bound <= (math.ceil(least) if is_whole else least):
                     return True
-        if status not in (module.HighsModelStatus.kOptimal, module.HighsModelStatus.kInfeasible):
+        if is_solved is None:
             raise _stopped()
         return False
 
@@ -349,64 +338,3 @@ def _stopped() -> SearchStoppedError:
 
 def _cells(flags: Any) -> frozenset[int]:
     return frozenset(np.flatnonzero(flags).tolist())
-
-
-def joint_places(grid: Grid, most: int) -> list[Place]:
-    """Return the cells of the table of all dimensions where they are unknowns beside those of the tables."""
-    finest = [d.categories(d.levels[0]).tolist() for d in grid.dimensions]
-    return [] if math.prod(map(len, finest)) > most or any(d.several for d in grid.dimensions) else [*product(*finest)]
-
-
-def _weight(place: Place, value: int, asked: CountsPolicy) -> float:
-    """Return what suppressing a cell costs."""
-    given = asked.rules.weights
-    if isinstance(given, str):
-        return float(max(value, 1)) if given == "records" else 1.0
-    own = zip(asked.dimensions, place, strict=True)
-    return math.prod((float(given.get(name, 1)) for name, category in own if category), start=1.0)
-
-
-def _relations(grid: Grid, joint: list[Place], number: Mapping[Place, int]) -> Iterator[tuple[Mapping[int, int], bool]]:
-    """Yield what relates the unknowns, with whether it is an equation: parents and children of all pairs of sets.
-
-    An entity in several parts of a cell is in as many parts of a cell around it, where different parts of the one lie
-    in different parts of the other. So the parts of the first exceed it by no more than those of the second do theirs.
-    """
-
-    def above(place: Place, levels: Levels) -> int:
-        steps = zip(grid.dimensions, place, levels, strict=True)
-        return number[tuple(0 if level is None else int(d.above[level][c]) for d, c, level in steps)]
-
-    coarse_sets: dict[Levels, list[Place]] = {
-        levels: [tuple(key) for key in grid.keys(n).tolist()] for n, levels in enumerate(grid.sets)
-    }
-    loose: dict[tuple[Levels, Levels], dict[int, list[int]]] = {}
-    fine_sets: dict[Levels, list[Place]] = {
-        **({tuple(d.levels[0] for d in grid.dimensions): joint} if joint else {}),
-        **coarse_sets,
-    }
-    for fine, coarse in product(fine_sets, coarse_sets):
-        if fine == coarse or not is_finer(fine, coarse):
-            continue
-        children: dict[int, list[int]] = {}
-        for place in fine_sets[fine]:
-            children.setdefault(above(place, coarse), []).append(number[place])
-        steps = zip(grid.dimensions, fine, coarse, strict=True)
-        is_sum = not any((low, high) in d.several for d, low, high in steps)
-        for parent, parts in children.items():
-            yield {**dict.fromkeys(parts, 1), parent: -1}, is_sum
-            if not is_sum:
-                yield from (({parent: 1, part: -1}, False) for part in parts)
-        if not is_sum:
-            loose[fine, coarse] = children
-    for inner, outer in permutations(loose, 2):
-        if all(
-            (f, c) == (of, oc) if f != c else of == oc and is_finer((f,), (of,))
-            for f, c, of, oc in zip(*inner, *outer, strict=True)
-        ):
-            for place in coarse_sets[inner[1]]:
-                cell, around = number[place], above(place, outer[1])
-                row = Counter(loose[outer][around])
-                row.subtract([around, *loose[inner][cell]])
-                row[cell] += 1
-                yield {each: factor for each, factor in row.items() if factor}, False

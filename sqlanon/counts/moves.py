@@ -22,7 +22,7 @@ from itertools import product
 
 import numpy as np
 
-from sqlanon.counts.facts import ALONE, Flags, Floats, Numbers, System
+from sqlanon.counts.facts import ALONE, Flags, Floats, Kept, Numbers, System, Vector
 from sqlanon.counts.grid import Dimension, Grid
 
 MOST_PLACES = 50_000_000
@@ -33,8 +33,6 @@ STEPS = 8
 """A witness of sums has so many moves, at most."""
 LEAVES = 24
 """Finest categories below a coarse one that are tried."""
-Vector = tuple[Numbers, Floats]
-"""Cells, and what a witness has there beyond the truth."""
 Option = tuple[Numbers, Numbers, Floats]
 """Categories of one dimension, a row a choice, the sign of each column, and what each row costs."""
 
@@ -77,7 +75,8 @@ class MoveSearch:
         self.witnesses: dict[int, Witness] = {}
         self._of_cell: dict[int, set[int]] = {}
         self._options: dict[tuple[int, int], list[tuple[Numbers, Numbers]]] = {}
-        self._bounded = _Bounded(system) if (system.rows.lower < system.rows.upper).any() else None
+        loose = (system.rows.lower < system.rows.upper).any()
+        self._kept = Kept(system.rows, system.values) if loose else None
         self._number = 0
 
     def _flat(self, keys: Numbers) -> Numbers:
@@ -168,10 +167,10 @@ class MoveSearch:
         """Take a witness among the others, if it is one."""
         cells, by = vector
         turns = bool((self.system.values[cells] >= by).all())
-        if self._bounded is not None:
-            if not self._bounded.allows(cells, by):
+        if self._kept is not None:
+            if not self._kept.allows(cells, by):
                 return False
-            turns = turns and self._bounded.allows(cells, -by)
+            turns = turns and self._kept.allows(cells, -by)
         number, self._number = self._number, self._number + 1
         self.witnesses[number] = Witness(cells, by, turns)
         for cell in cells[self.system.unsafe[cells]].tolist():
@@ -277,27 +276,6 @@ class MoveSearch:
             cells = self.witnesses.pop(number).cells
             for cell in cells[self.system.unsafe[cells]].tolist():
                 self._of_cell[cell].discard(number)
-
-
-class _Bounded:
-    """The relations that are no equations, by cell."""
-
-    def __init__(self, system: System) -> None:
-        self._rows, self._sums = system.rows, system.rows.times(system.values)
-        of_entries = system.rows.of_entries
-        loose = np.flatnonzero((system.rows.lower < system.rows.upper)[of_entries])
-        self._entries = loose[np.argsort(system.rows.columns[loose], kind="stable")]
-        self._starts = np.searchsorted(system.rows.columns[self._entries], np.arange(len(system) + 1))
-        self._of_entries = of_entries
-
-    def allows(self, cells: Numbers, changes: Floats) -> bool:
-        """Return whether the truth with these changes keeps the relations."""
-        sums: dict[int, float] = {}
-        for cell, change in zip(cells.tolist(), changes.tolist(), strict=True):
-            for entry in self._entries[self._starts[cell] : self._starts[cell + 1]].tolist():
-                row = int(self._of_entries[entry])
-                sums[row] = sums.get(row, float(self._sums[row])) + change * float(self._rows.factors[entry])
-        return all(self._rows.lower[row] <= value <= self._rows.upper[row] for row, value in sums.items())
 
 
 def has_moves(grid: Grid) -> bool:

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from sqlanon.counts.counting import Counted
-from sqlanon.counts.facts import Floats
-from sqlanon.counts.grid import Numbers
+from sqlanon.counts.facts import Floats, Numbers
 from sqlanon.counts.keys import Noise, variances
 from sqlanon.errors import SearchStoppedError
 

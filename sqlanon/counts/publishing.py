@@ -20,8 +20,9 @@ from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import column, table
 from sqlanon.counts.counting import Counted
 from sqlanon.counts.document import CountsPolicy
+from sqlanon.counts.facts import Vector
 from sqlanon.counts.released import types_of
-from sqlanon.counts.written import Witness, audit_written
+from sqlanon.counts.written import audit_written
 
 ROW = names.PREFIX + "row"
 """Column of the working table of released rows: their order."""
@@ -34,7 +35,7 @@ def publish_rows(
     counted: Counted,
     asked: CountsPolicy,
     document: Mapping[str, Any],
-    witnesses: Sequence[Sequence[Witness]],
+    witnesses: Sequence[Sequence[Vector]],
 ) -> dict[str, Any] | None:
     """Write the rows, audit them as they were written, and put them in place; return the manifest of a file."""
     engine, types = opened.engine, types_of(rows)

@@ -12,7 +12,7 @@ source is NULL; a total has its name.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,9 +20,9 @@ import numpy as np
 import pyarrow as pa
 
 from sqlanon.core.sqltrees import names
-from sqlanon.counts.counting import Counted, Floats
+from sqlanon.counts.counting import Counted
 from sqlanon.counts.document import CountsPolicy
-from sqlanon.counts.grid import Dimension, Numbers
+from sqlanon.counts.facts import Flags, Floats, Numbers
 from sqlanon.counts.keys import CountsFacts, CountsTable
 from sqlanon.errors import InputError
 
@@ -35,7 +35,6 @@ CITED = {
 """Thresholds that people cite, with who does."""
 PROTECTING = "complementary"
 """Why a cell is suppressed that is not unsafe itself."""
-Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +74,7 @@ def columns_of(policy: CountsPolicy) -> WrittenColumns:
 
 
 def released_rows(counted: Counted, policy: CountsPolicy, suppressed: Flags) -> pa.Table:
-    """Return the released table.
-
-    Args:
-        suppressed: of each cell, whether it is.
-    """
+    """Return the released table."""
     long = long_rows(counted, policy, suppressed)
     return long if policy.rules.form == "long" else _wide(long, counted, policy)
 
@@ -129,14 +124,13 @@ def _rows_of(counted: Counted, policy: CountsPolicy, suppressed: Flags, number: 
     counts = counted.contributors[cells]
     found[written.count] = _nulled(counts, hidden)
     whole = 0 if grid.whole is None else int(counted.contributors[grid.whole])
-    own = {measure.name: measure for measure in table.measures}
-    every = dict.fromkeys(measure.name for each in policy.tables for measure in each.measures)
-    for name, column in zip(every, written.measures, strict=True):
+    every = dict.fromkeys(measure for each in policy.tables for measure in each.measures)
+    for measure, column in zip(every, written.measures, strict=True):
         values, lacks = np.zeros(len(cells)), np.ones(len(cells), bool)
-        if name in own:
-            values, lacks = _measured(own[name].kind, counted, cells, counts, whole)
-            if own[name].kind == "share" and grid.whole is not None and suppressed[grid.whole]:
-                lacks = np.ones(len(cells), bool)  # of a total that is not published, every share would tell it
+        # of a total that is not published, every share would tell it
+        is_told = measure.kind == "share" and grid.whole is not None and suppressed[grid.whole]
+        if measure in table.measures and not is_told:
+            values, lacks = _measured(measure.kind, counted, cells, counts, whole)
         found[column] = _nulled(values, hidden | lacks)
     found[written.suppressed] = pa.array(hidden, pa.bool_())
     return pa.table(found)
@@ -264,8 +258,3 @@ def _described(table: CountsTable) -> dict[str, Any]:
         "measures": ["count", *(measure.name for measure in table.measures)],
         "margins": list(table.totalled),
     }
-
-
-def titles(dimension: Dimension, categories: Sequence[int], total: str) -> list[str]:
-    """Return the categories of a dimension as a person reads them."""
-    return [total if c == 0 else "NULL" if dimension.texts[c] is None else str(dimension.texts[c]) for c in categories]

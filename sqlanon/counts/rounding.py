@@ -25,11 +25,11 @@ from sqlanon.core.highs import highs_module
 from sqlanon.core.source.release_key import ReleaseKey
 from sqlanon.counts.counting import Counted, release_key
 from sqlanon.counts.document import CountsPolicy
-from sqlanon.counts.facts import Flags, Floats, SparseRows, System
-from sqlanon.counts.grid import Numbers
+from sqlanon.counts.facts import Flags, Floats, Numbers, SparseRows, System
 from sqlanon.counts.heuristic import Suppressing
 from sqlanon.counts.keys import CountsFacts
 from sqlanon.counts.perturbing import chance_of
+from sqlanon.counts.programs import has_best, program
 from sqlanon.errors import NoSolutionError, SearchStoppedError
 
 PURPOSE = "rounding"
@@ -111,35 +111,26 @@ def _additive(system: System, hidden: Flags, base: int, steps: int, deadline: fl
 
     A column for each unknown, in multiples, and one for how far it is from its count.
     """
-    module = highs_module("Rounding that adds up")
-    highs, size, endless = module.Highs(), len(system), module.kHighsInf
-    highs.setOptionValue("output_flag", False)
-    shown = system.published & ~hidden
+    size, shown = len(system), system.published & ~hidden
     wanted = np.where(shown, system.values / base, 0.0)
     lower = np.where(shown, np.maximum(np.floor(wanted - steps) + 1, 0), 0.0)
-    upper = np.where(shown, np.ceil(wanted + steps) - 1, endless)
+    upper = np.where(shown, np.ceil(wanted + steps) - 1, np.inf)
     upper[shown & ((system.values == 0) | system.unsafe)] = 0.0
     lower[shown & system.unsafe] = 0.0
-    both = np.arange(size)
-    away = np.stack([both, both + size], axis=1).reshape(-1)
-    rows = system.rows
-    starts = np.concatenate([rows.starts, rows.starts[-1] + 2 * np.arange(1, 2 * size + 1)])
-    columns = np.concatenate([rows.columns, away, away])
-    factors = np.concatenate([rows.factors, np.tile([1.0, 1.0], size), np.tile([-1.0, 1.0], size)])
-    costs = np.concatenate([np.zeros(size), shown.astype(np.float64)])
-    kinds = np.concatenate([shown.astype(np.int32), np.zeros(size, np.int32)])
-    highs.passModel(
-        2 * size, len(starts) - 1, len(columns), int(module.MatrixFormat.kRowwise), int(module.ObjSense.kMinimize), 0.0,
-        costs, np.concatenate([lower, np.zeros(size)]), np.concatenate([upper, np.full(size, endless)]),
-        np.concatenate([rows.lower, wanted, -wanted]), np.concatenate([rows.upper, np.full(2 * size, endless)]),
-        starts.astype(np.int32), columns.astype(np.int32), factors, kinds,
-    )  # fmt: skip
+    nothing, endless = np.zeros(size), np.full(size, np.inf)
+    rows, pairs = system.rows, np.stack([np.arange(size), np.arange(size) + size], axis=1).reshape(-1)
+    for sign in (1.0, -1.0):  # the multiple and its distance are what is wanted, at least
+        factors = np.tile([sign, 1.0], size)
+        rows = rows.joined(SparseRows(2 * np.arange(size + 1), pairs, factors, sign * wanted, endless))
+    both = ([lower, nothing], [upper, endless], [nothing, shown.astype(np.float64)])
+    whole = np.concatenate([shown, nothing > 0])
+    highs = program("Rounding that adds up", rows, *map(np.concatenate, both), whole=whole)
     highs.setOptionValue("time_limit", max(deadline - time.monotonic(), 0.0))
     highs.run()
-    status = highs.getModelStatus()
-    if status in (module.HighsModelStatus.kInfeasible, module.HighsModelStatus.kUnboundedOrInfeasible):
+    if has_best(highs) is False:
         return None
-    if highs.getInfo().primal_solution_status != module.SolutionStatus.kSolutionStatusFeasible:
+    feasible = highs_module("This").SolutionStatus.kSolutionStatusFeasible
+    if highs.getInfo().primal_solution_status != feasible:
         raise SearchStoppedError(
             "The time limit came before rounded counts were found that add up; nothing was published.",
             hint="raise time_limit, or show coarser levels.",
@@ -157,11 +148,7 @@ def check_ranges(system: System, rounded: Numbers, rules: CountsFacts, steps: in
     """
     low, high = _ranges(rounded, rules, steps)
     cells = np.flatnonzero(system.published)
-    rows, bounds = system.rows, SparseRows.of(([c], [1.0], low[c], high[c]) for c in cells.tolist())
-    both = SparseRows(
-        np.concatenate([rows.starts, rows.starts[-1] + bounds.starts[1:]]),
-        *(np.concatenate([getattr(rows, n), getattr(bounds, n)]) for n in ("columns", "factors", "lower", "upper")),
-    )
+    both = system.rows.joined(SparseRows.of(([c], [1.0], low[c], high[c]) for c in cells.tolist()))
     hidden, deadline = system.published.copy(), time.monotonic() + rules.time_limit
     free = Suppressing(system, deadline)  # what an insider knows whatever is shown is no fault of what is
     open_ = list(Suppressing(replace(system, rows=both), deadline).unmet(hidden))

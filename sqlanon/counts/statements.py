@@ -10,7 +10,7 @@ of its categories, which the lookups know, in one row for each combination (and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -40,6 +40,7 @@ from sqlanon.core.sqltrees.trees import (
     when,
     with_ctes,
 )
+from sqlanon.counts.grid import Levels
 
 WHO, HELD, AMOUNT = (names.PREFIX + name for name in ("who", "held", "amount"))
 """Columns of ``codes``: the contributor, its records, and the sum of the measured column over them."""
@@ -50,13 +51,13 @@ PURPOSE = "counts"
 CODES, CONTRIBUTIONS, RANKED = "codes", "contributions", "ranked"
 TOP = 2
 """So many of the largest contributors of a cell are looked at."""
+FALLING = exp.Ordered(this=column(AMOUNT), desc=True, nulls_first=False)
+"""The order of contributions, the largest first."""
 GROUPED_AS_THEY_ARE = (
     "BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
     "DATE", "UUID",
 )  # fmt: skip
 """Types whose equal values have one canonical text, whatever the engine."""
-Steps = Mapping[int, int | None]
-"""The level that a grouping set has of each dimension, by its position; None, or none there, is the total."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ def code(position: int, level: int) -> str:
     return f"code_{position}_{level}"
 
 
-def cells_query(counted: CountedSource, sets: Sequence[Steps], *, by_sets: bool) -> exp.Query:
+def cells_query(counted: CountedSource, sets: Sequence[Levels], *, by_sets: bool) -> exp.Query:
     """Return a row for each cell with a contributor: its codes, contributors, records, and of sums the amount and the
     two largest contributions.
 
@@ -96,46 +97,42 @@ def cells_query(counted: CountedSource, sets: Sequence[Steps], *, by_sets: bool)
     shown = [code(p, level) for p, levels in enumerate(counted.levels) for level in levels]
     parts = [cte(CODES, codes(counted), materialized=not by_sets)]
     is_entity = counted.source.entity is not None
+    count, held = bigint(count_rows()), total(column(HELD))
+    if counted.measured is None and not counted.keyed:
+        contributors = bigint(count_distinct(column(WHO))) if is_entity else held.copy()
+        figures = [named(contributors, "contributors"), named(held, "records")]
+        return with_ctes(_by_sets(CODES, sets, shown, figures, by_sets=by_sets), parts)
+    amount = [] if counted.keyed else [named(exp.Sum(this=column(AMOUNT)), AMOUNT)]
+    sums = [*amount, named(held, HELD)]
+    parts.append(cte(CONTRIBUTIONS, _by_sets(CODES, sets, shown, sums, by_sets=by_sets, beside=(WHO,))))
     if counted.keyed:
-        held = [named(total(column(HELD)), HELD)]
-        contributions = _by_sets(CODES, sets, shown, held, by_sets=by_sets, beside=(WHO,))
-        parts.append(cte(CONTRIBUTIONS, contributions))
         own = equal(column(WHO, CONTRIBUTIONS), column("value", names.KEYED))
         keys = [column(name, CONTRIBUTIONS) for name in shown]
-        sums = [named(total(column(name, names.KEYED)), name) for name in HALVES]
-        query = exp.select(*keys, named(bigint(count_rows()), "contributors"), *sums).from_(table(CONTRIBUTIONS))
+        halves = [named(total(column(name, names.KEYED)), name) for name in HALVES]
+        query = exp.select(*keys, named(count, "contributors"), *halves).from_(table(CONTRIBUTIONS))
         query = query.join(table(names.KEYED), on=own).group_by(*[key.copy() for key in keys])
         return with_ctes(query, parts)
-    if counted.measured is None:
-        contributors = bigint(count_distinct(column(WHO))) if is_entity else total(column(HELD))
-        figures = [named(contributors, "contributors"), named(total(column(HELD)), "records")]
-        return with_ctes(_by_sets(CODES, sets, shown, figures, by_sets=by_sets), parts)
-    sums = [named(exp.Sum(this=column(AMOUNT)), AMOUNT), named(total(column(HELD)), HELD)]
-    contributions = _by_sets(CODES, sets, shown, sums, by_sets=by_sets, beside=(WHO,))
-    parts.append(cte(CONTRIBUTIONS, contributions))
-    keys = [column(name) for name in shown]
     is_one = number(1) if is_entity else when(equal(column(HELD), number(1)), number(1), number(0))
-    order = [exp.Ordered(this=is_one, desc=True), exp.Ordered(this=column(AMOUNT), desc=True, nulls_first=False)]
-    ranked = exp.select(*keys, column(HELD), column(AMOUNT), named(is_one.copy(), "is_one"))
-    place = exp.Window(this=exp.RowNumber(), partition_by=[k.copy() for k in keys], order=exp.Order(expressions=order))
-    ranked = ranked.select(named(place, names.PLACE)).from_(table(CONTRIBUTIONS))
-    parts.append(cte(RANKED, ranked))
-    tops = [
-        exp.Max(
-            this=when(
-                exp.and_(equal(column(names.PLACE), number(i)), equal(column("is_one"), number(1))), column(AMOUNT)
-            )
-        )
-        for i in range(1, TOP + 1)
-    ]
+    place = _place(shown, exp.Ordered(this=is_one, desc=True), FALLING)
+    ranked = exp.select(*map(column, shown), column(HELD), column(AMOUNT), named(is_one.copy(), "is_one"), place)
+    parts.append(cte(RANKED, ranked.from_(table(CONTRIBUTIONS))))
     query = exp.select(
-        *[key.copy() for key in keys],
-        named(bigint(count_rows()) if is_entity else total(column(HELD)), "contributors"),
-        named(total(column(HELD)), "records"),
+        *map(column, shown),
+        named(count if is_entity else held.copy(), "contributors"),
+        named(held.copy(), "records"),
         named(exp.cast(exp.Sum(this=column(AMOUNT)), "DOUBLE"), AMOUNT),
-        *[named(exp.cast(value, "DOUBLE"), largest(i)) for i, value in enumerate(tops, start=1)],
-    ).from_(table(RANKED))
-    return with_ctes(query.group_by(*[key.copy() for key in keys]), parts)
+    )
+    for top in range(1, TOP + 1):
+        is_it = exp.and_(equal(column(names.PLACE), number(top)), equal(column("is_one"), number(1)))
+        query = query.select(named(exp.cast(exp.Max(this=when(is_it, column(AMOUNT))), "DOUBLE"), largest(top)))
+    return with_ctes(query.from_(table(RANKED)).group_by(*map(column, shown)), parts)
+
+
+def _place(keys: Sequence[str], *order: exp.Expr) -> exp.Expr:
+    """Return the place of a row among those of the same keys."""
+    order_by = exp.Order(expressions=[each.copy() for each in order])
+    window = exp.Window(this=exp.RowNumber(), partition_by=[*map(column, keys)], order=order_by)
+    return named(window, names.PLACE)
 
 
 def keys_query(relation: exp.Expr, entity: EntityColumn) -> exp.Select:
@@ -173,31 +170,26 @@ def codes(counted: CountedSource) -> exp.Select:
 def _base(counted: CountedSource, grouped: Sequence[exp.Expr]) -> exp.Select:
     """Return the records by their raw categories and contributor, with how many they are and what they sum up to."""
     source, entity = counted.source, counted.source.entity
-    keys = [exp.column(part.alias, quoted=True) for part in grouped]
+    keys = [part.alias for part in grouped]
     records = exp.select(*grouped).from_(source.relation.copy()).where(source.taking_part.condition())
+    held, amount = named(bigint(count_rows()), HELD), named(exp.Sum(this=column(AMOUNT)), AMOUNT)
     if counted.measured is not None:
         records = records.select(named(_summable(*counted.measured), AMOUNT))
     if entity is not None:
         records = records.select(named(entity.text() if counted.keyed else _who(entity), WHO))
-        keys.append(column(WHO))
+        keys.append(WHO)
     rows = records.subquery("records")
-    if counted.measured is None:
-        return exp.select(*keys, named(bigint(count_rows()), HELD)).from_(rows).group_by(*[k.copy() for k in keys])
-    sums = [named(bigint(count_rows()), HELD), named(exp.Sum(this=column(AMOUNT)), AMOUNT)]
-    if entity is not None:
-        return exp.select(*keys, *sums).from_(rows).group_by(*[k.copy() for k in keys])
+    if counted.measured is None or entity is not None:
+        sums = [held] if counted.measured is None else [held, amount]
+        return exp.select(*map(column, keys), *sums).from_(rows).group_by(*map(column, keys))
     # the largest records of the finest cells are kept apart: those of a parent are among those of its children
-    falling = exp.Ordered(this=column(AMOUNT), desc=True, nulls_first=False)
-    place = exp.Window(
-        this=exp.RowNumber(), partition_by=[k.copy() for k in keys], order=exp.Order(expressions=[falling])
-    )
-    ranked = exp.select(*[k.copy() for k in keys], column(AMOUNT), named(place, names.PLACE)).from_(rows)
+    ranked = exp.select(*map(column, keys), column(AMOUNT), _place(keys, FALLING)).from_(rows)
     rest = when(exp.LTE(this=column(names.PLACE), expression=number(TOP)), column(names.PLACE), number(TOP + 1))
-    summed = exp.select(*[k.copy() for k in keys], *sums).from_(ranked.subquery("placed"))
-    summed = summed.group_by(*[k.copy() for k in keys], rest)
-    columns = [*[k.copy() for k in keys], column(HELD), column(AMOUNT)]
-    numbered = named(row_number(*[k.copy() for k in columns]), WHO)
-    return exp.select(*columns, numbered).from_(summed.subquery("summed"))
+    summed = exp.select(*map(column, keys), held, amount).from_(ranked.subquery("placed"))
+    columns = [*keys, HELD, AMOUNT]
+    numbered = named(row_number(*map(column, columns)), WHO)
+    placed = summed.group_by(*map(column, keys), rest).subquery("summed")
+    return exp.select(*map(column, columns), numbered).from_(placed)
 
 
 def _who(entity: EntityColumn) -> exp.Expr:
@@ -214,7 +206,7 @@ def _summable(name: str, kind: str) -> exp.Expr:
 
 def _by_sets(
     relation: str,
-    sets: Sequence[Steps],
+    sets: Sequence[Levels],
     shown: Sequence[str],
     figures: Sequence[exp.Expr],
     *,
@@ -226,7 +218,7 @@ def _by_sets(
     Args:
         beside: columns that every set groups by, too.
     """
-    keys = [[code(p, level) for p, level in steps.items() if level is not None] for steps in sets]
+    keys = [[code(p, level) for p, level in enumerate(levels) if level is not None] for levels in sets]
     if by_sets:
         grouping = [exp.Tuple(expressions=[column(name) for name in (*own, *beside)]) for own in keys]
         query = exp.select(*[column(name) for name in (*shown, *beside)], *figures).from_(table(relation))

@@ -17,7 +17,7 @@ from sqlanon.core.source.opening import Source
 from sqlanon.counts.counting import count_cells
 from sqlanon.counts.document import CountsLike, CountsPolicy, as_counts_policy
 from sqlanon.counts.earlier import audit_joined, described, join_earlier, ledger_of, protect_joined
-from sqlanon.counts.protecting import protect, unsafe_by_rule
+from sqlanon.counts.protecting import protect
 from sqlanon.counts.publishing import publish_rows
 from sqlanon.counts.release import CountsRelease
 from sqlanon.counts.released import (
@@ -27,6 +27,7 @@ from sqlanon.counts.released import (
     released_rows,
     suppressed_by_dimension,
 )
+from sqlanon.counts.unsafe import unsafe_by_rule
 from sqlanon.counts.written import audit_written
 
 

@@ -27,7 +27,8 @@ from sqlanon.core.verifying import Verification
 from sqlanon.counts.certificate import VERSION, cells_digest
 from sqlanon.counts.counting import Counted, count_cells
 from sqlanon.counts.document import CountsPolicy, as_counts_policy
-from sqlanon.counts.judging import Judge, Stated, joint_places
+from sqlanon.counts.judging import Judge, Stated
+from sqlanon.counts.reader import joint_places
 from sqlanon.counts.released import released_rows
 from sqlanon.counts.written import audit_written
 from sqlanon.errors import AuditError, InputError, SourceError

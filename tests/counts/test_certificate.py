@@ -23,7 +23,8 @@ from sqlanon.core.publish.proof_file import digest
 from sqlanon.counts.certificate import certificate_text
 from sqlanon.counts.counting import Counted
 from sqlanon.counts.document import CountsPolicy
-from sqlanon.counts.judging import PARTS, Judge, Stated, StatedCut, joint_places
+from sqlanon.counts.judging import PARTS, Judge, Stated, StatedCut
+from sqlanon.counts.reader import joint_places
 from sqlanon.counts.verification import CountsVerification, verify_counts
 from sqlanon.errors import InputError, NoSolutionError
 

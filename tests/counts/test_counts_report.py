@@ -62,7 +62,7 @@ def test_a_recipient_reads_what_the_release_and_its_manifest_show() -> None:
     other = replace(
         found,
         reasons=tuple("complementary" if why else "" for why in found.reasons),
-        protection=replace(found.protection, unsafe=3, complementary=1, optimal=False, weight=9.0, how="heuristic"),
+        protection=replace(found.protection, primary=~found.protection.primary, weight=9.0, how="heuristic"),
         records=7, left_out=4, seconds={}, statements=0, warnings=("of the operator",), query="", by_dimension={},
         policy=replace(found.policy, policy=replace(found.policy.policy, table="secret")),
     )  # fmt: skip

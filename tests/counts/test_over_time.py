@@ -11,7 +11,7 @@ from command_line import sqlanon as command
 from effort import Block, enough, seeds
 
 import sqlanon
-from sqlanon.counts.written import CellAudit
+from sqlanon.counts.reader import CellAudit
 
 VALUES = {"a": ["p", "q"], "b": ["x", "y", "z"], "c": ["m", "n"]}
 WAYS = (["a", "b"], ["b", "c"], ["a", "b", "c"], ["a", "c"], ["c"])

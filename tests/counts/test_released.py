@@ -15,7 +15,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from counted_worlds import AGES, as_table, brute_cells, contingency, counted_by, records
-from effort import Block, seeds
 from engine_kinds import duckdb as embedded
 
 import sqlanon
@@ -25,7 +24,6 @@ from sqlanon.counts.protecting import protect
 from sqlanon.counts.released import released_rows
 from sqlanon.counts.written import audit_written
 
-ORACLES = Path(__file__).parents[3] / "shared" / "oracles" / "counts_small.jsonl"
 TABLE = {"by": {"dimensions": {"sex": 0, "region": 0}}}
 
 
@@ -46,71 +44,6 @@ def rows_of(release: sqlanon.CountsRelease) -> list[dict[str, Any]]:
     """The rows of a release."""
     found: list[dict[str, Any]] = release.to_arrow().to_pylist()
     return found
-
-
-def suppressed_of(values: list[list[int]], **changes: Any) -> tuple[np.ndarray[Any, Any], Any]:
-    """The two-way table with its totals, and which of its cells are shown (rows, then totals)."""
-    asked = document(table="t", **changes)
-    with embedded() as engine:
-        counted = counted_by(engine, contingency(values), asked)
-    policy = CountsPolicy.from_dict(asked)
-    protection = protect(counted, policy)
-    audit_written(released_rows(counted, policy, protection.suppressed), counted, policy)
-    shape = (len(values) + 1, len(values[0]) + 1)
-    shown = np.zeros(shape, bool)
-    full = np.zeros(shape, np.int64)
-    for cell, (row, column) in enumerate(counted.grid.all_keys.tolist()):
-        place = (row - 1 if row else shape[0] - 1, column - 1 if column else shape[1] - 1)
-        shown[place] = not protection.suppressed[cell]
-        full[place] = counted.contributors[cell]
-    return np.where(shown, full, -1), protection
-
-
-def tables_with(shown: np.ndarray[Any, Any], most: int) -> np.ndarray[Any, Any]:
-    """All tables of whole numbers up to ``most`` that agree with what is shown (-1: suppressed), with their totals."""
-    free = np.argwhere(shown[:-1, :-1] < 0)
-    values = np.indices([most + 1] * len(free)).reshape(len(free), (most + 1) ** len(free)).T
-    tables = np.repeat(shown[None, :-1, :-1], len(values), axis=0)
-    tables[:, free[:, 0], free[:, 1]] = values
-    tables = np.concatenate([tables, tables.sum(2, keepdims=True)], axis=2)
-    tables = np.concatenate([tables, tables.sum(1, keepdims=True)], axis=1)
-    found: np.ndarray[Any, Any] = tables[((shown < 0) | (tables == shown)).all(axis=(1, 2))]
-    return found
-
-
-@seeds(20, size=5)
-@pytest.mark.parametrize("insiders", [True, False])
-def test_no_reader_can_exclude_a_value_of_an_unsafe_cell(insiders: bool, block: Block) -> None:
-    """A brute force over all tables of whole numbers that agree with the release."""
-    for seed in block:
-        draw = random.Random(seed)
-        values = [[draw.choice([0, 1, 2, 3, 5]) for _ in range(3)] for _ in range(2)]
-        values = [[value or (i == j or j > 1) * 4 for j, value in enumerate(row)] for i, row in enumerate(values)]
-        shown, _ = suppressed_of(values, threshold=3, insiders=insiders)
-        totals = [*map(sum, zip(*values, strict=True)), sum(map(sum, values))]
-        full = np.array([*([*row, sum(row)] for row in values), totals])
-        possible = tables_with(shown, 7)
-        unsafe = [tuple(p) for p in np.argwhere((full > 0) & (full < 3)).tolist()]
-        assert all(shown[place] < 0 for place in unsafe)
-        for place in unsafe:
-            assert possible[(slice(None), *place)].min() == 0
-            assert possible[(slice(None), *place)].max() >= 3
-        for known in [place for place in unsafe if full[place] == 1 and insiders]:
-            for other in [p for p in unsafe if p != known]:
-                agree = possible[possible[(slice(None), *known)] == 1]
-                assert len(set(agree[(slice(None), *other)].tolist())) > 1
-
-
-@pytest.mark.skipif(not ORACLES.exists(), reason="the oracles stand beside the checkout")
-@pytest.mark.shared
-@pytest.mark.slow
-def test_no_more_cells_than_the_least() -> None:
-    """Enumeration says how few cells protect, with what a document asks for by default and without insiders."""
-    for line in ORACLES.read_text().splitlines():
-        known = json.loads(line)
-        for insiders, least in ((False, "least"), (True, "least_insiders")):
-            _, protection = suppressed_of(known["rows"], threshold=known["threshold"], insiders=insiders)
-            assert (protection.complementary, protection.optimal) == (known[least], True), known
 
 
 @pytest.mark.parametrize("entity", ["person", None])
@@ -277,7 +210,7 @@ def test_a_source_that_does_not_fit_is_refused(
 
 def test_what_may_not_be_suppressed_cannot_protect() -> None:
     with pytest.raises(sqlanon.NoSolutionError):
-        suppressed_of([[1, 20], [0, 30]], never="totals")
+        sqlanon.counts(as_table(contingency([[1, 20], [0, 30]])), document(never="totals"))
 
 
 @pytest.mark.parametrize(("weights", "words"), [("cells", "proven the fewest"), ("records", "proven of least weight")])

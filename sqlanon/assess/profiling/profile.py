@@ -43,6 +43,8 @@ MOST_CANDIDATES = 20
 """Columns whose sets are looked at, at most."""
 FILLED_UP_TO = 8
 """With fewer quasi-identifiers, other columns are looked at with them, up to so many."""
+PART_OF_WORK = 10
+"""What a profile spends on sets of columns is such a part of what a question about them may."""
 NOT_COMBINED = ("identifier", "uuid", "email", "phone", "name", "address", "free_text", "empty", "constant")
 """Looks of columns whose sets are not looked at: they are dropped, or the same for all."""
 CODED: dict[str, Codes | Zip3] = {
@@ -136,7 +138,7 @@ def profile_source(opened: Source, preset: str | None = None) -> Profile:
     columns, fit, attributes, not_compared = as_schema(engine, relation, types, columns, preset)
     columns = publishable(engine, relation, types, columns) if measures.records else columns
     alone, columns = columns, settle_roles(columns)
-    work = work_of(engine) // 2  # many columns may differ in most records, where a set costs most
+    work = work_of(engine) // PART_OF_WORK
     most = min(columns_to_combine(measures.records, work), MOST_CANDIDATES)
     candidates = _candidates(alone, most) if measures.records else []
     sets = measure_column_sets(engine, relation, candidates, most_work=work) if candidates else None

@@ -8,7 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile
-from sqlanon.assess.profiling.roles import KNOWABLE, K, refused
+from sqlanon.assess.profiling.roles import KNOWABLE, K, published_as_they_are, refused
 from sqlanon.assess.profiling.topics import is_constant
 from sqlanon.assess.profiling.vocabulary import KNOWN
 from sqlanon.core.audit.judged_columns import JudgedColumn, SourceColumn, repeats
@@ -43,12 +43,15 @@ def publishable(
         if not wrong:
             break
         columns = [refused(item, judged[item.name]) if item.name in wrong else item for item in columns]
-    published = [of(item) for item in columns if item.role in ("sensitive", "keep")]
-    alike = [replace(item, role="quasi_identifier") for item in published if item.role == "keep"]
+    names = published_as_they_are(columns)
+    published = [of(item) for item in columns if item.name in names and item.role in ("sensitive", "keep")]
+    others = [of(item) for item in columns if item.role == "keep" and item.name not in names]
+    alike = [replace(item, role="quasi_identifier") for item in others]
     judged = {item.name: item for item in judge_published(engine, relation, published, alike, k=K)} if alike else {}
     columns = [replace(c, follows_from=_givers(c.name, judged)) if c.role == "keep" else c for c in columns]
     quasi = [of(item) for item in columns if item.role == "quasi_identifier"]
-    dropped = [of(item) for item in columns if item.role in DROPPED and is_scalar(item.type) and not item.nulls]
+    gone = [c for c in columns if c.role in DROPPED and c.topic != "sampling"]
+    dropped = [of(item) for item in gone if is_scalar(item.type) and not item.nulls]
     constant = [item for item in columns if item.role == "quasi_identifier" and is_constant(item)]
     births = {item.name for item in constant if item.topic is None}  # a first name tells the sex
     stays = births or {item.name for item in constant}

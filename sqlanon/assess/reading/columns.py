@@ -60,6 +60,8 @@ FAMILIES = (
     ("%Y-%m-%d %H:%M",), ("%Y-%m-%d %H:%M:%S",), ("%Y-%m-%dT%H:%M:%S",), ("%d.%m.%y %H:%M",),
 )  # fmt: skip
 """Formats of dates; those of a family have the same signs. With points, the day stands first where both fit."""
+_WRITTEN = {family: re.compile(format_pattern(family[0])) for family in FAMILIES}
+_DATED = re.compile("|".join(pattern.pattern for pattern in _WRITTEN.values()))
 PLAIN = ("%Y-%m-%d", "%Y/%m/%d", *DAYS, "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S")
 """Formats that are read without an option where a column has no other."""
 YES_NO: Mapping[str, tuple[str, ...]] = {
@@ -168,10 +170,13 @@ def _missing(
     disputed: dict[str, list[str]] = {}
     findings = []
     for name, texts in looks.items():
-        text = trimmed(column(name))
-        listed = exp.In(this=text, expressions=[exp.Literal.string(word) for word in MISSING])
-        query = exp.select(named(text.copy(), "word"), named(count_rows(), "n")).from_(relation.copy())
-        counts = {str(word): int(n) for word, n in engine.run("words for NULL", query.where(listed).group_by("word"))}
+        counts = {word: texts[word] for word in MISSING if word in texts}
+        if len(texts) == LOOKED_AT:  # others may be among those that were not looked at
+            text = trimmed(column(name))
+            listed = exp.In(this=text, expressions=[exp.Literal.string(word) for word in MISSING])
+            query = exp.select(named(text.copy(), "word"), named(count_rows(), "n")).from_(relation.copy())
+            rows = engine.run("words for NULL", query.where(listed).group_by("word"))
+            counts = {str(word): int(n) for word, n in rows}
         others = [text for text in texts if text and text not in MISSING]
         codes = [text for text in others if re.fullmatch("[A-Z]{1,3}", text)]
         capitals = len(others) > 1 and all(text.isupper() and not re.search("[0-9]", text) for text in others)
@@ -208,10 +213,10 @@ def _recognise(engine: Engine, held: exp.Select, name: str, texts: Mapping[str, 
                 engine.run("records with a text", exp.select(count_rows()).from_(held.subquery("held")))[0][0]
             )
             return _Found(findings=[ReadingFinding(name, "yes_no", f"yes and no in {language}", records)])
-    families = [family for family in FAMILIES if any(_is_dated(family[0], text) for text in texts)]
     most = 0.9 * sum(texts.values())
-    dated = sum(n for text, n in texts.items() if any(_is_dated(family[0], text) for family in families))
-    if families and dated >= most:
+    dated = {text: shown for text in texts if _DATED.fullmatch(shown := _in_english(text))}
+    if dated and sum(texts[text] for text in dated) >= most:
+        families = [family for family, pattern in _WRITTEN.items() if any(map(pattern.fullmatch, dated.values()))]
         return _dates(engine, held, name, families)
     numbers = {text: n for text, n in texts.items() if LOOSE.fullmatch(text)}
     odd = (text for text in numbers if not re.fullmatch(PLAIN_NUMBER, text) or re.fullmatch(SHAPES["point 3"], text))
@@ -220,9 +225,9 @@ def _recognise(engine: Engine, held: exp.Select, name: str, texts: Mapping[str, 
     return _Found()
 
 
-def _is_dated(written: str, text: str) -> bool:
-    found = english_months(text) if "%B" in written or "%b" in written else text
-    return re.fullmatch(format_pattern(written), found) is not None
+def _in_english(text: str) -> str:
+    """Return a text with the names of months as they are read, if it may hold one."""
+    return english_months(text) if re.search(r"[^\W0-9_]{3}", text) and re.search("[0-9]", text) else text
 
 
 def _dates(engine: Engine, held: exp.Select, name: str, families: Sequence[tuple[str, ...]]) -> _Found:

@@ -220,8 +220,6 @@ class _Look:
         self._add(everything, base.combinations, base.uniques, base.pairs)
         for size in range(1, self._sizes + 1):
             self._look_at(size)
-            if size == 1 and self._largest > 1:
-                base.mark_alone()
         ordered = sorted(self._found, key=lambda mask: (mask.bit_count(), _places(mask)))
         return ColumnSets(
             self._columns,

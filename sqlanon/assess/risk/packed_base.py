@@ -10,13 +10,13 @@ of columns is a mask a word (``assess/relations/null_patterns.py`` packs classes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlanon.assess.relations.null_patterns import BitField, Layout, layout
+from sqlanon.assess.relations.null_patterns import WORD_BITS, BitField, Layout, layout
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.source.beside import compared
 from sqlanon.core.sqltrees import names
@@ -30,7 +30,6 @@ from sqlanon.core.sqltrees.trees import (
     count_rows,
     either_bits,
     equal,
-    is_null,
     masked,
     masked_keys,
     named,
@@ -46,12 +45,13 @@ GROUPS = names.PREFIX + "set_groups"
 BASE = names.PREFIX + "set_base"
 SETS = names.PREFIX + "set_masks"
 MARKED = names.PREFIX + "set_marked"
-"""The base with the columns on which each record is alone, a bit each."""
+"""Class -> its minimal uniques, a bit each, which ``NUMBERED`` gives to the sets that have any."""
+NUMBERED = names.PREFIX + "set_numbered"
 GROUPED = names.PREFIX + "set_grouped"
 MINIMAL = names.PREFIX + "set_minimal"
-STEP = 20_000_000
+STEP = 4_000_000
 """Rows of the base times sets, about, that one statement groups: bounds its memory."""
-CLASS, COLUMNS, WEIGHT, ALONE = "class", "columns", "weight", "alone"
+CLASS, COLUMNS, WEIGHT = "class", "columns", "weight"
 Create = Callable[[str, str, exp.Query], int]
 
 
@@ -81,7 +81,7 @@ class PackedBase:
         combinations: its rows.
         uniques: records alone in their row.
         pairs: pairs of records that share a row.
-        is_marked: its rows hold the columns on which their record is alone.
+        numbered: the sets with a minimal unique, in the order of their bits.
     """
 
     engine: Engine
@@ -92,7 +92,7 @@ class PackedBase:
     combinations: int
     uniques: int
     pairs: int
-    is_marked: bool = False
+    numbered: list[int] = field(default_factory=list)
 
     def count_sets(
         self, sets: Sequence[int], weight: int | None, *, without_minimal: Collection[int] = ()
@@ -104,16 +104,24 @@ class PackedBase:
                 been looked at before.
             without_minimal: sets that are known to be minimal uniques of no record.
         """
+        if not sets:
+            return
         at_once = max(STEP // max(self.combinations, 1), 1)
+        smaller = [mask for mask in self.numbered if weight is not None and mask.bit_count() < sets[0].bit_count()]
+        if smaller:
+            self._mark(smaller)
         for start in range(0, len(sets), at_once):
             part = sets[start : start + at_once]
-            self._load(part)
+            parts = [[other for other in smaller if other & mask == other] for mask in part]
+            self._load(SETS, part, self._masks(part) | _bits(smaller, parts))
             self.create("group sets", GROUPED, self._grouped())
             rows = {int(row[0]): row[1:] for row in self.engine.run("count sets", _figures())}
             minimal: dict[int, int] = {}
             if weight is not None and len(without_minimal) < len(sets):
-                self.engine.insert("minimal uniques", MINIMAL, _minimal(weight, part, without_minimal))
+                query = _minimal(weight, part, without_minimal, _words(smaller))
+                self.engine.insert("minimal uniques", MINIMAL, query)
                 minimal = dict(self.engine.run("count minimal uniques", _minimal_by_set(part)))
+            self.numbered += [mask for mask in part if minimal.get(mask)]
             for used in (GROUPED, SETS):
                 self.engine.drop(used)
             for mask in part:
@@ -135,45 +143,44 @@ class PackedBase:
         by_smallest = {size: count for size, count, _ in rows}
         return sum(by_smallest.values()), by_smallest, max((high for *_, high in rows), default=0)
 
-    def mark_alone(self) -> None:
-        """Note in the base on which single columns each record is alone, as the minimal uniques of size 1 say.
+    def _mark(self, sets: Sequence[int]) -> None:
+        """Note of each class which of some sets are its minimal uniques, a bit each: a larger set with one is none.
 
-        A larger set with one of these columns is no minimal unique of the record, and no join is needed to see that.
+        So no join of the minimal uniques of a class with each other is needed to see that.
         """
-        alone = exp.select(column(CLASS), named(total(column(COLUMNS)), ALONE)).from_(table(MINIMAL))
-        held = exp.select(
-            column(CLASS, "b"), column(names.COUNT, "b"), *[column(names.key(word), "b") for word in self.shape.words],
-            named(bigint(or_zero(column(ALONE, "alone"))), ALONE),
-        ).from_(table(BASE, "b"))  # fmt: skip
-        found = alone.group_by(column(CLASS)).subquery("alone")
-        same = equal(column(CLASS, "b"), column(CLASS, "alone"))
-        self.create("mark records alone", MARKED, held.join(found, on=same, join_type="left"))
-        self.engine.drop(BASE)
-        self.is_marked = True
+        self._load(NUMBERED, sets, _bits(sets, [[mask] for mask in sets]))
+        bits = [named(total(column(_mark(word), "s")), _mark(word)) for word in _words(sets)]
+        marked = exp.select(column(CLASS, "u"), *bits).from_(table(MINIMAL, "u"))
+        marked = marked.join(table(NUMBERED, "s"), on=equal(column(COLUMNS, "u"), column(COLUMNS, "s")))
+        self.engine.drop(MARKED)
+        self.create("mark minimal uniques", MARKED, marked.group_by(column(CLASS, "u")))
+        self.engine.drop(NUMBERED)
 
-    def _load(self, sets: Sequence[int]) -> None:
-        """Load the masks of some sets."""
-        columns = {COLUMNS: pa.array(sets, pa.int64())}
-        for word in self.shape.words:
-            masks = [
+    def _load(self, name: str, sets: Sequence[int], more: Mapping[str, Sequence[int]]) -> None:
+        """Load some sets, with further columns."""
+        columns = {key: pa.array(values, pa.int64()) for key, values in {COLUMNS: sets, **more}.items()}
+        self.engine.load(name.removeprefix(names.PREFIX).replace("_", " "), name, pa.table(columns), replayed=False)
+
+    def _masks(self, sets: Sequence[int]) -> dict[str, list[int]]:
+        """Return the mask of each set in the words of the key."""
+        return {
+            names.mask(word): [
                 sum(place.mask for i, place in enumerate(self.shape.places) if place.word == word and mask >> i & 1)
                 for mask in sets
             ]
-            columns[names.mask(word)] = pa.array(masks, pa.int64())
-        self.engine.load("masks of sets", SETS, pa.table(columns), replayed=False)
+            for word in self.shape.words
+        }
 
     def _grouped(self) -> exp.Select:
         """Select the combinations of the loaded sets: the set, the records, and a class of the base."""
         parts = masked_keys([column(names.mask(word), "m") for word in self.shape.words], "b")
-        alone = column(ALONE, "b") if self.is_marked else bigint(number(0))
         return (
             exp.select(
                 column(COLUMNS, "m"),
                 named(total(column(names.COUNT, "b")), names.COUNT),
                 named(exp.Min(this=column(CLASS, "b")), CLASS),
-                named(exp.Min(this=alone), ALONE),
             )
-            .from_(table(MARKED if self.is_marked else BASE, "b"))
+            .from_(table(BASE, "b"))
             .join(table(SETS, "m"), join_type="cross")
             .group_by(column(COLUMNS, "m"), *parts)
         )
@@ -261,27 +268,23 @@ def _none() -> exp.Select:
     return exp.select(*cells).where(exp.false())
 
 
-def _minimal(weight: int, sets: Sequence[int], without: Collection[int]) -> exp.Select:
+def _minimal(weight: int, sets: Sequence[int], without: Collection[int], words: range) -> exp.Select:
     """Select the records that are alone on a set and on no part of it: class, set, its size, and what it scores.
 
-    The parts that are minimal uniques stand in ``MINIMAL`` already, single columns in ``alone`` too. A record that is
-    alone on a part of a set is alone on a minimal unique within that part.
+    A record that is alone on a part of a set is alone on a minimal unique within that part, which is marked.
     """
-    size = sets[0].bit_count()
-    alone: list[exp.Expr] = [equal(column(names.COUNT), number(1))]
-    alone.append(equal(exp.paren(masked(column(ALONE), column(COLUMNS))), number(0)))
-    alone += [exp.NEQ(this=column(COLUMNS), expression=number(mask)) for mask in sets if mask in without]
-    found = exp.select(column(CLASS), column(COLUMNS)).from_(table(GROUPED)).where(*alone)
     query = exp.select(
-        column(CLASS, "g"), column(COLUMNS, "g"), named(bigint(number(size)), "size"),
+        column(CLASS, "g"), column(COLUMNS, "g"), named(bigint(number(sets[0].bit_count())), "size"),
         named(bigint(number(weight)), WEIGHT),
-    ).from_(found.subquery("g"))  # fmt: skip
-    if size < 3:
+    ).from_(table(GROUPED, "g"))  # fmt: skip
+    query = query.where(equal(column(names.COUNT, "g"), number(1)))
+    query = query.where(*[exp.NEQ(this=column(COLUMNS, "g"), expression=number(m)) for m in sets if m in without])
+    if not words:
         return query
-    part = equal(exp.paren(masked(column(COLUMNS, "u"), column(COLUMNS, "g"))), column(COLUMNS, "u"))
-    pairs_on = exp.GT(this=column("size", "u"), expression=number(1))
-    same = exp.and_(equal(column(CLASS, "u"), column(CLASS, "g")), part, pairs_on)
-    return query.join(table(MINIMAL, "u"), on=same, join_type="left").where(is_null(column(CLASS, "u")))
+    query = query.join(table(SETS, "m"), on=equal(column(COLUMNS, "g"), column(COLUMNS, "m")))
+    query = query.join(table(MARKED, "u"), on=equal(column(CLASS, "g"), column(CLASS, "u")), join_type="left")
+    marks = [exp.paren(masked(or_zero(column(_mark(word), "u")), column(_mark(word), "m"))) for word in words]
+    return query.where(*[equal(mark, number(0)) for mark in marks])
 
 
 def _minimal_by_set(sets: Sequence[int]) -> exp.Select:
@@ -293,3 +296,19 @@ def _minimal_by_set(sets: Sequence[int]) -> exp.Select:
 
 def _value(position: int) -> str:
     return f"{names.PREFIX}value_{position}"
+
+
+def _mark(word: int) -> str:
+    return f"mark_{word}"
+
+
+def _words(numbered: Sequence[int]) -> range:
+    """Return the numbers of the words that hold a bit of each set."""
+    return range(-(-len(numbered) // WORD_BITS))
+
+
+def _bits(numbered: Sequence[int], parts: Iterable[Collection[int]]) -> dict[str, list[int]]:
+    """Return for each of some collections of sets, word by word, the bits that these sets have."""
+    bits = {mask: divmod(place, WORD_BITS) for place, mask in enumerate(numbered)}
+    held = [[bits[mask] for mask in own] for own in parts]
+    return {_mark(word): [sum(1 << bit for at, bit in own if at == word) for own in held] for word in _words(numbered)}

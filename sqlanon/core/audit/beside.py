@@ -169,7 +169,11 @@ def _decided(
     asked = list(dict.fromkeys(i for i, guessed in pairs if counts_entities or _may_decide(judged[i], guessed)))
     if not asked:
         return list(pairs)
-    grouped = [_with_place(index, _differing(columns[index], varying, relation, entity)) for index in asked]
+    wanted = {(i, guessed.column.name) for i, guessed in pairs}
+    grouped = []
+    for i in asked:
+        own = [guessed if (i, guessed.column.name) in wanted else None for guessed in varying]
+        grouped.append(_with_place(i, _differing(columns[i], own, relation, entity)))
     rows = {int(index): counts for index, *counts in rows_of_all(engine, "groups beside", grouped)}
     decided = []
     for index, guessed in pairs:
@@ -271,10 +275,13 @@ def _values_of(item: SourceColumn, relation: exp.Expr, entity: exp.Expr | None, 
 
 
 def _differing(
-    item: SourceColumn, varying: Sequence[_Guessed], relation: exp.Expr, entity: exp.Expr | None
+    item: SourceColumn, varying: Sequence[_Guessed | None], relation: exp.Expr, entity: exp.Expr | None
 ) -> exp.Select:
-    differing, impure = [], []
+    differing, impure = list[exp.Expr](), list[exp.Expr]()
     for place, guessed in enumerate(varying):
+        if guessed is None:
+            impure.append(named(number(0), f"impure_{place}"))
+            continue
         value, name = guessed.column.compared, f"sqlanon_differs_{place}"
         given, low, high = (kind(this=value.copy()) for kind in (exp.Count, exp.Min, exp.Max))
         alike = exp.or_(equal(given, number(0)), exp.and_(equal(given.copy(), count_rows()), equal(low, high)))
