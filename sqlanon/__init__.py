@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sqlanon.version import VERSION as __version__
 
 if TYPE_CHECKING:
-    from sqlanon.assess.attack.attacking import attack
+    from sqlanon.assess.attack.attacking import attack, attack_file
     from sqlanon.assess.attack.facts import AttackReport, Control, Finding, NotApplicable
     from sqlanon.assess.frontier.points import Frontier, FrontierPoint
     from sqlanon.assess.frontier.verb import frontier
@@ -206,6 +206,7 @@ __all__ = [
     "anonymize",
     "anonymize_tables",
     "attack",
+    "attack_file",
     "check",
     "check_counts",
     "counts",
@@ -224,7 +225,7 @@ __all__ = [
 
 _NAMES = {
     "sqlanon.core.anonymizer": "anonymize plan recode",
-    "sqlanon.assess.attack.attacking": "attack",
+    "sqlanon.assess.attack.attacking": "attack attack_file",
     "sqlanon.assess.attack.facts": "AttackReport Control Finding NotApplicable",
     "sqlanon.core.audit.check": "CheckResult ModelResult",
     "sqlanon.errors": (

@@ -118,6 +118,25 @@ def test_values_and_neighbours_say_what_a_column_is_about(tmp_path: Path) -> Non
     assert "columns beside it" in found.column("x17").reason
 
 
+def test_weights_of_surveys_are_no_weights_of_bodies(tmp_path: Path) -> None:
+    """By name, or by numbers that no body has; where a sample is spoken of, any weight beside no height is its own."""
+    draw = random.Random(5)
+    drawn_by = {
+        "weight": lambda: round(draw.lognormvariate(0, 0.5), 3), "poids": lambda: round(draw.gauss(74, 13), 1),
+        "wt": lambda: round(draw.uniform(50, 90), 6), "gewicht": lambda: round(draw.lognormvariate(7, 0.6), 1),
+        "fnlwgt": lambda: draw.randrange(12_000, 900_000), "strata": lambda: draw.randrange(40),
+        "height": lambda: draw.randint(150, 199),
+    }  # fmt: skip
+    data = {name: [of() for _ in range(RECORDS)] for name, of in drawn_by.items()}
+    found = profiled(data, tmp_path)
+    bodies = {item.name for item in found.columns if item.topic == "body"}
+    others = [item for item in found.columns if item.name not in bodies]
+    assert bodies == {"poids", "height"} and {item.topic for item in others} == {"sampling"}
+    assert {(item.role, item.otherwise) for item in others} == {("drop", "quasi_identifier")}
+    del data["height"]
+    assert profiled(data, tmp_path).column("poids").topic == "sampling"
+
+
 def test_codes_are_no_numbers(tmp_path: Path) -> None:
     """By name, and by ties and gaps in numbers of one length; measured and round numbers are none."""
     draw = random.Random(3)

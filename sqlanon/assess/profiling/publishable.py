@@ -50,7 +50,8 @@ def publishable(
     judged = {item.name: item for item in judge_published(engine, relation, published, alike, k=K)} if alike else {}
     columns = [replace(c, follows_from=_givers(c.name, judged)) if c.role == "keep" else c for c in columns]
     quasi = [of(item) for item in columns if item.role == "quasi_identifier"]
-    dropped = [of(item) for item in columns if item.role in DROPPED and is_scalar(item.type) and not item.nulls]
+    gone = [c for c in columns if c.role in DROPPED and c.topic != "sampling"]
+    dropped = [of(item) for item in gone if is_scalar(item.type) and not item.nulls]
     constant = [item for item in columns if item.role == "quasi_identifier" and is_constant(item)]
     births = {item.name for item in constant if item.topic is None}  # a first name tells the sex
     stays = births or {item.name for item in constant}

@@ -8,7 +8,7 @@ profile asks whether others can know it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from sqlanon.assess.profiling.attributes import settled_followers
 from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile, percent
@@ -78,6 +78,9 @@ ASK_BEYOND = (
     "needed more than another? Then give that one the role drop, and this one the role quasi_identifier."
 )
 ASK_ONLY = "Every column looks as if it identified persons. This one is published only when generalized to *."
+ASK_SAMPLING = (
+    "Are weighted figures needed? Then publish it in intervals (role: quasi_identifier), or the figures themselves."
+)
 ASK_DATES = "Is the order of events needed, or is the year enough? Fewer levels lose less."
 
 
@@ -88,6 +91,7 @@ class Suggestion:
     role: str
     reason: str
     question: str | None = None
+    otherwise: str | None = None
 
 
 def with_own_roles(columns: Sequence[ColumnProfile]) -> list[ColumnProfile]:
@@ -98,7 +102,7 @@ def with_own_roles(columns: Sequence[ColumnProfile]) -> list[ColumnProfile]:
             look = look_of(item)
             item = replace(item, looks_like=look.kind, because=look.because)
             suggestion = suggest(item)
-            item = replace(item, role=suggestion.role, reason=suggestion.reason, question=suggestion.question)
+            item = replace(item, **{each.name: getattr(suggestion, each.name) for each in fields(suggestion)})
         found.append(item)
     return found
 
@@ -115,6 +119,10 @@ def suggest(found: ColumnProfile) -> Suggestion:
     look = found.looks_like
     if look in ("empty", "constant"):
         return Suggestion("keep", "It distinguishes no records.")
+    if found.topic == "sampling":
+        share = f", and {_rarity(found)}" if found.alone else ""
+        reason = f"{_sentence(spoken(found, 'a sample'))}, of which others may know how it was drawn{share}."
+        return Suggestion("drop", reason, ASK_SAMPLING, "quasi_identifier")
     if look in DIRECT:
         return Suggestion("identifier", f"{_sentence(DIRECT[look])} ({found.because}).", _ask_dropped(look))
     if look in KNOWABLE:

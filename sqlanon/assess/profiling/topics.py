@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cache
 
 from sqlanon.assess.profiling.facts import ColumnProfile, percent
-from sqlanon.assess.profiling.vocabulary import FLAGS, STUDIED, TOPICS, VOCABULARY
+from sqlanon.assess.profiling.vocabulary import FLAGS, STUDIED, TOPICS, VOCABULARY, WEIGHTS
 from sqlanon.core.source.words import kinds_of, parts_of, speaks_of
 
 FEW_CODES = 3
@@ -18,8 +18,8 @@ FEW_RESULTS = 10
 """Values of what a study found, at most, if it is no number."""
 SEVERAL_WORDS = 3
 """Values, at least, that must be words of a topic, but for those of sex."""
-HEAVIEST = 700
-"""Heights and weights, at most: those of surveys are larger, or have many places."""
+HEAVIEST, LIGHTEST = 700, 2
+"""Heights and weights, at most; and the median weight of persons, at least."""
 
 
 @cache
@@ -68,6 +68,11 @@ def _own_topic(found: ColumnProfile) -> str | None:
 
 def _by_name(found: ColumnProfile) -> str | None:
     topic = topic_of(found.name, coded=_is_flag(found))
+    weighs = speaks_of(parts_of(found.name), WEIGHTS) and topic in ("body", None)
+    if weighs and (spread := found.spread) is not None and spread.places and spread.low >= 0:
+        of_one = spread.places > 2 and 2 * found.alone > found.filled
+        if of_one or spread.q50 < LIGHTEST or spread.high > HEAVIEST:
+            return "sampling"
     return None if topic == "body" and not _is_of_bodies(found) else topic
 
 
@@ -88,11 +93,15 @@ def _by_words(found: ColumnProfile) -> str | None:
 def _in_company(columns: Sequence[ColumnProfile]) -> list[ColumnProfile]:
     """Return the columns, those without a topic with the one of the columns beside them.
 
+    Weights are those of a sample where columns speak of how it was drawn, and none of heights.
     What is called a status, an event or a time is what a study found, where several columns speak of health or of a
     study, or of a time and an event; and so is the class or the label at the end of a table. Flags between two flags of
     a topic share it.
     """
     columns = list(columns)
+    bodies = [item for item in columns if item.topic == "body"]
+    if all(speaks_of(parts_of(c.name), WEIGHTS) for c in bodies) and any(c.topic == "sampling" for c in columns):
+        columns = [replace(item, topic="sampling") if item in bodies else item for item in columns]
     timed = any(not {*TIMES}.isdisjoint(parts_of(item.name)) and item.distinct > FEW_RESULTS for item in columns)
     ended = any(_is_flag(item) and not {*STUDIED}.isdisjoint(parts_of(item.name)) for item in columns)
     studies = sum(item.topic in ("health", "study") for item in columns) >= 2 or (timed and ended)

@@ -8,6 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 TOPICS: Mapping[str, str] = {
+    "sampling": "=psu =ssu =strata =stratum =perwt =hhwt =pwgtp =wgtp =fnlwgt finalwt *finwgt wtfinl asecwt earnwt "
+    "pweight fweight dweight =pspwght samplingweight sampleweight surveyweight designweight weightfactor "
+    "hochrechnung =hrf =phrf =hhrf designgewicht gewichtung =fexp factorexpansion fatorexpansao expansionfactor "
+    "ponderation ponderacion ponderazione wegingsfactor",
     "sex": "sex gender geschlecht sexe sexo genere genero geslacht sesso plec koen kon kjonn cinsiyet anrede "
     "salutation civilite aanhef",
     "race": "race raceth ethnicity ethnic ethn ethnie ethnicite etnia etnicidade hautfarbe herkunft herkomst raca "
@@ -64,6 +68,8 @@ TOPICS: Mapping[str, str] = {
     "oelum treat treated treatment trt randomized randomised placebo futime followup",
 }  # fmt: skip
 """What the name of a column is about -> its words."""
+WEIGHTS = "weight gewicht =wt poids peso vekt vikt waga wght* *wght *wgt wgt*"
+"""Words of weights, of bodies or of surveys: their numbers tell."""
 FLAGS: Mapping[str, str] = {
     "sex": "male males female females man men woman women masc fem mann frau weiblich maennlich homme femme "
     "hombre mujer uomo donna maschio femmina masculin feminin masculino feminino kvinna kvinde mand erkek kadin "
