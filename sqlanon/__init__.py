@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sqlanon.version import VERSION as __version__
 
 if TYPE_CHECKING:
-    from sqlanon.assess.attack.attacking import attack
+    from sqlanon.assess.attack.attacking import attack, attack_file
     from sqlanon.assess.attack.facts import AttackReport, Control, Finding, NotApplicable
     from sqlanon.assess.frontier.points import Frontier, FrontierPoint
     from sqlanon.assess.frontier.verb import frontier
@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     )
     from sqlanon.core.verification import Verification, verify
     from sqlanon.counts.document import CountsPolicy
+    from sqlanon.counts.foreign_audit import CountsCheck, check_counts
     from sqlanon.counts.release import CountsRelease
     from sqlanon.counts.verb import counts
     from sqlanon.errors import (
@@ -120,6 +121,7 @@ __all__ = [
     "Column",
     "ColumnProfile",
     "Control",
+    "CountsCheck",
     "CountsPolicy",
     "CountsRelease",
     "Dates",
@@ -204,7 +206,9 @@ __all__ = [
     "anonymize",
     "anonymize_tables",
     "attack",
+    "attack_file",
     "check",
+    "check_counts",
     "counts",
     "evidence",
     "frontier",
@@ -221,7 +225,7 @@ __all__ = [
 
 _NAMES = {
     "sqlanon.core.anonymizer": "anonymize plan recode",
-    "sqlanon.assess.attack.attacking": "attack",
+    "sqlanon.assess.attack.attacking": "attack attack_file",
     "sqlanon.assess.attack.facts": "AttackReport Control Finding NotApplicable",
     "sqlanon.core.audit.check": "CheckResult ModelResult",
     "sqlanon.errors": (
@@ -266,6 +270,7 @@ _NAMES = {
     "sqlanon.tables.release": "TablesRelease",
     "sqlanon.core.verification": "Verification verify",
     "sqlanon.counts.document": "CountsPolicy",
+    "sqlanon.counts.foreign_audit": "CountsCheck check_counts",
     "sqlanon.counts.release": "CountsRelease",
     "sqlanon.counts.verb": "counts",
 }

@@ -42,12 +42,13 @@ LONGEST = (
 """Modules that several workers begin with, so that none is left with one of them at the end."""
 IN_DEPTH = (
     "test_agents_doors", "test_bounded_knowledge", "test_choosing_limits", "test_csv_files", "test_csv_option",
-    "test_dialects", "test_drafting", "test_equal_values", "test_evidence", "test_extension_example", "test_frames",
-    "test_holding", "test_joins", "test_k_map", "test_lake_folders", "test_ledger_commands",
-    "test_ledger_of_releases", "test_linked_tables", "test_local_recoding", "test_missing_tables",
-    "test_nothing_left", "test_order_of_suppression", "test_patterns_exact", "test_persons_with_several_records",
-    "test_private_relations", "test_release_models", "test_replacing", "test_risk_command", "test_sqlite_engine",
-    "test_travelling", "test_worlds",
+    "test_dialects", "test_drafting", "test_equal_values", "test_evidence", "test_explained", "test_extension_example",
+    "test_foreign", "test_frames", "test_holding", "test_interest", "test_joins", "test_k_map", "test_lake_folders",
+    "test_ledger_commands", "test_ledger_of_releases", "test_like", "test_linked_tables", "test_local_recoding",
+    "test_missing_tables", "test_nothing_left", "test_nulls", "test_order_of_suppression", "test_over_time",
+    "test_patterns_exact", "test_persons_with_several_records", "test_perturbing", "test_private_relations",
+    "test_redact", "test_release_models", "test_replacing", "test_risk_command", "test_sqlite_engine",
+    "test_studio_changes", "test_travelling", "test_worlds",
 )  # fmt: skip
 """Modules that are slow as a whole: they look in depth at one feature."""
 MARKS = {

@@ -4,7 +4,7 @@
 
 ADULT, 30,162 records, seven quasi-identifiers, ``occupation`` published as it is. Everything counts records. Risks
 are those of the quasi-identifiers, of who is published. Attacks are those of ``sqlanon attack`` with a control group of
-half of the records; the row has the attack of each kind that succeeds most often.
+half of the records; the row has the attack of each kind whose excess over the control group is largest.
 """
 
 from __future__ import annotations
@@ -44,12 +44,13 @@ def releases(data: Path, folder: Path) -> list[dict[str, Any]]:
         published = sqlanon.risk(output, asked, k=5)
         row = {"release": name, "published records": release.ledger.published, **risks(published)}
         report = sqlanon.attack(output, policy, seed=SEED)
-        for kind in ("singling_out", "linkability", "inference"):
-            found = [each for each in report.findings if each.risk == kind and each.attempts]
-            best = max(found, key=lambda each: each.rate, default=None)
+        for kind in ("singling_out", "linkability", "inference", "membership"):
+            found = [each for each in report.findings if each.risk == kind and each.excess is not None]
+            best = max(found, key=lambda each: each.excess, default=None)
             row[kind.replace("_", " ")] = None if best is None else round(best.rate, 4)
-            control = None if best is None or best.control is None else best.control.excess
-            row[f"{kind.replace('_', ' ')}: excess over control"] = None if control is None else round(control, 4)
+            row[f"{kind.replace('_', ' ')}: excess over control"] = None if best is None else round(best.excess, 4)
+        coefficients = [each.loss_coefficient for each in report.findings if each.risk in ("inference", "membership")]
+        row["largest loss coefficient"] = round(max(each for each in coefficients if each is not None), 2)
         rows.append(row)
     return rows
 

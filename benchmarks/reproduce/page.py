@@ -70,7 +70,7 @@ limit. *Wide* records hardly ever repeat.""",
         "attacks",
         "Risk and attacks",
         """ADULT with seven quasi-identifiers, `occupation` published as it is. Risks are those of published records; of
-each kind of attack the one that succeeds most often, and its excess over a control group that is not in the release
+each kind of attack the one whose excess over a control group, which is not in the release, is largest
 ([definitions](attacks.md)).""",
         None,
     ),

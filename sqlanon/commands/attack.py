@@ -3,34 +3,42 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
 
-from sqlanon.assess.attack.attacking import attack
+from sqlanon.assess.attack.attacking import attack, attack_file
 from sqlanon.assess.attack.facts import RISKS, AttackReport, Finding
 from sqlanon.commands.common import read_policy, warn
 from sqlanon.commands.progress import progress
 from sqlanon.errors import InputError
+from sqlanon.report.attack_view import TITLES
+from sqlanon.report.files import check_report, write_report
 from sqlanon.report.wording import share
-
-TITLES = {"singling_out": "Singling out", "linkability": "Linkability", "inference": "Inference"}
 
 
 def execute(
     release: str,
-    policy: str,
     table: str | None,
-    holdout: float,
     seed: int,
     fail_over: float | None,
+    report: str | None,
     as_json: bool,
+    **asked: Any,
 ) -> int:
     """Carry the command out, with the options of ``usage``, and return the exit code."""
     if fail_over is not None and not 0 <= fail_over <= 1:
         raise InputError("The rate of --fail-over is not from 0 to 1.", hint="give a share: 0.1 is 10 %.")
-    loaded = read_policy(policy)
+    if report is not None:
+        check_report(Path(report))
+    source = asked.pop("source"), asked.pop("source_table")
+    columns = asked.pop("qi"), asked.pop("sensitive")
     with progress() as watch:
-        found = attack(release, loaded, table=table, holdout=holdout, seed=seed, watch=watch)
+        found = _attacked(release, source=source, columns=columns, table=table, seed=seed, watch=watch, **asked)
     for warning in found.warnings:
         warn(warning)
+    if report is not None:
+        write_report(found, report)
     above = () if fail_over is None else found.above(fail_over)
     if as_json:
         named = {} if fail_over is None else {"fail_over": fail_over, "above": [item.attack for item in above]}
@@ -41,6 +49,42 @@ def execute(
             names = ", ".join(item.attack for item in above)
             print(f"Attacks above {fail_over:.1%}: {names or 'none'}.")
     return 1 if above else 0
+
+
+def _attacked(
+    release: str,
+    policy: str | None,
+    source: tuple[str | None, str | None],
+    columns: tuple[tuple[str, ...], tuple[str, ...]],
+    also: tuple[tuple[str, str], ...],
+    holdout: str,
+    **others: Any,
+) -> AttackReport:
+    """Attack a release of a policy, or any file beside its source.
+
+    Raises:
+        InputError: neither a policy nor the source and its quasi-identifiers are named, or both.
+    """
+    share: float | None = None
+    with suppress(ValueError):
+        share = float(holdout)
+    if policy is not None:
+        beside = dict(zip(("--source", "--source-table", "--qi", "--sensitive"), (*source, *columns), strict=True))
+        if twice := [name for name, given in beside.items() if given]:
+            raise InputError(
+                f"The policy says what {' and '.join(twice)} would say.", hint="leave the option out, or the policy."
+            )
+        if share is None:
+            raise InputError("This is not a share of records to hold out.", hint="a file is compared without --policy.")
+        releases = [(path, read_policy(own)) for path, own in also]
+        return attack(release, read_policy(policy), also=releases, holdout=share, **others)
+    path, (known, sensitive) = source[0], columns
+    if path is None or not known or also:
+        raise InputError(
+            "Neither a policy is named nor the source of the file.", hint="give --policy FILE, or --source and --qi."
+        )
+    control = holdout if share is None else None
+    return attack_file(release, source, known, sensitive=sensitive, control=control, **others)
 
 
 def _lines(found: AttackReport) -> list[str]:

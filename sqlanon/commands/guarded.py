@@ -219,7 +219,8 @@ def _check_paths(command: click.Command, ctx: click.Context) -> None:
     """
     for param in command.get_params(ctx):
         value = ctx.params.get(param.name or "")
-        paths = value if isinstance(value, tuple) else () if value is None else (value,)
+        given = value if isinstance(value, tuple) else () if value is None else (value,)
+        paths = [each for path in given for each in (path if isinstance(path, tuple) else (path,))]
         for path in paths if isinstance(param.type, click.Path) else ():
             try:
                 os.path.abspath(path).encode()

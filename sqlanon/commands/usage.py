@@ -7,11 +7,11 @@ for the version or for help waits for no database driver.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 
 import click
 
 from sqlanon.commands.guarded import GuardedCommand, Work
+from sqlanon.commands.usage_attack import attack
 from sqlanon.commands.usage_groups import (
     AUDIENCES,
     audience_option,
@@ -26,7 +26,9 @@ from sqlanon.commands.usage_groups import (
     mcp,
     no_header_option,
     on_interrupt_option,
+    optional_qi_option,
     policy,
+    qi_option,
     report_option,
     studio,
     table_argument,
@@ -56,30 +58,6 @@ manifest_option = click.option(
     metavar="[FILE]",
     help="Check that release, manifest and certificate belong together; the manifest is FILE, or beside the release.",
 )
-
-
-def _column_names(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names in lists with commas, each once.
-
-    Raises:
-        click.BadParameter: a name is empty.
-    """
-    parts = [part.strip() for text in given for part in text.split(",")]
-    if not all(parts):
-        raise click.BadParameter("A column's name is empty; is a variable not set?", ctx, param)
-    return tuple(dict.fromkeys(parts))
-
-
-_qi_option = partial(
-    click.option,
-    "--qi",
-    multiple=True,
-    callback=_column_names,
-    metavar="COLUMN,…",
-    help="Quasi-identifiers, with commas; given several times, all of them count.",
-)
-qi_option = _qi_option(required=True)
-optional_qi_option = _qi_option()
 
 
 @click.command(cls=GuardedCommand)
@@ -378,45 +356,6 @@ def utility() -> Work:
     random COUNT queries, and with --target a prediction. For the operator: the counts are exact.
     """
     from sqlanon.commands.utility import execute
-
-    return execute
-
-
-@click.command(cls=GuardedCommand)
-@click.argument("release", type=click.Path())
-@table_argument
-@click.option(
-    "--policy",
-    required=True,
-    type=click.Path(),
-    shell_complete=complete_policies,
-    help="The policy that the release was published by.",
-)
-@click.option(
-    "--holdout",
-    type=float,
-    default=0.5,
-    show_default=True,
-    metavar="SHARE",
-    help="Draw this share of the source as a control group, publish POLICY from the rest and attack that; 0: do not.",
-)
-@click.option(
-    "--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True, help="The seed of what is drawn."
-)
-@click.option(
-    "--fail-over",
-    type=float,
-    metavar="RATE",
-    help="Exit 1 if an attack's excess over its control (without one, its rate) is above this.",
-)
-@json_option
-def attack() -> Work:
-    """Attack RELEASE beside its source and count what is found: singling out, linkability, inference.
-
-    Everything is counted in the database, against the source as the truth; no value is shown. A report, no verdict:
-    exit 0 when it could be computed, 2 when not. For the operator: the counts are exact.
-    """
-    from sqlanon.commands.attack import execute
 
     return execute
 

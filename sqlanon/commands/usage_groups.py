@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import click
@@ -33,6 +34,30 @@ on_interrupt_option = click.option(
     type=click.Choice(ON_INTERRUPT),
     help="Override search.on_interrupt: discard (the default) or publish what an interrupted search has found.",
 )
+
+
+def column_names(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names in lists with commas, each once.
+
+    Raises:
+        click.BadParameter: a name is empty.
+    """
+    parts = [part.strip() for text in given for part in text.split(",")]
+    if not all(parts):
+        raise click.BadParameter("A column's name is empty; is a variable not set?", ctx, param)
+    return tuple(dict.fromkeys(parts))
+
+
+_qi_option = partial(
+    click.option,
+    "--qi",
+    multiple=True,
+    callback=column_names,
+    metavar="COLUMN,…",
+    help="Quasi-identifiers, with commas; given several times, all of them count.",
+)
+qi_option = _qi_option(required=True)
+optional_qi_option = _qi_option()
 
 
 def _note_table(ctx: click.Context, param: click.Parameter, value: str | None) -> None:

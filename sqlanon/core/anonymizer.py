@@ -62,12 +62,18 @@ def plan(
 
 
 def recode(
-    source: object, policy: PolicyLike, *, watch: Watcher | bool | None = None, writable: bool | None = None
+    source: object,
+    policy: PolicyLike,
+    *,
+    watch: Watcher | bool | None = None,
+    writable: bool | None = None,
+    bounded: bool = True,
 ) -> RecodedPlan:
     """Encode a source and find the rules of the policy's transformation; publish nothing.
 
     Args:
         source, watch, writable: as for ``plan``.
+        bounded: say what no other rules of local recoding lose less than, which takes as long as to choose them.
 
     Raises:
         InputError and its children: the policy, a hierarchy or the source is unusable, or there is no transformation.
@@ -80,7 +86,7 @@ def recode(
             "The policy asks for no transformation.", hint="use sqlanon.plan, or add transformation: {type: patterns}."
         )
     with watching(watch) as seen, encoded_session(source, policy, seen, writable=writable) as (session, _):
-        return _recoded(session)
+        return _recoded(replace(session, bounded=bounded))
 
 
 def anonymize(

@@ -6,11 +6,13 @@ thread (``interruptible``), and what must not be cut in two holds interrupts bac
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, wait
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
+from functools import cache
 from types import FrameType
 from typing import Any, TypeVar
 
@@ -30,25 +32,18 @@ def interruptible(work: Callable[[], Answer], cancel: Callable[[], object] = lam
     """Return what ``work`` returns, or raise what it raises; an interrupt cancels it, and is raised when it has ended.
 
     Args:
-        work: called in a thread of its own, unless this is not the main thread, where no interrupt arrives.
+        work: called in another thread, unless this is not the main thread, where no interrupt arrives.
         cancel: makes ``work`` end soon; it may be called several times, and when there is nothing to cancel. By
             default an interrupt waits for its end.
     """
     if not _in_main_thread():
         return work()
-    future: Future[Answer] = Future()
-
-    def run() -> None:
-        try:
-            future.set_result(work())
-        except BaseException as error:  # raised where it is waited for
-            future.set_exception(error)
-
     try:
         with held():  # it has begun when an interrupt is raised, or it would be waited for in vain
-            threading.Thread(target=run, name="sqlanon", daemon=True).start()
-        while not wait([future], LOOK).done:
-            pass
+            future = _worker(os.getpid()).submit(work)
+        while not future.done():
+            with suppress(TimeoutError):
+                future.exception(LOOK)
     except BaseException:
         while not future.done():  # a second interrupt does not leave it behind
             with suppress(KeyboardInterrupt):
@@ -57,6 +52,12 @@ def interruptible(work: Callable[[], Answer], cancel: Callable[[], object] = lam
                 wait([future], AGAIN)
         raise
     return future.result()
+
+
+@cache
+def _worker(process: int) -> ThreadPoolExecutor:
+    """Return the thread in which work is done, one for all work: to start another takes longer than a statement."""
+    return ThreadPoolExecutor(1, thread_name_prefix=f"sqlanon {process}")
 
 
 @contextmanager

@@ -76,6 +76,8 @@ class LedgerDatabase:
         self._folder = folder
         self.engine = DuckDBEngine()
         self.attached = False
+        self._known: dict[str, Any] = {}
+        """Its tables and facts, once they were asked for and until it is written: nobody else does, it is locked."""
 
     @classmethod
     def claim(cls, path: Path) -> LedgerDatabase:
@@ -144,7 +146,7 @@ class LedgerDatabase:
             failure = error.kind
         if failure:
             raise self._foreign(f"DuckDB does not open it: {failure}")
-        self.attached = True
+        self.attached, self._known = True, {}
         form = self.facts().get("format", "")
         if form in (FORMAT, UNSEALED):
             return
@@ -283,6 +285,7 @@ class LedgerDatabase:
         """Create tables that a ledger of an older form lacks."""
         for name in new:
             self._make_table(ALIAS, name)
+        self._known = {}
 
     def _unwritable(self, failure: str) -> InputError:
         return InputError(
@@ -298,23 +301,26 @@ class LedgerDatabase:
 
     def has(self, name: str) -> bool:
         """Return whether the ledger has one of ``OF_COHORTS``."""
-        known = exp.select(column("table_name")).from_(table_reference(["information_schema", "tables"]))
-        known = known.where(equal(column("table_catalog"), exp.Literal.string(ALIAS)))
-        return self.attached and (name,) in [tuple(row) for row in self.engine.run("tables of the ledger", known)]
+        if self.attached and "tables" not in self._known:
+            known = exp.select(column("table_name")).from_(table_reference(["information_schema", "tables"]))
+            known = known.where(equal(column("table_catalog"), exp.Literal.string(ALIAS)))
+            self._known["tables"] = [row[0] for row in self.engine.run("tables of the ledger", known)]
+        return self.attached and name in self._known["tables"]
 
     def facts(self) -> dict[str, str]:
         """Return the facts that the ledger records about itself; none if the file is no ledger."""
         rows = exp.select(column("name"), column("value")).from_(self.table("ledger"))
-        try:
-            return {str(name): str(value) for name, value in self.engine.run("read ledger", rows)}
-        except EngineError:
-            return {}
+        with suppress(EngineError):
+            if "facts" not in self._known:
+                self._known["facts"] = {str(name): str(value) for name, value in self.engine.run("read ledger", rows)}
+        return {**self._known.get("facts", {})}
 
     def set_fact(self, name: str, value: str) -> None:
         """Write a fact of the ledger about itself, in place of what it was."""
         old = exp.Where(this=equal(column("name"), exp.Literal.string(name)))
         self.engine.run("write ledger", exp.Delete(this=self.table("ledger"), where=old))
         self.insert("ledger", (name, value))
+        self._known = {}
 
     def insert(self, name: str, values: Sequence[Any]) -> None:
         """Add a row to a table."""
@@ -346,6 +352,8 @@ class LedgerDatabase:
             self.engine.checkpoint(ALIAS)
         except EngineError as error:
             failure = error.kind
+        finally:
+            self._known = {}
         if failure:
             raise self._unwritable(failure)
 

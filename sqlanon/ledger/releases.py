@@ -419,9 +419,8 @@ class ReleaseLedger:
             with self._seals.writing(f"begin {number}", [number, *older, *changed]):
                 self.database.insert("releases", (number, PENDING, *shown, json.dumps(entry.to_dict())))
                 for name, rows in tables.items():
-                    query = exp.select(exp.convert(number), *map(_stored, rows.schema.names)).from_(
-                        table(LOADED + name)
-                    )
+                    every = [exp.cast(column(c), "UUID") if c in DIGESTS else column(c) for c in rows.schema.names]
+                    query = exp.select(exp.convert(number), *every).from_(table(LOADED + name))
                     engine.run("write ledger", exp.insert(query, self.database.table(name)))
                 self._respell(older)
                 if state is not None:
@@ -480,11 +479,6 @@ def _of(number: int) -> exp.EQ:
 def _as_it_stood() -> exp.EQ:
     """Return the condition that a row is of a person whose key stood there in another than its normal form."""
     return equal(column("person", HELD), exp.cast(column("exact", "known"), "UUID"))
-
-
-def _stored(name: str) -> exp.Expr:
-    """Return a column as the ledger stores it."""
-    return exp.cast(column(name), "UUID") if name in DIGESTS else column(name)
 
 
 def _digits(name: str) -> exp.Expr:

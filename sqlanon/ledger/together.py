@@ -242,7 +242,8 @@ def _former_values(
         values = ledger.load_values(engine, release)
         own = exp.select(column("person"), column("value")).from_(values.copy())
         own = own.where(equal(column("attribute"), exp.Literal.string(name)))
-        if _lacks(engine, own, release):
+        count = exp.select(named(count_rows(), "persons")).from_(own.copy().subquery("values"))
+        if int(engine.run("values of a release", count)[0][0]) != release.entry.persons:
             raise UnsupportedError(
                 f"Release {release.number} of the ledger shows column {name!r}, of whose values it holds nothing.",
                 hint=f"give the column a role without models, or forget release {release.number} if nobody has it.",
@@ -253,12 +254,6 @@ def _former_values(
     engine.drop(names.PRESENT_VALUES)
     engine.drop(names.LEDGER_VALUES)
     return found
-
-
-def _lacks(engine: Engine, values: exp.Select, release: EarlierRelease) -> bool:
-    """Return whether the ledger lacks the values of some members of a release."""
-    count = exp.select(named(count_rows(), "persons")).from_(values.copy().subquery("values"))
-    return int(engine.run("values of a release", count)[0][0]) != release.entry.persons
 
 
 def _changed(engine: Engine, values: exp.Select, name: str) -> bool:

@@ -226,6 +226,7 @@ class View:
         origin: where it comes from, as names with values.
         figures: what most readers look for first: names, values and a remark on each.
         facts: the same as data, for JSON.
+        of: what it is a report of.
     """
 
     audience: str
@@ -242,6 +243,7 @@ class View:
     sections: tuple[Section, ...]
     facts: dict[str, Any]
     lost: str = ""
+    of: str = "a run"
 
 
 def facts(rows: Iterable[tuple[str, str]], *, width: int | None = None) -> tuple[Table, ...]:

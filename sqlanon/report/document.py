@@ -6,16 +6,14 @@ import json
 from typing import Any
 
 from sqlanon.core.facts import pick
-from sqlanon.counts.release import CountsRelease
 from sqlanon.report import blocks
-from sqlanon.report.summary import RunSummary
-from sqlanon.report.view import view_of
+from sqlanon.report.view import Reported, view_of
 from sqlanon.version import VERSION
 
 REPORT_VERSION = 1
 
 
-def report_document(run: RunSummary | CountsRelease, audience: str = "operator") -> dict[str, Any]:
+def report_document(run: Reported, audience: str = "operator") -> dict[str, Any]:
     """Return the report of a run as a JSON document; ``facts`` are numbers, ``sections`` are words.
 
     ``facts`` of the operator are ``RunSummary.to_dict``, those of a recipient ``RecipientSummary.to_dict``.
@@ -33,7 +31,7 @@ def report_document(run: RunSummary | CountsRelease, audience: str = "operator")
     }
 
 
-def json_report(run: RunSummary | CountsRelease, audience: str = "operator") -> str:
+def json_report(run: Reported, audience: str = "operator") -> str:
     """Return the report of a run as the text of a JSON document."""
     return json.dumps(report_document(run, audience), ensure_ascii=False, indent=2) + "\n"
 

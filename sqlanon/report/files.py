@@ -11,8 +11,7 @@ from sqlanon.core.policy.paths import REPORT_ENDINGS
 from sqlanon.errors import TargetError
 
 if TYPE_CHECKING:
-    from sqlanon.counts.release import CountsRelease
-    from sqlanon.report.summary import RunSummary
+    from sqlanon.report.view import Reported
 
 
 def check_report(path: Path) -> None:
@@ -35,7 +34,7 @@ def check_file(path: Path, what: str, endings: Sequence[str]) -> None:
     check_directory(path)
 
 
-def write_report(summary: RunSummary | CountsRelease, path: str | Path, *, audience: str = "operator") -> None:
+def write_report(summary: Reported, path: str | Path, *, audience: str = "operator") -> None:
     """Write the report, whole or not at all; an older one is replaced.
 
     Args:

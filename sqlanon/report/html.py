@@ -11,11 +11,9 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from sqlanon.counts.release import CountsRelease
 from sqlanon.report import blocks
 from sqlanon.report.charts import Segment, bar, histogram, inset, paired_histogram, small_chart, stacked
-from sqlanon.report.summary import RunSummary
-from sqlanon.report.view import view_of
+from sqlanon.report.view import Reported, view_of
 from sqlanon.report.wording import count, share, size_range, visible
 
 TEMPLATE = "report.html.j2"
@@ -30,7 +28,7 @@ HATCHED = ("earlier", "suppressed", "failing_class", "uncovered", "null")
 """Colours that lie under a pattern too, so that what is not published is distinguished without them."""
 
 
-def html_report(run: RunSummary | CountsRelease, audience: str = "operator") -> str:
+def html_report(run: Reported, audience: str = "operator") -> str:
     """Return the page of a run. Its Content-Security-Policy allows the one style sheet in it and nothing else."""
     view = view_of(run, audience)
     style = files("sqlanon.report").joinpath(STYLE).read_text(encoding="utf-8")

@@ -8,11 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from sqlanon.counts.release import CountsRelease
 from sqlanon.report import blocks
 from sqlanon.report.blocks import Block, Section, View, facts
-from sqlanon.report.summary import RunSummary
-from sqlanon.report.view import view_of
+from sqlanon.report.view import Reported, view_of
 from sqlanon.report.wording import count, size_range, visible
 
 SPECIAL = "\\`*_{}[]<>#|~&$^@"
@@ -22,7 +20,7 @@ FIRST = re.compile(r"^(\s*)((?:\d+(?=[.)](?:\s|$)))?)([-+.)](?=\s|$)|[-=:]+$|=)"
 BLANK = "\N{NO-BREAK SPACE}"
 
 
-def markdown_report(run: RunSummary | CountsRelease, audience: str = "operator") -> str:
+def markdown_report(run: Reported, audience: str = "operator") -> str:
     """Return the report of a run as Markdown that ends in a newline."""
     view = view_of(run, audience)
     lines = [*_head(view)]

@@ -7,7 +7,6 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 
-from sqlanon.counts.release import CountsRelease
 from sqlanon.report.blocks import (
     FULL_BAR,
     Bar,
@@ -26,8 +25,7 @@ from sqlanon.report.blocks import (
     facts,
 )  # fmt: skip
 from sqlanon.report.charts import blocks
-from sqlanon.report.summary import RunSummary
-from sqlanon.report.view import view_of
+from sqlanon.report.view import Reported, view_of
 from sqlanon.report.wording import count, size_range, visible
 
 WIDTH = 100
@@ -36,7 +34,7 @@ NAME = 32
 """Characters of a name before it is broken."""
 
 
-def text_report(run: RunSummary | CountsRelease, audience: str = "operator") -> str:
+def text_report(run: Reported, audience: str = "operator") -> str:
     """Return the report of a run as text that ends in a newline."""
     view = view_of(run, audience)
     lines = [*_head(view)]
@@ -54,7 +52,7 @@ def _head(view: View) -> Iterator[str]:
         paragraphs.append(view.lost)
     if failure is not None:
         paragraphs += [*failure.message.splitlines(), *([f"Hint: {failure.hint}"] if failure.hint else [])]
-    yield from ("sqlanon: report of a run", view.notice, "")
+    yield from (f"sqlanon: report of {view.of}", view.notice, "")
     for paragraph in paragraphs:
         yield from wrapped(paragraph)
     yield ""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from sqlanon.assess.attack.facts import AttackReport
 from sqlanon.core.search.certificate import Certificate
 from sqlanon.counts.release import CountsRelease
 from sqlanon.errors import InputError
+from sqlanon.report.attack_view import attack_view
 from sqlanon.report.blocks import View
 from sqlanon.report.counts_view import counts_view
 from sqlanon.report.recipient import RecipientSummary, for_recipient
@@ -13,6 +15,8 @@ from sqlanon.report.sections import key_figures, origin, sections_of
 from sqlanon.report.summary import RunSummary
 from sqlanon.report.wording import NO_NEARNESS, NOTICES, count, counted, describe_proof, share, shown
 
+Reported = RunSummary | CountsRelease | AttackReport
+"""What a report is of."""
 AUDIENCES = tuple(NOTICES)
 """For whom a report may be."""
 
@@ -23,13 +27,17 @@ def check_audience(audience: str) -> None:
         raise InputError("This audience is not known.", hint=f"use {' or '.join(AUDIENCES)}.")
 
 
-def view_of(run: RunSummary | CountsRelease, audience: str = "operator") -> View:
+def view_of(run: Reported, audience: str = "operator") -> View:
     """Return what a report shows to an audience.
 
     Raises:
-        InputError: there is no such audience.
+        InputError: there is no such audience, or it may not see this.
     """
     check_audience(audience)
+    if isinstance(run, AttackReport):
+        if audience != "operator":
+            raise InputError("What attacks find is for the operator.", hint="leave the audience out.")
+        return attack_view(run)
     if not isinstance(run, RunSummary):
         return counts_view(run, audience)
     return _for_operator(run) if audience == "operator" else _for_recipient(for_recipient(run))

@@ -92,7 +92,6 @@ class Forest:
             self._places.append(range(start, start + len(item.codes)))
             start += len(item.codes)
         self._children = [[c for c, item in enumerate(tables) if item.parent == p] for p in range(len(tables))]
-        self._combinations: dict[int, tuple[Numbers, list[Numbers]]] = {}  # of the values of rows, per table
         self._kept: OrderedDict[tuple[int, tuple[int, ...]], tuple[Numbers, int]] = OrderedDict()
         self._kept_numbers = 0
 
@@ -162,21 +161,6 @@ class Forest:
         found = number_tuples(columns) if columns else (np.zeros(item.rows, np.int64), min(item.rows, 1))
         self._keep((position, levels), found)
         return found
-
-    def _own_numbers(self, position: int, node: Node) -> Numbers:
-        """Return a number for each row of a table, equal where its generalized values are."""
-        item = self.tables[position]
-        if position not in self._combinations:
-            numbers, _ = number_tuples(item.values)
-            _, first = np.unique(numbers, return_index=True)
-            self._combinations[position] = numbers, [values[first] for values in item.values]
-        numbers, distinct = self._combinations[position]
-        generalized = [
-            codes.groups[node[place]][values]
-            for place, codes, values in zip(self._places[position], item.codes, distinct, strict=True)
-        ]
-        own: Numbers = number_tuples(generalized)[0][numbers]
-        return own
 
     def _levels(self, position: int, node: Node) -> tuple[int, ...]:
         """Return the levels of a node that the profiles of a table depend on: its own and those below it."""

@@ -57,6 +57,10 @@ def test_findings_in_json_and_text() -> None:
     text = sqlanon("attack", "released.parquet", "--policy", "p.yaml").stdout
     assert text.startswith("released.parquet: 6 records, of 6 records of the source.\n")
     assert "singling_out_kept_columns: 2 of 6 attempts succeed (33.3 %" in text
+    for ending, said in {"html": "33.3 %", "txt": "report of attacks", "md": "# Attacks on", "json": '"facts"'}.items():
+        path = Path(f"report.{ending}")
+        done = sqlanon("attack", "released.parquet", "--policy", "p.yaml", "--holdout", "0", "--report", path)
+        assert done.returncode == 0 and said in path.read_text(), done.stderr
 
 
 @pytest.mark.slow

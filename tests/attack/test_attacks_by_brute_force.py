@@ -1,6 +1,5 @@
 """Every figure of every attack that guesses, on random tables with a control group, beside a count in plain Python."""
 
-import json
 import math
 import random
 from collections.abc import Sequence
@@ -8,73 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import brute
 import brute_attacks
-import duckdb
 import pytest
+from attacked_releases import PART, attacked_by_hand, random_release
 from effort import Block, enough, seeds
-from random_cases import POOL, random_case
-from tables import text_table
+from sqlglot import exp
 
 import sqlanon
 from sqlanon.assess.attack.attacking import CONTROLLED, run_attacks
+from sqlanon.assess.attack.composition import by_composition
 from sqlanon.assess.attack.world import open_world
-
-PART = "sqlanon_part"
-
-
-def random_release(seed: int, folder: Path) -> tuple[Any, sqlanon.Policy, Path, list[Any], list[brute.Tree]] | None:
-    """Publish a random table; return the connection with all records, the policy, the release, records and trees."""
-    rng = random.Random(seed)
-    rows, trees, document = random_case(seed)
-    kept, secrets = rng.randint(0, 2), rng.randint(1, 2)
-    pools = [rng.sample(POOL, rng.randint(1, 4)) for _ in range(kept + secrets)]
-    records = [(row, tuple(rng.choice(pool) for pool in pools), int(rng.random() < 0.4)) for row in rows]
-    beside = [f"k{i}" for i in range(kept)] + [f"s{i}" for i in range(secrets)]
-    document["columns"] |= {name: {"role": "keep"} for name in beside[:kept]}
-    models = [{"type": "distinct_l_diversity", "l": rng.choice([1, 2])}]
-    document["columns"] |= {name: {"role": "sensitive", "models": models} for name in beside[kept:]}
-    document |= {"suppression_limit": 1, "undeclared": "drop", "accept": beside}
-    document["suppressed"] = rng.choice(["drop", "redact"])
-    if rng.random() < 0.3 and document["nulls"] == "extended":
-        document["transformation"] = {"type": "local_recoding"}
-        document["quality"] = {"measure": "loss"}
-        del document["search"]
-    policy = sqlanon.Policy.from_dict(document)
-    connection = duckdb.connect()
-    titles = [*(f"c{i}" for i in range(len(trees))), *beside]
-    for name, part in (("t", (0, 1)), ("training", (0,))):
-        marked = [PART] if 1 in part else []
-        drawn = [(*q, *b, *([str(p)] if marked else [])) for q, b, p in records if p in part]
-        text_table(connection, [*titles, *marked], drawn, name)
-    target = folder / f"{seed}.{rng.choice(['parquet', 'csv', 'duckdb'])}"
-    try:
-        output = sqlanon.Output.file(target)
-        changed = replace(policy, table="training", output=output)
-        sqlanon.anonymize(connection, changed).close()
-    except (sqlanon.NoSolutionError, sqlanon.InputError):
-        return None
-    return connection, policy, target, records, trees
-
-
-def read_release(target: Path, columns: Sequence[str]) -> list[tuple[brute.Text, ...]]:
-    with duckdb.connect() as connection:
-        source = f"read_csv('{target}', all_varchar=true, header=true, allow_quoted_nulls=false)"
-        if target.suffix == ".duckdb":
-            connection.execute(f"ATTACH '{target}' AS released (READ_ONLY)")
-            source = "released.release"
-        elif target.suffix == ".parquet":
-            source = f"'{target}'"
-        named = ", ".join(f'"{name}"' for name in columns)
-        return connection.execute(f"SELECT {named} FROM {source}").fetchall()
-
-
-def levels_of(target: Path, manifest: bool, trees: list[brute.Tree]) -> list[list[int]]:
-    if not manifest:
-        return [[*range(tree.height)] for tree in trees]
-    document = json.loads(target.with_name(target.name + ".manifest.json").read_text())
-    columns = {item["name"]: item for item in document["columns"]}
-    return [columns[f"c{i}"].get("levels", [columns[f"c{i}"].get("level")]) for i in range(len(trees))]
+from sqlanon.core.sqltrees.names import TARGETS
+from sqlanon.core.sqltrees.trees import table
 
 
 @seeds(40, 10)
@@ -87,30 +31,28 @@ def test_attacks_count_as_the_brute_force(block: Block, tmp_path: Path) -> None:
             continue
         connection, policy, target, records, trees = made
         with_manifest = random.Random(seed).random() < 0.7
-        levels = levels_of(target, with_manifest, trees)
+        world = attacked_by_hand(target, policy, records, trees, manifest=with_manifest)
         if not with_manifest:
             target.with_name(target.name + ".manifest.json").unlink()
-        titles = [column.name for column in policy.columns]
-        m, kept = len(trees), sum(column.role == "keep" for column in policy.columns)
-        rows = [(row[:m], row[m:]) for row in read_release(target, titles)]
-        if policy.suppressed == "redact":
-            rows = [row for row in rows if {str(x)[:12] for x in (*row[0], *row[1])} != {"[suppressed]"}]
-        if policy.nulls == "basic":
-            records = [record for record in records if None not in record[0]]
-        world = brute_attacks.Attacked(records, rows, trees, levels, kept)
+        m, beside = len(trees), len(policy.columns) - len(trees)
         with open_world(target, policy, source=connection, part=PART) as opened:
             outcomes = run_attacks(opened, CONTROLLED)
+            numbered = opened.engine.run("targets", exp.select("*").from_(table(TARGETS)).order_by("record"))
         compared += 1
-        found_something += compare(world, outcomes, len(titles) - m)
+        found_something += compare(world, outcomes, beside)
+        compare_numbered(world, outcomes, [(row[-1], *row[2 + m : -1]) for row in numbered], beside)
         connection.close()
     assert enough(compared >= 3 and found_something)
 
 
-def compare_ranks(item: sqlanon.Finding, world: brute_attacks.Attacked, place: int, known: Sequence[int]) -> None:
+Points = list[tuple[float, int, int]]
+
+
+def compare_ranks(item: sqlanon.Finding, world: brute_attacks.Attacked, of_parts: Sequence[Points]) -> None:
     """Compare guesses by how sure they are, and the anonymity loss coefficient, by its formula."""
     coefficients = []
-    for part in (0, 1):
-        points, targets = world.by_confidence(place, known, part), len(world.of(part))
+    for part, points in enumerate(of_parts):
+        targets = len(world.of(part))
         if part == 0:
             shown = [] if item.ranked is None else [(p.confidence, p.attempts, p.successes) for p in item.ranked.points]
             assert {*shown} <= {*points} and shown[-1:] == points[-1:]
@@ -124,6 +66,24 @@ def compare_ranks(item: sqlanon.Finding, world: brute_attacks.Attacked, place: i
         assert item.loss_coefficient == expected
 
 
+def compare_numbered(
+    world: brute_attacks.Attacked, outcomes: list[Any], records: Sequence[Sequence[int]], beside: int
+) -> None:
+    """Compare what depends on the numbers of the records: of their type, and of their values beside it."""
+    found = {item.attack: item for item in outcomes if isinstance(item, sqlanon.Finding)}
+    item = found.get("predicate_singling_out")
+    if item is not None:
+        classes, alone, by_control = world.predicates(1, records)
+        assert (item.attempts, item.successes) == (classes, alone), item
+        assert item.control is None or item.control_successes == by_control, item
+    halves = [record[0] % 2 for record in records]
+    for name, places in (("quasi_identifiers", range(0)), ("all_columns", range(beside))):
+        item = found.get(f"membership_by_{name}")
+        if item is not None:
+            counts = item.attempts, item.successes, item.control_attempts, item.control_successes
+            assert counts == world.membership(places, halves), item
+
+
 def compare(world: brute_attacks.Attacked, outcomes: list[Any], beside: int) -> int:
     """Compare every finding, and return how many of them found something."""
     findings = [item for item in outcomes if isinstance(item, sqlanon.Finding)]
@@ -132,11 +92,13 @@ def compare(world: brute_attacks.Attacked, outcomes: list[Any], beside: int) -> 
     for item in findings:
         controlled = (item.control_attempts, item.control_successes)
         counted = (item.attempts, item.successes)
-        if item.risk == "singling_out":
+        if item.attack.startswith("singling_out"):
             places = range({"quasi": 0, "kept": world.kept, "all": beside}[item.attack.split("_")[2]])
             assert counted == world.singled_out(places, 0), item
             if item.control is not None:
                 assert controlled == world.singled_out(places, 1), item
+        elif item.attack == "predicate_singling_out" or item.risk == "membership":
+            continue  # by compare_numbered
         elif item.attack == "linkage_register":
             assert (*counted, item.figures["nobody_else_fits"]) == world.register(0), item
             assert controlled == world.register(1)[:2], item
@@ -145,12 +107,49 @@ def compare(world: brute_attacks.Attacked, outcomes: list[Any], beside: int) -> 
             assert item.control is None or controlled == world.parts(1), item
         elif item.attack == "definetti":
             place = secrets[item.columns[0]]
-            assert (*counted, item.baseline_successes) == world.definetti(place, 0), item
-            assert controlled == world.definetti(place, 1)[:2], item
+            inside, outside = world.definetti(place, 0), world.definetti(place, 1)
+            assert (*counted, item.baseline_successes) == inside[:3] and controlled == outside[:2], item
+            compare_ranks(item, world, [inside[3], outside[3]])
         else:
             place, also = secrets[item.columns[0]], known if "kept" in item.attack else ()
             certain = (item.figures["certain"], item.figures["certain_right"])
             assert (*counted, item.baseline_successes, *certain) == world.inferred(place, also, 0), item
             assert controlled == world.inferred(place, also, 1)[:2], item
-            compare_ranks(item, world, place, also)
+            compare_ranks(item, world, [world.by_confidence(place, also, part) for part in (0, 1)])
     return sum(item.successes > 0 for item in findings)
+
+
+@seeds(20, 10)
+@pytest.mark.slow
+def test_several_releases_leave_what_all_of_them_leave(block: Block, tmp_path: Path) -> None:
+    compared = right = 0
+    for seed in block:
+        made = random_release(seed, tmp_path)
+        if made is None or made[1].suppressed == "redact":
+            continue
+        connection, policy, target, records, trees = made
+        coarse = [tree.height > 1 and random.Random(seed + i).random() < 0.5 for i, tree in enumerate(trees)]
+        columns = tuple(
+            replace(item, min_level=1) if i < len(trees) and coarse[i] else item
+            for i, item in enumerate(policy.columns)
+        )
+        second = tmp_path / f"{seed}.other.csv"
+        other = replace(policy, columns=columns, table="training", output=sqlanon.Output.file(second))
+        try:
+            sqlanon.anonymize(connection, other).close()
+        except (sqlanon.NoSolutionError, sqlanon.InputError):
+            continue
+        inside = [record for record in records if record[2] == 0]
+        releases = [(target, replace(policy, table="training")), (second, other)]
+        releases = [(target, replace(policy, table="training")), (second, other)]
+        worlds = [attacked_by_hand(path, own, inside, trees, manifest=True) for path, own in releases]
+        for item in by_composition(releases, source=connection, table_name=None, seed=1, watch=None):
+            assert isinstance(item, sqlanon.Finding)
+            place = worlds[0].kept + int(item.columns[0][1:])
+            counts = worlds[0].composed(place, worlds[1])
+            figures = item.figures["certain"], item.figures["certain_right"], item.figures["certain_in_one"]
+            assert (item.attempts, item.successes, item.baseline_successes, *figures) == counts, item
+            right += item.successes
+        compared += 1
+        connection.close()
+    assert enough(compared >= 2 and right)

@@ -141,3 +141,31 @@ def test_without_a_group_held_out_there_is_no_control(tmp_path: Path) -> None:
 def test_reports_hold_no_values(tmp_path: Path) -> None:
     found = attacked(tmp_path, people(60, lambda rng, i, r: "zebra"), {"id": {"role": "keep"}})
     assert "zebra" not in str([item.to_dict() for item in found.values()])
+
+
+def test_what_two_releases_leave_is_less_than_what_each_leaves(tmp_path: Path) -> None:
+    """One release has towns without ages, the other ages without towns: six illnesses of twenty in each class."""
+    rng = random.Random(2)
+    records = [(str(20 + age), town, str(rng.randrange(20))) for age in range(6) for town in "abcdef"]
+    levels = {str(20 + age): ["*"] for age in range(6)}
+    releases = []
+    with duckdb.connect() as connection:
+        text_table(connection, ["age", "town", "illness"], records)
+        for hidden in ("age", "town"):
+            columns: dict[str, Any] = {
+                "age": {"role": "quasi_identifier", "hierarchy": {"levels": levels}},
+                "town": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
+                "illness": {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 2}]},
+            }
+            columns[hidden]["min_level"] = 1
+            target = tmp_path / f"{hidden}.parquet"
+            document = {**POLICY, "columns": columns, "accept": ["illness"], "output": {"file": str(target)}}
+            policy = sqlanon.Policy.from_dict(document)
+            sqlanon.anonymize(connection, policy).close()
+            releases.append((target, policy))
+        (first, policy), *also = releases
+        report = sqlanon.attack(first, policy, source=connection, also=also, holdout=0)
+    [item] = [item for item in report.findings if item.attack == "composition_inference"]
+    assert item.attempts == 36 and item.figures["certain_in_one"] == 0
+    assert item.figures["certain"] == item.figures["certain_right"] > 9, "a fourth and more are known for certain"
+    assert item.baseline_successes is not None and item.successes > 2 * item.baseline_successes

@@ -1,15 +1,11 @@
 """Every page of documentation runs as it is printed: its files, commands and programs, in the order of the page."""
 
-import atexit
 import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
-import time
-from functools import cache
 from pathlib import Path
 
 import click
@@ -49,22 +45,6 @@ dbt() {{ DBT_SEND_ANONYMOUS_USAGE_STATS=false python -m dbt.cli.main "$@"; }}
 """
 
 
-@cache
-def started() -> str:
-    """Return how a shell starts a command of sqlanon."""
-    if os.environ.get("SQLANON_PROCESSES"):
-        return f"{sys.executable} -m sqlanon.cli"
-    folder = tempfile.mkdtemp(prefix="forks", dir="/tmp")  # sockets: 107 bytes
-    serving = [sys.executable, forks.__file__, f"{folder}/socket"]
-    server = subprocess.Popen(serving, env=os.environ | {"PYTHONPATH": str(ROOT)}, stdin=subprocess.DEVNULL)
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    atexit.register(server.kill)
-    while not Path(folder, "socket").exists():
-        assert server.poll() is None
-        time.sleep(0.02)
-    return f"{sys.executable} -S {forks.__file__} {folder}/socket"
-
-
 def step(block: Block, folder: Path) -> str:
     """Return what a reader types for a block; nothing for output and for what is not to be run."""
     if not runs(block):
@@ -83,7 +63,7 @@ def step(block: Block, folder: Path) -> str:
 
 def follow(blocks: list[Block], folder: Path, environment: dict[str, str] | None = None) -> list[str]:
     """Do in one shell what blocks say, and return what each of them printed."""
-    environment = (os.environ if environment is None else environment) | {"SQLANON": started()}
+    environment = (os.environ if environment is None else environment) | {"SQLANON": forks.started()}
     script = PREAMBLE + "".join(f"echo '--- {block}'\n{step(block, folder)}\n" for block in blocks)
     done = subprocess.run(
         ["bash", "-c", script],

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import click
+import forks
 import pytest
 from click.testing import CliRunner
 from command_line import sqlanon
@@ -37,7 +38,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def shell(line: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run a line in a shell, in which ``sqlanon`` is the command."""
-    prelude = f'sqlanon() {{ "{sys.executable}" -m sqlanon.cli "$@"; }}\n'
+    prelude = f'sqlanon() {{ {forks.started()} "$@"; }}\n'
     environment = {**UNCOLOURED, **variables}
     return subprocess.run(["sh", "-c", prelude + line], capture_output=True, text=True, env=environment, check=False)
 
@@ -47,7 +48,7 @@ def on_terminal(*arguments: str, **variables: str) -> str:
     import pty
 
     own, other = pty.openpty()
-    command = [sys.executable, "-m", "sqlanon.cli", *arguments]
+    command = [*forks.started().split(), *arguments]
     environment = {**UNCOLOURED, "TERM": "xterm", **variables}
     with subprocess.Popen(command, stdout=other, stderr=other, stdin=other, env=environment) as process:
         os.close(other)

@@ -6,11 +6,11 @@ import os
 import re
 import shlex
 import subprocess
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import forks
 import pytest
 import yaml
 from command_line import sqlanon
@@ -302,7 +302,7 @@ def check_step(folder: Path, **inputs: str) -> tuple[int, str, str, dict[str, st
     runner = folder / "runner"
     program = runner / "sqlanon" / "bin" / "sqlanon"
     program.parent.mkdir(parents=True, exist_ok=True)
-    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m sqlanon.cli "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec {forks.started()} "$@"\n')
     program.chmod(0o755)
     paths = {name: runner / name for name in ("GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT")}
     for path in paths.values():

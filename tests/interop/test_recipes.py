@@ -5,12 +5,12 @@ They pin much, so each has an environment of its own: install one of them beside
 
 import json
 import os
-import shlex
 import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+import forks
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -73,7 +73,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "policy.yaml").write_text(json.dumps(POLICY))
     program = tmp_path / "bin" / "sqlanon"
     program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m sqlanon.cli "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec {forks.started()} "$@"\n')
     program.chmod(0o755)
     return tmp_path
 

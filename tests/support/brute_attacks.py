@@ -1,5 +1,6 @@
 """What attacks find in a release, counted one by one in plain Python."""
 
+import hashlib
 import math
 from collections import Counter
 from collections.abc import Sequence
@@ -106,13 +107,27 @@ class Attacked:
                 [guess] = self._most_frequent([row[1] for row in like], [secret])
                 held = sum(row[1][secret] == guess for row in like)
                 sure.append((1000 * held // len(like) / 1000, guess == beside[secret]))
-        return [
-            (least, sum(own >= least for own, _ in sure), sum(own >= least and right for own, right in sure))
-            for least in sorted({own for own, _ in sure}, reverse=True)
-        ]
+        return _by_confidence(sure)
 
-    def definetti(self, secret: int, part: int) -> tuple[int, int, int]:
-        """Attempts, successes, and those that leave the features out."""
+    def composed(self, secret: int, other: "Attacked") -> tuple[int, int, int, int, int, int]:
+        """Attempts, successes, those of one release alone; certain guesses, right ones, and those of one alone."""
+        counts = [0] * 6
+        for values, beside in self.of(IN):
+            mine, others = ([row[1][secret] for row in world.fitting(values)] for world in (self, other))
+            counts[5] += len({*mine}) == 1
+            left = {value: mine.count(value) / len(mine) * (others.count(value) / len(others) if others else 1)
+                    for value in {*mine} if value in others or not others}  # fmt: skip
+            if left:
+                guess = min(left, key=lambda value: (-round(left[value], 12), _order(value)))
+                alone = self._most_frequent([row[1] for row in self.fitting(values)], [secret])
+                right, certain = guess == beside[secret], len(left) == 1
+                hits = (True, right, alone == (beside[secret],), certain, certain and right, False)
+                counts = [count + hit for count, hit in zip(counts, hits, strict=True)]
+        attempts, successes, baseline, certain_ones, certain_right, certain_alone = counts
+        return attempts, successes, baseline, certain_ones, certain_right, certain_alone
+
+    def definetti(self, secret: int, part: int) -> tuple[int, int, int, list[tuple[float, int, int]]]:
+        """Attempts, successes, those that leave the features out; and the guesses by confidence."""
         prior = Counter(beside[secret] for _, beside in self.rows)
         learnt = self._learnt(secret)
         domains = [len({v for values, _, _ in self.records if tree.covers(v := values[i])})
@@ -120,6 +135,7 @@ class Attacked:
         domains += [len({beside[j] for _, beside in self.rows} - {None}) + any(b[j] is None for _, b in self.rows)
                     for j in range(self.kept)]  # fmt: skip
         tried = right = plain = 0
+        sure = []
         for values, beside in self.of(part):
             candidates = {row[1][secret] for row in self.fitting(values)}
             if not candidates:
@@ -140,7 +156,57 @@ class Attacked:
             tried += 1
             right += best == beside[secret]
             plain += min(candidates, key=lambda s: (-prior[s], _order(s))) == beside[secret]
-        return tried, right, plain
+            odds = [math.exp(score - scores[best]) for score in scores.values()]
+            sure.append((math.floor(round(1000 / sum(odds), 9)) / 1000, best == beside[secret]))
+        return tried, right, plain, _by_confidence(sure)
+
+    def membership(self, places: Sequence[int], halves: Sequence[int]) -> tuple[int, int, int, int]:
+        """Members, those of whom it is claimed that they are, and the same of others.
+
+        Args:
+            halves: of each record, in which half of the types it is.
+        """
+        scores, fits = [], [[self.fits(texts, values) for values, _, _ in self.records] for texts in self._classes()]
+        for number, (_, own, _) in enumerate(self.records):
+            shares = []
+            for texts, covered in zip(self._classes(), fits, strict=True):
+                rows = sum(row[0] == texts and _at(row[1], places) == _at(own, places) for row in self.rows)
+                if covered[number] and rows:
+                    people = sum(covered[n] and _at(b, places) == _at(own, places)
+                                 for n, (_, b, _) in enumerate(self.records))  # fmt: skip
+                    shares.append(1000 * rows // people)
+            scores.append(max(shares, default=-1))
+        judged = [*zip(scores, halves, (part for *_, part in self.records), strict=True)]
+        claimed = [0, 0]
+        for half in (0, 1):
+            learnt = [item for item in judged if item[1] != half]
+            sizes = [sum(part == which for *_, part in learnt) for which in (IN, OUT)]
+            best, threshold = 0.0, None
+            for least in sorted({score for score, *_ in learnt}, reverse=True) if all(sizes) else []:
+                right, wrong = (sum(s >= least and p == which for s, _, p in learnt) for which in (IN, OUT))
+                if right / sizes[0] - wrong / sizes[1] > best:
+                    best, threshold = right / sizes[0] - wrong / sizes[1], least
+            for score, own_half, part in judged:
+                claimed[part] += own_half == half and threshold is not None and score >= threshold
+        return len(self.of(IN)), claimed[IN], len(self.of(OUT)), claimed[OUT]
+
+    def predicates(self, seed: int, records: Sequence[Sequence[int]]) -> tuple[int, int, int]:
+        """Classes, and those whose predicate holds for one record of the source, and of the control.
+
+        Args:
+            records: what the hash is taken of, a record each.
+        """
+        found = [0, 0]
+        for texts in self._classes():
+            rows, held = sum(row[0] == texts for row in self.rows), [0, 0]
+            for (values, _, part), numbers in zip(self.records, records, strict=True):
+                digest = hashlib.md5("/".join(map(str, (seed, *numbers))).encode()).hexdigest()
+                held[part] += self.fits(texts, values) and int(digest[:8], 16) % rows == 0
+            found = [count + (own == 1) for count, own in zip(found, held, strict=True)]
+        return len(self._classes()), found[IN], found[OUT]
+
+    def _classes(self) -> list[Values]:
+        return sorted({row[0] for row in self.rows}, key=str)
 
     def _learnt(self, secret: int) -> dict[tuple[int, Text, Text], float]:
         found: dict[tuple[int, Text, Text], float] = {}
@@ -169,3 +235,10 @@ def _at(values: Values, places: Sequence[int]) -> Values:
 
 def _order(value: Text) -> tuple[bool, str]:
     return value is None, value or ""
+
+
+def _by_confidence(sure: Sequence[tuple[float, bool]]) -> list[tuple[float, int, int]]:
+    return [
+        (least, sum(own >= least for own, _ in sure), sum(own >= least and right for own, right in sure))
+        for least in sorted({own for own, _ in sure}, reverse=True)
+    ]

@@ -10,6 +10,31 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
+from functools import cache
+
+
+@cache
+def started() -> str:
+    """Return how a shell starts a command of sqlanon."""
+    import atexit  # a command needs none of these
+    import shutil
+    import subprocess
+    import tempfile
+    import time
+    from pathlib import Path
+
+    if os.environ.get("SQLANON_PROCESSES") or not hasattr(os, "fork"):
+        return f"{sys.executable} -m sqlanon.cli"
+    folder = tempfile.mkdtemp(prefix="forks", dir="/tmp")  # sockets: 107 bytes
+    serving = [sys.executable, __file__, f"{folder}/socket"]
+    root = str(Path(__file__).resolve().parents[2])
+    server = subprocess.Popen(serving, env=os.environ | {"PYTHONPATH": root}, stdin=subprocess.DEVNULL)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    atexit.register(server.kill)
+    while not Path(folder, "socket").exists():
+        assert server.poll() is None
+        time.sleep(0.02)
+    return f"{sys.executable} -S {__file__} {folder}/socket"
 
 
 def serve(place: str) -> None:

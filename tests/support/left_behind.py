@@ -51,20 +51,25 @@ def _package() -> dict[str, dict[str, Any]]:
     return {name: vars(sys.modules[name]).copy() for name in [*sys.modules] if name.startswith("sqlanon")}
 
 
-_registries: dict[str, dict[str, Any]] = {}
-"""The dictionaries, lists and sets that stand in the package's modules, by module."""
+_registries: list[tuple[str, Any, Any]] = []
+"""The dictionaries, lists and sets that stand in the package's modules: a name, the registry, and a copy."""
+_looked_at: set[str] = set()
+"""The modules whose registries these are."""
+_imported = 0
+"""How many modules there were when registries were looked for."""
 
 
 def _entries() -> list[tuple[str, Any, Any]]:
-    """Return the registries of the package: a name, the registry, and a copy."""
-    for module in [name for name in sys.modules if name.startswith("sqlanon") and name not in _registries]:
-        named = vars(sys.modules[module]).items()
-        _registries[module] = {
-            f"{module}.{name}": value
-            for name, value in named
-            if type(value) in (dict, list, set) and not name.startswith("__")
-        }
-    return [(name, value, value.copy()) for found in _registries.values() for name, value in found.items()]
+    """Return the registries of the package: a name, the registry, and a copy of it as it was when it was imported."""
+    global _imported
+    if len(sys.modules) != _imported:
+        _imported = len(sys.modules)
+        for module in [name for name in sys.modules if name.startswith("sqlanon") and name not in _looked_at]:
+            named = vars(sys.modules[module]).items()
+            found = {name: value for name, value in named if type(value) in (dict, list, set) and name[:2] != "__"}
+            _registries.extend((f"{module}.{name}", value, value.copy()) for name, value in found.items())
+            _looked_at.add(module)
+    return _registries
 
 
 @contextmanager
@@ -78,10 +83,12 @@ def nothing_left_behind(*, names: bool = False) -> Iterator[None]:
         AssertionError: something is changed. It says what, and shows no value.
     """
     states = {"environment": _environment, "process": _process, "logging": _logging}
-    before, entries, package = {name: take() for name, take in states.items()}, _entries(), _package() if names else {}
+    before, package = {name: take() for name, take in states.items()}, _package() if names else {}
+    entries = [*_entries()]
     yield
     changed = [f"{name}: {key}" for name, take in states.items() for key in _differences(before[name], take())]
-    _put_back(before)
+    if changed:
+        _put_back(before)
     for name, registry, copy in entries:
         if registry != copy:
             changed.append(f"{name}: its entries")

@@ -50,23 +50,23 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 48_147,
-    "assess": 15_520,
+    "core": 48_158,
+    "assess": 16_357,
     "interop": 8_093,
-    "commands": 7_598,
-    "report": 6_132,
+    "commands": 7_681,
+    "report": 6_251,
     "recoding": 5_481,
     "live": 3_668,
-    "ledger": 4_330,
+    "ledger": 4_327,
     "periods": 618,
-    "tables": 2_281,
-    "counts": 6_282,
-    "studio": 1_736,
+    "tables": 2_265,
+    "counts": 6_195,
+    "studio": 1_734,
 }
 """The most lines of Python of each folder. A feature is paid for by what it takes away."""
 MODULES_OF_A_FILE, ROOMS_OF_A_FILE, NAMES_OF_A_CLASS = 20, 12, 25
 """Budgets: how many modules and rooms of the package a file imports, and how many public names a class has."""
-MANY_MODULES = {"": 34}
+MANY_MODULES = {"": 35}
 MANY_ROOMS = {
     "": 27,
     "studio.pages": 16,

@@ -27,7 +27,7 @@ LISTED = "import json, sys\nprint(json.dumps(sorted(sys.modules)))"
 START = {"sqlanon", "sqlanon.cli", "sqlanon.version", "sqlanon.errors", "sqlanon.core", "sqlanon.core.interrupts",
          "sqlanon.commands",
          "sqlanon.commands.exit_codes", "sqlanon.commands.guarded", "sqlanon.commands.signals",
-         "sqlanon.commands.usage", "sqlanon.commands.usage_groups",
+         "sqlanon.commands.usage", "sqlanon.commands.usage_attack", "sqlanon.commands.usage_groups",
          "sqlanon.commands.usage_reference", "sqlanon.commands.usage_shell", "sqlanon.commands.verbosity"}  # fmt: skip
 """The modules of ours that the command line begins with."""
 

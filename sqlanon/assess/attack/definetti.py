@@ -14,14 +14,16 @@ from collections.abc import Iterator, Sequence
 from sqlglot import exp
 
 from sqlanon.assess.attack.facts import INFERENCE, NotApplicable, Outcome
-from sqlanon.assess.attack.guesses import CHOICES, count_guesses, first_of, guessed, possible
+from sqlanon.assess.attack.guesses import CHOICES, CONFIDENCE, count_guesses, first_of, guessed, possible
 from sqlanon.assess.attack.inference import described
 from sqlanon.assess.attack.statements import TYPE, other, text, value
 from sqlanon.assess.attack.world import AttackWorld
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import (
+    bigint,
     both,
     column,
+    count_distinct,
     count_rows,
     equal,
     named,
@@ -36,6 +38,8 @@ ATTACK = "definetti"
 """The name of the attack."""
 FEATURE, SECRET, WEIGHT, PRIOR = "feature", "secret", "weight", -1
 """Columns of what is learnt; ``PRIOR`` is the feature that all rows have."""
+SCORE = "score"
+"""The logarithm of the likelihood of a value; its posterior is the confidence of a guess."""
 DECIMALS = 9
 """Logarithms that differ by less are equal: sums in another order must not change a guess."""
 
@@ -44,7 +48,7 @@ def definetti(world: AttackWorld) -> Iterator[Outcome]:
     """Yield how well a naive Bayes that is learnt from the release guesses each sensitive column."""
     features = len(world.quasi_identifiers) + len(world.kept)
     if not world.sensitive or not features or not world.published:
-        yield NotApplicable(ATTACK, INFERENCE, "The policy has no sensitive column whose values can be compared.")
+        yield NotApplicable(ATTACK, INFERENCE, "There is no sensitive column whose values can be compared.")
         return
     known = [world.beside.index(name) for name in world.kept]
     engine = world.engine
@@ -97,15 +101,11 @@ def _counted(feature: int, of: exp.Expr, hidden: str) -> exp.Select:
 
 
 def _domains(world: AttackWorld, known: Sequence[int]) -> exp.Select:
-    """Return one row: how many values each feature may have."""
-    counts = []
-    for position in range(len(world.quasi_identifiers)):
-        query = exp.select(count_rows()).from_(table(names.KNOWN_VALUES))
-        counts.append(query.where(equal(column("attribute"), number(position))).subquery())
-    for name in map(other, known):
-        counted = exp.Count(this=exp.Distinct(expressions=[column(name)]))
-        counts.append(exp.select(counted).from_(table(names.RELEASED_ROWS)).subquery())
-    return exp.select(*counts)
+    """Return one row: how many values each feature has."""
+    of_targets = [count_distinct(column(value(position))) for position in range(len(world.quasi_identifiers))]
+    counted = [exp.select(of).from_(table(names.TARGETS)).subquery() for of in of_targets]
+    of_rows = [count_distinct(column(other(item))) for item in known]
+    return exp.select(*counted, *[exp.select(of).from_(table(names.RELEASED_ROWS)).subquery() for of in of_rows])
 
 
 def _candidates(known: Sequence[int], secret: int) -> exp.Select:
@@ -142,19 +142,28 @@ def _best(world: AttackWorld, known: Sequence[int], secret: int, sizes: Sequence
         seen = exp.paren(exp.Add(this=or_zero(column(WEIGHT, alias)), expression=number(1)))
         among_all = exp.paren(exp.Add(this=column("prior", "candidates"), expression=number(size)))
         score = exp.Add(this=score, expression=exp.Ln(this=exp.Div(this=seen, expression=among_all, typed=False)))
-    query = query.select(named(exp.Round(this=score, decimals=number(DECIMALS)), "score"))
-    return _first_by(query, known, secret, ["score", "prior"])
+    by = [column(TYPE), *[column(other(item)) for item in known]]
+    query = query.select(named(exp.Round(this=score, decimals=number(DECIMALS)), SCORE))
+    best = exp.Window(this=exp.Max(this=column(SCORE)), partition_by=[item.copy() for item in by])
+    odds = exp.Exp(this=exp.Sub(this=column(SCORE), expression=column("best")))
+    scored = exp.select(exp.Star(), named(best, "best")).from_(query.subquery("scored"))
+    scored = exp.select(exp.Star(), named(odds, "odds")).from_(scored.subquery("scored"))
+    every = exp.Window(this=exp.Sum(this=column("odds")), partition_by=by)
+    sure = exp.Round(this=exp.Div(this=number(1000), expression=every, typed=False), decimals=number(DECIMALS))
+    return _first_by(scored, known, secret, [SCORE, "prior"], bigint(exp.Floor(this=sure)))
 
 
 def without_features(known: Sequence[int], secret: int) -> exp.Select:
     """Return the guess that leaves the features out: of the values of the classes, the one most frequent in all."""
-    return _first_by(_candidates(known, secret), known, secret, ["prior"])
+    return _first_by(_candidates(known, secret), known, secret, ["prior"], number(0))
 
 
-def _first_by(query: exp.Query, known: Sequence[int], secret: int, order: Sequence[str]) -> exp.Select:
+def _first_by(
+    query: exp.Query, known: Sequence[int], secret: int, order: Sequence[str], confidence: exp.Expr
+) -> exp.Select:
     by = [column(TYPE), *[column(other(item)) for item in known]]
     place = row_number(*[exp.Neg(this=column(name)) for name in order], column(SECRET), partition=by)
     choices = exp.Window(this=count_rows(), partition_by=[item.copy() for item in by])
-    shown = [item.copy() for item in by] + [named(column(SECRET), guessed(secret))]
+    shown = [item.copy() for item in by] + [named(column(SECRET), guessed(secret)), named(confidence, CONFIDENCE)]
     ranked = exp.select(*shown, named(place, "place"), named(choices, CHOICES)).from_(query.subquery("scored"))
     return first_of(ranked)

@@ -11,12 +11,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from sqlanon.assess.attack.ranked import Ranked, loss_coefficient, prc
+from sqlanon.assess.attack.ranked import Ranked, loss_coefficient
 from sqlanon.core.facts import Facts
 
 SINGLING_OUT, LINKABILITY, INFERENCE = "singling_out", "linkability", "inference"
-RISKS = (SINGLING_OUT, LINKABILITY, INFERENCE)
-"""The three questions of the Article 29 Working Party, Opinion 05/2014 on anonymisation techniques."""
+MEMBERSHIP = "membership"
+RISKS = (SINGLING_OUT, LINKABILITY, INFERENCE, MEMBERSHIP)
+"""The three questions of the Article 29 Working Party, Opinion 05/2014 on anonymisation techniques, and who is in."""
 Z = 1.959963984540054
 """The quantile of a 95 % interval."""
 Interval = tuple[float, float]
@@ -92,9 +93,9 @@ class Control:
             return ""
         rate, control = self.successes / self.attempts, self.control_successes / self.control_attempts
         said = (
-            f"Of the release that was made with records held out it succeeds in {rate:.1%} of the attempts about its "
+            f"Beside a control group it succeeds in {rate:.1%} of the attempts about records that a release was made "
+            f"of, and in {control:.1%} about others"
         )
-        said += f"records, and in {control:.1%} about others"
         if self.interval[0] > 0:
             return f"{said}: being in it adds to what an attacker finds."
         return f"{said}: the figures do not show that being in it adds to that."
@@ -106,7 +107,7 @@ class Finding(Facts):
 
     Attributes:
         attack: its name; ``columns``: what it is about, where a release has several such columns.
-        risk: ``singling_out``, ``linkability`` or ``inference``.
+        risk: ``singling_out``, ``linkability``, ``inference`` or ``membership``.
         attempts, successes: guesses, and those that are right.
         baseline_successes: right guesses of as many attempts that look at no more than the release as a whole; None
             where there is no such guess.
@@ -141,9 +142,8 @@ class Finding(Facts):
         well of records that are not in one; None where guesses are not ranked."""
         if self.ranked is None:
             return None
-        naive = prc(self.baseline or 0.0, 1.0)
         beside = self.control.prc if self.control is not None else None
-        return loss_coefficient(self.ranked.prc, max(naive, beside or 0.0))
+        return loss_coefficient(self.ranked.prc, max(self.ranked.naive, beside or 0.0))
 
     @property
     def rate(self) -> float | None:

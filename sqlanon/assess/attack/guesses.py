@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sqlanon.assess.attack.facts import Control
-from sqlanon.assess.attack.ranked import Ranked, ranked
-from sqlanon.assess.attack.statements import CLASS, CONTROL, IN_RELEASE, PART, TYPE, other
+from sqlanon.assess.attack.ranked import Ranked, prc, ranked
+from sqlanon.assess.attack.statements import CLASS, CONTROL, IN_RELEASE, PART, TYPE, exact_covering, other
 from sqlanon.assess.attack.world import AttackWorld
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import (
@@ -53,7 +53,7 @@ class Guessed:
         baseline: of these, right guesses by the naive guess.
         certain, certain_right: guesses where the release leaves one value possible, and those that are right.
         control: None without a control group.
-        ranked: the guesses by how sure they are; None where that is not known of them.
+        ranked: the guesses by how sure they are; None without any.
     """
 
     attempts: int
@@ -65,14 +65,18 @@ class Guessed:
     ranked: Ranked | None = None
 
 
-def possible(known: Sequence[int], secret: Sequence[int]) -> exp.Select:
-    """Return type, ``o_<j>`` of known and secret columns, and ``n``: the rows of the classes that cover the type."""
+def possible(known: Sequence[int], secret: Sequence[int], *, exactly: bool = False) -> exp.Select:
+    """Return type, ``o_<j>`` of known and secret columns, and ``n``: the rows of the classes that cover the type.
+
+    Args:
+        exactly: classes that are merely near are left out.
+    """
     values = [other(place) for place in (*known, *secret)]
     held = exp.select(column(CLASS), *map(column, values), named(count_rows(), names.COUNT))
     held = held.from_(table(names.RELEASED_ROWS)).group_by(column(CLASS), *map(column, values))
     by = [column(TYPE, "covering"), *[column(name, "held") for name in values]]
     query = exp.select(*by, named(total(column(names.COUNT, "held")), names.COUNT))
-    query = query.from_(table(names.COVERING, "covering"))
+    query = query.from_(exact_covering() if exactly else table(names.COVERING, "covering"))
     query = query.join(held.subquery("held"), on=equal(column(CLASS, "held"), column(CLASS, "covering")))
     return query.group_by(*[item.copy() for item in by])
 
@@ -113,7 +117,6 @@ def count_guesses(
     secret: Sequence[int],
     *,
     naive: Round | None = None,
-    by_confidence: bool = False,
 ) -> Guessed:
     """Count the right guesses about all targets that a class covers.
 
@@ -121,14 +124,13 @@ def count_guesses(
         rounds: queries of guesses with the columns that they take to be known; the first that has a guess for a target
             is asked.
         naive: the guess of the baseline; None guesses for everybody what most rows of the release have.
-        by_confidence: the guesses say how sure they are.
     """
     engine, several = world.engine, [*rounds, *([] if naive is None else [naive])]
     try:
         for place, (query, _) in enumerate(several):
             engine.create("guesses", guess_table(place), query, replayed=False)
         knowns = [known for _, known in several]
-        counting = _right(knowns, secret, last_is_naive=naive is not None, by_confidence=by_confidence)
+        counting = _right(knowns, secret, last_is_naive=naive is not None)
         rows = engine.run("right guesses", counting)
     finally:
         for place in range(len(several)):
@@ -140,18 +142,16 @@ def count_guesses(
         counts[int(part)] = [held + int(more) for held, more in zip(known, others, strict=True)]
         sure.setdefault(int(part), []).append((int(confidence), int(others[0]), int(others[1])))
     attempts, successes, baseline, certain, certain_right = counts.get(IN_RELEASE, [0] * 5)
-    own = ranked(sure.get(IN_RELEASE, ()), world.records) if by_confidence else None
+    own = ranked(sure.get(IN_RELEASE, ()), world.records, naive=prc(baseline / max(attempts, 1), 1.0))
     control = None
     if world.controls is not None:
         tried, right, *_ = counts.get(CONTROL, [0] * 5)
-        beside = ranked(sure.get(CONTROL, ()), world.controls) if by_confidence else None
+        beside = ranked(sure.get(CONTROL, ()), world.controls, naive=0.0)
         control = Control(attempts, successes, tried, right, None if beside is None else beside.prc)
     return Guessed(attempts, successes, baseline, certain, certain_right, control, own)
 
 
-def _right(
-    knowns: Sequence[Sequence[int]], secret: Sequence[int], *, last_is_naive: bool, by_confidence: bool
-) -> exp.Select:
+def _right(knowns: Sequence[Sequence[int]], secret: Sequence[int], *, last_is_naive: bool) -> exp.Select:
     """Return by part and confidence attempts, right guesses, right naive guesses, certain and certain right ones."""
     covered = exp.select(column(TYPE)).distinct().from_(table(names.COVERING))
     query = exp.select().from_(table(names.TARGETS, "targets"))
@@ -175,11 +175,9 @@ def _right(
     naive_hits = both(equal(column(guessed(item), naive), column(other(item), "targets")) for item in secret)
     certain = equal(choices, number(1))
     counted = [both(hits), naive_hits, certain, both([certain.copy(), *[hit.copy() for hit in hits]])]
-    part, confidence = column(PART, "targets"), number(0)
-    if by_confidence:
-        confidence = _first(there, [column(CONFIDENCE, alias) for alias in aliases])
+    part, confidence = column(PART, "targets"), _first(there, [column(CONFIDENCE, alias) for alias in aliases])
     query = query.select(part, named(confidence, CONFIDENCE), count_rows(), *map(count_if, counted))
-    return query.group_by(part.copy(), *([confidence.copy()] if by_confidence else []))
+    return query.group_by(part.copy(), confidence.copy())
 
 
 def _first(conditions: Sequence[exp.Expr], values: Sequence[exp.Expr]) -> exp.Expr:

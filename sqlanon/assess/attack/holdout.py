@@ -10,18 +10,18 @@ release of this policy.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
 from sqlglot import exp
 
 from sqlanon.assess.attack.statements import CONTROL, IN_RELEASE
-from sqlanon.assess.attack.world import AttackWorld, open_world
+from sqlanon.assess.attack.world import PolicyWorld, open_world
 from sqlanon.core.anonymizer import anonymize
 from sqlanon.core.disk.folders import PrivateFolder, spill_folder
-from sqlanon.core.engines.base import Place
+from sqlanon.core.engines.base import Engine, Place
 from sqlanon.core.engines.duckdb.engine import DuckDBEngine
 from sqlanon.core.engines.journal import Watcher
 from sqlanon.core.hierarchies.specs import TableHierarchy
@@ -32,6 +32,8 @@ from sqlanon.errors import InputError, TargetError, UnsupportedError
 
 PART = names.PREFIX + "part"
 """The column of a divided source: 1 for the control group, 0 for the records of the release."""
+FOLDER = names.PREFIX + "private"
+"""What a private file is attached as."""
 COPY, DRAWN = names.PREFIX + "copy", names.PREFIX + "drawn"
 FILE, RELEASE, RECORDS, TRAINING = "holdout.duckdb", "release.parquet", "records", "training"
 """What stands in the private folder: a database with all records, and with those of the release; and the release."""
@@ -60,42 +62,47 @@ def refuse_holdout(policy: Policy) -> None:
 
 
 @contextmanager
-def divided(world: AttackWorld, share: float) -> Iterator[Path]:
-    """Yield a private folder with the records of a world's source, divided at random; it is removed at the end.
-
-    Persons with several records (``entity``) are in one of the groups with all of them.
+def private_folder(policy: Policy) -> Iterator[Path]:
+    """Yield a folder that nobody else can read; it is removed at the end.
 
     Raises:
-        TargetError: the folder cannot be written.
+        TargetError: it cannot be created.
     """
     folder: PrivateFolder | None = None
-    try:
-        folder = spill_folder(Path(world.policy.engine.temp_directory or tempfile.gettempdir()).absolute())
-    except OSError:
-        folder = None
+    with suppress(OSError):
+        folder = spill_folder(Path(policy.engine.temp_directory or tempfile.gettempdir()).absolute())
     if folder is None:
         raise TargetError(
-            "The folder for the control group cannot be created.", hint="set engine.temp_directory, or say --holdout 0."
+            "The private folder of the attack cannot be created.", hint="set engine.temp_directory, or say --holdout 0."
         )
     try:
-        _write(world, folder.path / FILE, share)
         yield folder.path
     finally:
         folder.remove()
 
 
-def _write(world: AttackWorld, path: Path, share: float) -> None:
-    engine = world.engine
+@contextmanager
+def divided(world: PolicyWorld, share: float) -> Iterator[Path]:
+    """Yield a private folder with the records of a world's source, divided at random; it is removed at the end.
+
+    Persons with several records (``entity``) are in one of the groups with all of them.
+    """
+    with private_folder(world.policy) as folder:
+        write_tables(world.engine, folder / FILE, [(RECORDS, _drawn(world, share)), (TRAINING, _training())])
+        yield folder
+
+
+def write_tables(engine: Engine, path: Path, tables: Iterable[tuple[str, exp.Query]]) -> None:
+    """Write tables to a new DuckDB file, which is attached as ``FOLDER`` meanwhile, so that later ones read earlier."""
     assert isinstance(engine, DuckDBEngine)  # others lack "several_sources"
-    alias = names.unused("sqlanon_holdout", [name for name, *_ in engine.databases()])
     with engine.detaching():
-        engine.attach(path, alias, read_only=False, replayed=False)
-        for name, query in ((RECORDS, _drawn(world, share)), (TRAINING, _training(alias))):
-            here = Place(alias, "main", name).table
+        engine.attach(path, FOLDER, read_only=False, replayed=False)
+        for name, query in tables:
+            here = Place(FOLDER, "main", name).table
             engine.run("hold out", exp.Create(this=here, kind="TABLE", expression=query))
 
 
-def _drawn(world: AttackWorld, share: float) -> exp.Query:
+def _drawn(world: PolicyWorld, share: float) -> exp.Query:
     """Return the records of the source with their part, drawn by a hash of the seed and of the record or its entity.
 
     Which of equal records is in which part makes no difference.
@@ -128,16 +135,16 @@ def _drawn(world: AttackWorld, share: float) -> exp.Query:
     return query
 
 
-def _training(catalog: str) -> exp.Query:
+def _training() -> exp.Query:
     everything = exp.Star(**{"except_": [exp.to_identifier(PART, quoted=True)]})
-    records = exp.select(everything).from_(Place(catalog, "main", RECORDS).table)
+    records = exp.select(everything).from_(Place(FOLDER, "main", RECORDS).table)
     return records.where(equal(column(PART), number(IN_RELEASE)))
 
 
 @contextmanager
 def open_holdout(
     folder: Path, policy: Policy, share: float, *, seed: int, watch: Watcher | None
-) -> Iterator[AttackWorld]:
+) -> Iterator[PolicyWorld]:
     """Publish the policy from the records that were not held out, and yield the world of that release.
 
     Raises:

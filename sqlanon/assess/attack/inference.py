@@ -22,7 +22,7 @@ def by_class(world: AttackWorld) -> Iterator[Outcome]:
         return
     for secret in _secrets(world):
         place = world.beside.index(secret)
-        found = count_guesses(world, [(most_frequent([], [place]), [])], [place], by_confidence=True)
+        found = count_guesses(world, [(most_frequent([], [place]), [])], [place])
         yield described(world, attack, secret, found, "the quasi-identifiers")
 
 
@@ -30,13 +30,13 @@ def by_class_and_kept(world: AttackWorld) -> Iterator[Outcome]:
     """Yield how well sensitive columns are guessed where the kept columns are known as well."""
     attack = "class_and_kept_inference"
     if not world.kept or not world.sensitive or not world.published:
-        yield NotApplicable(attack, INFERENCE, "The policy has no kept column beside a sensitive one.")
+        yield NotApplicable(attack, INFERENCE, "No column is kept beside a sensitive one.")
         return
     known = [world.beside.index(name) for name in world.kept]
     for secret in world.sensitive:
         place = world.beside.index(secret)
         rounds = [(most_frequent(known, [place]), known), (most_frequent([], [place]), [])]
-        found = count_guesses(world, rounds, [place], by_confidence=True)
+        found = count_guesses(world, rounds, [place])
         yield described(world, attack, secret, found, "the quasi-identifiers and the kept columns")
 
 

@@ -15,7 +15,7 @@ from sqlglot import exp
 from sqlanon.assess.attack.facts import LINKABILITY, Control, Finding, NotApplicable, Outcome
 from sqlanon.assess.attack.guesses import guess_table, guessed, most_frequent, possible
 from sqlanon.assess.attack.singling_out import of_equal_size
-from sqlanon.assess.attack.statements import CLASS, CONTROL, IN_RELEASE, PART, TYPE, other
+from sqlanon.assess.attack.statements import CLASS, CONTROL, IN_RELEASE, PART, TYPE, exact_covering, other
 from sqlanon.assess.attack.world import AttackWorld
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import both, column, count_if, count_rows, equal, named, number, table
@@ -107,7 +107,7 @@ def _claims(known: Sequence[int]) -> exp.Select:
     Whom a row fits is counted over all types that its class covers.
     """
     values = [other(place) for place in known]
-    fitting = possible(known, []).subquery("fitting")
+    fitting = possible(known, [], exactly=True).subquery("fitting")
     query = exp.select().from_(_held(values).subquery("targets"))
     query = query.join(fitting, on=_alike(values, "targets", "fitting"), join_type="left")
     one = equal(column(names.COUNT, "fitting"), number(1))
@@ -124,7 +124,7 @@ def _fitted(values: Sequence[str]) -> exp.Select:
     classes = exp.select(column(CLASS, "covering"), column(PART, "held"))
     classes = classes.select(*[column(name, "held") for name in values])
     classes = classes.select(named(exp.Sum(this=column(HELD, "held")), "people"))
-    classes = classes.from_(table(names.COVERING, "covering"))
+    classes = classes.from_(exact_covering())
     classes = classes.join(_held(values).subquery("held"), on=equal(column(TYPE, "held"), column(TYPE, "covering")))
     classes = classes.group_by(column(CLASS, "covering"), column(PART, "held"), *[column(n, "held") for n in values])
     rows = exp.select(column(CLASS), *map(column, values)).distinct().from_(table(names.RELEASED_ROWS))
@@ -134,7 +134,7 @@ def _fitted(values: Sequence[str]) -> exp.Select:
     of_rows = both(equal(column(name, "classes"), column(name, "rows")) for name in (CLASS, *values))
     query = query.join(rows.subquery("rows"), on=of_rows)
     met = equal(column(CLASS, "classes"), column(CLASS, "covering"))
-    query = query.join(table(names.COVERING, "covering"), on=met)
+    query = query.join(exact_covering(), on=met)
     return query.group_by(*[item.copy() for item in by])
 
 

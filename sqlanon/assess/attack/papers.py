@@ -19,7 +19,7 @@ from sqlglot import exp
 
 from sqlanon.assess.attack.facts import INFERENCE, Finding, NotApplicable, Outcome
 from sqlanon.assess.attack.statements import text
-from sqlanon.assess.attack.world import AttackWorld
+from sqlanon.assess.attack.world import PolicyWorld
 from sqlanon.core.compiler.encoded_source import COVERED, leaves
 from sqlanon.core.measures.loss import Loss
 from sqlanon.core.publish.proof_file import stated
@@ -46,7 +46,7 @@ class _Groups:
     published: tuple[int, ...]
 
 
-def by_papers(world: AttackWorld) -> Outcome:
+def by_papers(world: PolicyWorld) -> Outcome:
     """Return of how many columns the papers beside the release give away the values of the suppressed records."""
     reason = _nothing_to_try(world)
     if reason is not None:
@@ -80,7 +80,7 @@ def by_papers(world: AttackWorld) -> Outcome:
     )
 
 
-def _nothing_to_try(world: AttackWorld) -> str | None:
+def _nothing_to_try(world: PolicyWorld) -> str | None:
     """Return why the papers cannot be attacked; None if they can."""
     if world.certificate is None or world.manifest is None:
         return "No certificate and manifest are beside the release."
@@ -109,13 +109,13 @@ def _meaning(tried: int, decoded: int, suppressed: int, of_recipient: bool) -> s
     )
 
 
-def _levels(world: AttackWorld, manifest: Mapping[str, Any]) -> list[int]:
+def _levels(world: PolicyWorld, manifest: Mapping[str, Any]) -> list[int]:
     level_of = {item["name"]: item.get("level") for item in manifest["columns"]}
     return [int(level_of[name]) for name in world.quasi_identifiers]
 
 
 def _level_sums(
-    world: AttackWorld, certificate: Mapping[str, Any], manifest: Mapping[str, Any]
+    world: PolicyWorld, certificate: Mapping[str, Any], manifest: Mapping[str, Any]
 ) -> dict[int, list[int | None]]:
     """Return per column and level the sum over all records of leaves - 1, where the bounds determine it.
 
@@ -170,7 +170,7 @@ def _whole(value: float) -> int | None:
     return round(value) if abs(value - round(value)) < NOISE else None
 
 
-def _groups(world: AttackWorld, position: int, level: int, levels: tuple[int, ...]) -> _Groups:
+def _groups(world: PolicyWorld, position: int, level: int, levels: tuple[int, ...]) -> _Groups:
     """Return the groups of a column at its published level, and the published records' sums of leaves - 1."""
     lookup = table(names.LOOKUP, "l")
     own = [column("attribute", "l"), number(position)]

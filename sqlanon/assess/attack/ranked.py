@@ -48,6 +48,7 @@ class Ranked(Facts):
         best: the threshold with the largest PRC.
         targets: records, guessed at or not.
         prc: the largest.
+        naive: that of a guess that looks at the release as a whole.
     """
 
     KEYS = "points best targets prc"
@@ -55,6 +56,7 @@ class Ranked(Facts):
     best: RankedPoint
     targets: int
     prc: float
+    naive: float
 
 
 def prc(precision: float, recall: float) -> float:
@@ -77,16 +79,20 @@ def loss_coefficient(attack: float, baseline: float) -> float | None:
     return None if baseline >= 1.0 else round((attack - baseline) / (1.0 - baseline), 6)
 
 
-def ranked(counts: Iterable[tuple[int, int, int]], targets: int) -> Ranked | None:
+def ranked(counts: Iterable[tuple[int, int, int]], targets: int, *, naive: float) -> Ranked | None:
     """Return guesses by how sure they are; None without any.
 
     Args:
         counts: confidence in thousandths, guesses of that confidence, and those that are right.
         targets: records, guessed at or not.
+        naive: the PRC of a guess that looks at the release as a whole.
     """
-    points, attempts, successes = [], 0, 0
+    points: list[RankedPoint] = []
+    attempts = successes = 0
     for confidence, tried, right in sorted(counts, reverse=True):
         attempts, successes = attempts + tried, successes + right
+        if points and points[-1].confidence == confidence / 1000:
+            points.pop()
         points.append(RankedPoint(confidence / 1000, attempts, successes))
     if not attempts:
         return None
@@ -94,7 +100,7 @@ def ranked(counts: Iterable[tuple[int, int, int]], targets: int) -> Ranked | Non
     best = max(enough, key=lambda point: (_prc(point, targets), point.attempts))
     step = -(-len(points) // MOST_POINTS)
     shown = [point for place, point in enumerate(points) if (len(points) - 1 - place) % step == 0]
-    return Ranked(tuple(shown), best, targets, _prc(best, targets))
+    return Ranked(tuple(shown), best, targets, _prc(best, targets), naive)
 
 
 def _prc(point: RankedPoint, targets: int) -> float:

@@ -17,7 +17,7 @@ from sqlanon.assess.attack.downcoding import Downcoded, downcode, downcode_singl
 from sqlanon.assess.attack.facts import INFERENCE, SINGLING_OUT, Finding, NotApplicable, Outcome
 from sqlanon.assess.attack.first_fit import CLASS, CLASSES, GENERAL, PAIRS, SPECIAL, create_anew
 from sqlanon.assess.attack.left_behind import HOMES, VALUE, VALUES
-from sqlanon.assess.attack.world import AttackWorld
+from sqlanon.assess.attack.world import PolicyWorld
 from sqlanon.core.compiler.encoded_source import COVERED
 from sqlanon.core.lattice.nodes import Node
 from sqlanon.core.models.distinct_l_diversity import DistinctLDiversity
@@ -65,7 +65,7 @@ class Reasoned:
     held: float
 
 
-def by_refinement(world: AttackWorld) -> Outcome:
+def by_refinement(world: PolicyWorld) -> Outcome:
     """Return for how many published records a quasi-identifier is known finer than it was published."""
     found = _read_rules(world, REFINEMENT, INFERENCE)
     if isinstance(found, NotApplicable):
@@ -106,7 +106,7 @@ def _meaning_of(certain: first_fit.Refined, believed: first_fit.Refined, held: f
     )
 
 
-def by_downcoding(world: AttackWorld) -> Outcome:
+def by_downcoding(world: PolicyWorld) -> Outcome:
     """Return how many published records can be written finer than they were published, and be right."""
     models = [model.type for model in world.policy.models]
     if any(kind != "k_anonymity" for kind in models) or world.policy.entity is not None:
@@ -142,7 +142,7 @@ def _downcoded(found: Downcoded, held: float) -> str:
     )
 
 
-def by_minimality(world: AttackWorld) -> Iterator[Outcome]:
+def by_minimality(world: PolicyWorld) -> Iterator[Outcome]:
     """Yield, per sensitive column, of how many persons fewer values are left than the models promise."""
     others = [model for model in world.policy.models if model.type not in ("k_anonymity", "distinct_l_diversity")]
     diverse = [model for model in world.policy.models if isinstance(model, DistinctLDiversity)]
@@ -193,12 +193,12 @@ def _few(certain: left_behind.Inferred, believed: left_behind.Inferred, by_size:
     )
 
 
-def _least(world: AttackWorld) -> int:
+def _least(world: PolicyWorld) -> int:
     """Return the k of k-anonymity; 1 without it."""
     return max((int(m.k) for m in world.policy.models if isinstance(m, KAnonymity)), default=1)
 
 
-def _read_rules(world: AttackWorld, attack: str, risk: str) -> Reasoned | NotApplicable:
+def _read_rules(world: PolicyWorld, attack: str, risk: str) -> Reasoned | NotApplicable:
     """Read the rules and the classes of a release, or say why there is nothing to reason from."""
     reason = ""
     found = None
@@ -222,7 +222,7 @@ def _read_rules(world: AttackWorld, attack: str, risk: str) -> Reasoned | NotApp
     return found
 
 
-def _ties(world: AttackWorld) -> str:
+def _ties(world: PolicyWorld) -> str:
     """Return why it does not follow for one node that a level less would have been better; '' where it does."""
     quality = world.policy.quality
     if quality.measure not in ("loss", "precision", "non_uniform_entropy", "discernibility", "average_class_size"):
@@ -235,7 +235,7 @@ def _ties(world: AttackWorld) -> str:
     return ""
 
 
-def _rules_of(world: AttackWorld, manifest: Mapping[str, Any]) -> Reasoned | None:
+def _rules_of(world: PolicyWorld, manifest: Mapping[str, Any]) -> Reasoned | None:
     """Return the rules that a manifest lists; None if they do not fit the catalog."""
     catalog = world.encoding.catalog
     asked = world.policy.transformation
@@ -259,7 +259,7 @@ def _rules_of(world: AttackWorld, manifest: Mapping[str, Any]) -> Reasoned | Non
     return Reasoned((*left_behind.minimal_nodes(node, least), node), several=False, held=0.0)
 
 
-def _held(world: AttackWorld, manifest: Mapping[str, Any], asked: LocalRecoding) -> float:
+def _held(world: PolicyWorld, manifest: Mapping[str, Any], asked: LocalRecoding) -> float:
     """Return the share of the records that was held back: as the manifest says, or where it does not, the policy.
 
     Less than a policy may ask for protects nobody, and counts as none.
@@ -270,13 +270,13 @@ def _held(world: AttackWorld, manifest: Mapping[str, Any], asked: LocalRecoding)
     return float(asked.hold) if _by_this_policy(world) else 0.0
 
 
-def _by_this_policy(world: AttackWorld) -> bool:
+def _by_this_policy(world: PolicyWorld) -> bool:
     """Return whether the manifest has the fingerprint of the policy. Otherwise the release may have been made in
     another way than the policy says, and nothing is taken for protected that the manifest does not vouch for."""
     return (world.manifest or {}).get("policy_fingerprint") == world.policy.fingerprint()
 
 
-def _node(world: AttackWorld, levels: Any) -> Node | None:
+def _node(world: PolicyWorld, levels: Any) -> Node | None:
     """Return the node of levels by column; None if they are none of the catalog."""
     attributes = world.encoding.catalog.attributes
     if not isinstance(levels, Mapping) or any(a.name not in levels for a in attributes):
@@ -286,7 +286,7 @@ def _node(world: AttackWorld, levels: Any) -> Node | None:
     return node if fits else None
 
 
-def _text_keys(world: AttackWorld) -> exp.Query:
+def _text_keys(world: PolicyWorld) -> exp.Query:
     """Return the bits of each text at each level at which all its values share them."""
     catalog = world.encoding.catalog
     words = range(catalog.words)
@@ -314,7 +314,7 @@ def _text_keys(world: AttackWorld) -> exp.Query:
     return union_all(parts)
 
 
-def _classes(world: AttackWorld, found: Reasoned) -> exp.Query:
+def _classes(world: PolicyWorld, found: Reasoned) -> exp.Query:
     """Return ``CLASSES``: the classes of the release with the most special rule by which they can read as they do."""
     catalog = world.encoding.catalog
     words = range(catalog.words)
@@ -352,7 +352,7 @@ def _classes(world: AttackWorld, found: Reasoned) -> exp.Query:
     return with_ctes(final, [cte("fitting", fitting, materialized=True)])
 
 
-def _values_of_classes(world: AttackWorld) -> exp.Select:
+def _values_of_classes(world: PolicyWorld) -> exp.Select:
     """Return ``VALUES``: the codes of the sensitive values of each class, with their records."""
     catalog = world.encoding.catalog
     sensitive = catalog.sensitive[0]

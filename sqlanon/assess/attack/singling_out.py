@@ -12,13 +12,27 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from sqlanon.assess.attack.facts import SINGLING_OUT, Control, Finding, NotApplicable, Outcome
-from sqlanon.assess.attack.statements import CLASS, CONTROL, IN_RELEASE, PART, TYPE, other
+from sqlanon.assess.attack.statements import CLASS, CONTROL, IN_RELEASE, PART, TYPE, exact_covering, other
 from sqlanon.assess.attack.world import AttackWorld
 from sqlanon.core.sqltrees import names
-from sqlanon.core.sqltrees.trees import both, column, count_if, count_rows, equal, named, number, sum_if, table, total
+from sqlanon.core.sqltrees.trees import (
+    bigint,
+    both,
+    column,
+    count_if,
+    count_rows,
+    equal,
+    named,
+    number,
+    sum_if,
+    table,
+    total,
+)
 
 NEAR = 0.05
 """Groups whose sizes differ by more than this share are not compared: among more records, fewer questions isolate."""
+HEXADECIMALS = 8
+"""Digits of a hash that are read as a number."""
 ROWS, IN, OUT = "rows", "found_in", "found_out"
 
 
@@ -31,7 +45,7 @@ def by_kept_columns(world: AttackWorld) -> Outcome:
     """Return how many rows single a record out by their quasi-identifiers and the kept columns."""
     attack = "singling_out_kept_columns"
     if not world.kept:
-        return NotApplicable(attack, SINGLING_OUT, "The policy keeps no column whose values can be compared.")
+        return NotApplicable(attack, SINGLING_OUT, "No column is kept whose values can be compared.")
     return _singled(world, attack, world.kept, "quasi-identifiers and kept columns")
 
 
@@ -39,7 +53,7 @@ def by_all_columns(world: AttackWorld) -> Outcome:
     """Return how many rows single a record out by all columns, the sensitive ones too."""
     attack = "singling_out_all_columns"
     if not world.sensitive:
-        return NotApplicable(attack, SINGLING_OUT, "The policy has no sensitive column whose values can be compared.")
+        return NotApplicable(attack, SINGLING_OUT, "There is no sensitive column whose values can be compared.")
     return _singled(world, attack, world.beside, "columns (the sensitive ones included)")
 
 
@@ -79,6 +93,55 @@ def _meaning(rows: int, found: int, what: str) -> str:
     )
 
 
+def by_predicate(world: AttackWorld) -> Outcome:
+    """Return how many classes single a record out once a hash divides them into as many parts as they have rows.
+
+    Of a part that holds one record on average, one of n parts holds exactly one in (1 - 1/n)^(n - 1) of the cases: more
+    than a third. Cohen and Nissim (PNAS 2020) break k-anonymity so: whether the predicate is about somebody, or as wide
+    among people who are not in the release, shows the control group.
+    """
+    attack = "predicate_singling_out"
+    if not world.published or not world.quasi_identifiers:
+        return NotApplicable(attack, SINGLING_OUT, "The release has no classes.")
+    [(classes, found, by_control)] = world.engine.run("predicates", _predicates(world))
+    attempts, chance = int(classes), (1 - 1 / max(world.records, 1)) ** (world.records - 1)
+    return Finding(
+        attack=attack,
+        risk=SINGLING_OUT,
+        columns=(*world.quasi_identifiers, *world.beside),
+        attempts=attempts,
+        successes=int(found),
+        baseline_successes=round(attempts * chance),
+        control=Control(attempts, int(found), attempts, int(by_control)) if of_equal_size(world) else None,
+        how="Divide whom a class covers by a hash of the whole record, into as many parts as the class has rows; a "
+        "success is one record of the source in the first part. The baseline divides the whole source.",
+        meaning=f"Of {attempts:,} classes a hash singles a record out in {found:,}.",
+    )
+
+
+def _predicates(world: AttackWorld) -> exp.Select:
+    """Return one row: classes, and those whose predicate holds for one record of the source, and of the control."""
+    record = [column(TYPE, "targets"), *[column(other(place), "targets") for place in range(len(world.beside))]]
+    texts = [exp.Literal.string(f"{world.seed}"), *[exp.cast(item, "VARCHAR") for item in record]]
+    digest = exp.MD5(this=exp.ConcatWs(expressions=[exp.Literal.string("/"), *texts]))
+    first = exp.Substring(this=digest, start=number(1), length=number(HEXADECIMALS))
+    prefixed = exp.Concat(expressions=[exp.Literal.string("0x"), first], safe=True, coalesce=False)
+    part = exp.Mod(this=bigint(prefixed), expression=column(names.COUNT, "classes"))
+    holds = [
+        named(count_if(both([equal(part, number(0)), equal(column(PART, "targets"), number(which))])), name)
+        for which, name in ((IN_RELEASE, IN), (CONTROL, OUT))
+    ]
+    query = exp.select(column(CLASS, "classes"), *holds).from_(table(names.RELEASED_CLASSES, "classes"))
+    query = query.join(
+        exact_covering(), on=equal(column(CLASS, "classes"), column(CLASS, "covering")), join_type="left"
+    )
+    of_type = equal(column(TYPE, "targets"), column(TYPE, "covering"))
+    query = query.join(table(names.TARGETS, "targets"), on=of_type, join_type="left")
+    query = query.group_by(column(CLASS, "classes"))
+    alone = [count_if(equal(column(name), number(1))) for name in (IN, OUT)]
+    return exp.select(count_rows(), *alone).from_(query.subquery("answers"))
+
+
 def _isolated(places: Sequence[int]) -> exp.Select:
     """Return one row: rows of the release, those that no other equals, those whose question has one record of the
     release's source as its answer, and those with one of the control group."""
@@ -96,7 +159,7 @@ def _isolated(places: Sequence[int]) -> exp.Select:
     met = equal(column(TYPE, "held"), column(TYPE, "covering"))
     answers = exp.select(*keys, *of_part).from_(asked.subquery("asked"))
     of_class = equal(column(CLASS, "asked"), column(CLASS, "covering"))
-    answers = answers.join(table(names.COVERING, "covering"), on=of_class, join_type="left")
+    answers = answers.join(exact_covering(), on=of_class, join_type="left")
     answers = answers.join(held.subquery("held"), on=both([met, alike]), join_type="left")
     answers = answers.group_by(*[key.copy() for key in keys])
     shown = [total(column(ROWS)), count_if(equal(column(ROWS), number(1)))]

@@ -7,15 +7,17 @@ each at each level that may be published (``t``), ``KNOWN_WORDS`` numbers the va
     TARGET_TYPES      type | v_0 | v_1 | …                its quasi-identifiers
     RELEASED_ROWS     row | class | o_0 | …               a row of the release
     RELEASED_CLASSES  class | t_0 | t_1 | … | n
-    COVERING          type | class                        every text of the class covers the value of the type
+    COVERING          type | class | distance             every text of the class covers the value of the type
 
 A text covers the values of which it is the text at a level that may be published. Where a text stands at several
-levels, it covers what it covers at any: the release does not say which is meant.
+levels, it covers what it covers at any: the release does not say which is meant. Of a release with a policy every
+distance is 0; of others (``assess.attack.files``) a type whose values no class covers has the nearest classes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -43,6 +45,7 @@ from sqlanon.core.sqltrees.trees import (
 
 SOURCE, RELEASE = "source", "release"
 RECORD, PART, TYPE, ROW, CLASS, LEVEL = "record", "part", "type", "row", "class", "level"
+DISTANCE = "distance"
 IN_RELEASE, CONTROL = 0, 1
 """``part`` of a record: the release was made of it, or it belongs to the control group."""
 value, text, other = (names.namer(stem) for stem in ("v", "t", "o"))
@@ -53,7 +56,8 @@ value, text, other = (names.namer(stem) for stem in ("v", "t", "o"))
 def known_values(heights: Sequence[int], covered: str) -> exp.Select:
     """Return the values of the quasi-identifiers that a hierarchy covers: attribute, value, ``v`` and their levels."""
     levels = [column(names.level(i)) for i in range(max(heights))]
-    query = exp.select(column("attribute"), column("value"), *levels, named(bigint(row_number()), "v"))
+    in_order = bigint(row_number(column("attribute"), column("value")))  # one seed draws one predicate
+    query = exp.select(column("attribute"), column("value"), *levels, named(in_order, "v"))
     query = query.from_(table(names.LOOKUP)).where(among(range(len(heights))))
     return query.where(equal(column(covered), number(1)))
 
@@ -92,19 +96,40 @@ def known_words(source: exp.Expr, release: exp.Expr, types: Sequence[tuple[str, 
     return exp.select(exp.Star(), named(bigint(rank), "o")).from_(every.subquery("words"))
 
 
-def targets(
-    source: exp.Expr, condition: exp.Expr, quasi: Sequence[tuple[str, str]], others: Sequence[tuple[str, str]],
-    part: exp.Expr,
-) -> exp.Select:  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class TargetRecords:
+    """The records of a source that an attacker may know of.
+
+    Attributes:
+        condition: by which records of the relation take part.
+        part: what says to which part they belong.
+        key: the text of what is known of a record where several releases are compared; None without others.
+    """
+
+    relation: exp.Expr
+    condition: exp.Expr
+    part: exp.Expr
+    key: exp.Expr | None = None
+
+
+def targets(source: TargetRecords, quasi: Sequence[tuple[str, str]], others: Sequence[tuple[str, str]]) -> exp.Select:
     """Return the records of the source that take part: record, part, ``v_<i>`` and ``o_<j>``; NULL where a value is
-    covered by no hierarchy."""
-    numbered = exp.select(exp.Star(), named(bigint(row_number()), names.PREFIX + RECORD)).from_(source.copy())
-    numbered = numbered.where(condition)
-    shown = [named(column(names.PREFIX + RECORD, SOURCE), RECORD), named(part, PART)]
+    covered by no hierarchy. The key comes after the others, as one more ``o_<j>``."""
+    numbered = exp.select(exp.Star(), named(bigint(row_number()), names.PREFIX + RECORD)).from_(source.relation.copy())
+    numbered = numbered.where(source.condition)
+    shown = [named(column(names.PREFIX + RECORD, SOURCE), RECORD), named(source.part, PART)]
     query = exp.select(*shown).from_(numbered.subquery(SOURCE))
     for position, (name, kind) in enumerate(quasi):
         query = _with_value(query, position, canonical(name, kind, SOURCE))
-    return _with_words(query, others, SOURCE)
+    query = _with_words(query, others, SOURCE)
+    return query if source.key is None else query.select(named(source.key, other(len(others))))
+
+
+def key_of(columns: Sequence[tuple[str, str]]) -> exp.Expr:
+    """Return one text for what a record of the source has in some columns, by which releases of it are compared."""
+    texts = [exp.MD5(this=canonical(name, kind, SOURCE)) for name, kind in columns]
+    shown = [exp.Coalesce(this=text, expressions=[exp.Literal.string("-")]) for text in texts]
+    return exp.Concat(expressions=shown, safe=True, coalesce=False)
 
 
 def _with_value(query: exp.Select, position: int, read: exp.Expr) -> exp.Select:
@@ -196,7 +221,7 @@ def released_classes(count: int) -> exp.Select:
 
 
 def covering(levels: Sequence[Sequence[int]]) -> exp.Query:
-    """Return which classes cover which types: ``type``, ``class``, each pair once.
+    """Return which classes cover which types: ``type``, ``class``, distance 0, each pair once.
 
     The texts of a value stand in one row before they are joined, because no planner foresees how few rows of
     ``KNOWN_TEXTS`` a combination of levels meets.
@@ -234,9 +259,15 @@ def covering(levels: Sequence[Sequence[int]]) -> exp.Query:
             equal(column(name, "placed"), column(name, "covered")) for name in (text(position), names.level(position))
         ]
     covered = exp.select(*shown).from_(table("read")).join(signatures.subquery("levels"), join_type="cross")
-    query = exp.select(column(TYPE, "covered"), column(CLASS, "placed")).distinct()
+    query = exp.select(column(TYPE, "covered"), column(CLASS, "placed"), named(number(0), DISTANCE)).distinct()
     query = query.from_(covered.subquery("covered")).join(table("placed"), on=both(here))
     return with_ctes(query, [cte("placed", of_class, materialized=True), cte("read", read, materialized=True)])
+
+
+def exact_covering() -> exp.Subquery:
+    """Return which classes cover which types, without classes that are merely near."""
+    pairs = exp.select(column(TYPE), column(CLASS)).from_(table(names.COVERING))
+    return pairs.where(equal(column(DISTANCE), number(0))).subquery("covering")
 
 
 def _texts_of_values(position: int, levels: Sequence[int]) -> exp.Select:

@@ -12,7 +12,7 @@ from typing import Any
 from sqlglot import exp
 
 from sqlanon.assess.attack import statements
-from sqlanon.assess.attack.statements import IN_RELEASE, TEXT_LEVELS
+from sqlanon.assess.attack.statements import IN_RELEASE, TEXT_LEVELS, TargetRecords
 from sqlanon.core.compiler.encoded_source import COVERED
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.engines.duckdb.files import partitions_relation
@@ -28,20 +28,15 @@ from sqlanon.core.source.files import Reading
 from sqlanon.core.source.joining import open_policy_source
 from sqlanon.core.source.opening import Source, other_records
 from sqlanon.core.sqltrees import names
-from sqlanon.core.sqltrees.trees import column, count_if, count_rows, is_null, number, table
+from sqlanon.core.sqltrees.trees import column, count_if, count_rows, equal, is_null, not_null, number, table
 from sqlanon.errors import EngineError, InputError, SourceError, UnsupportedError, listing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttackWorld:
-    """A release beside its source, both as relations of one engine, and as numbers (``assess.attack.statements``).
+    """A release beside its source, both as numbers in one engine (``assess.attack.statements``).
 
     Attributes:
-        release: its rows, without the redacted ones, by the names that the policy gives its columns.
-        source: the records of the source, by the names of the source; which take part says the encoding.
-        encoding: of the source, whose lookups say which texts each value has.
-        manifest: of the release; None without one.
-        certificate: that is beside the release; None without one.
         seed: of whatever is drawn.
         quasi_identifiers: in the order of ``t_<i>`` and ``v_<i>``.
         kept, sensitive: the columns beside them that can be compared with the source, in the order of ``o_<j>``.
@@ -51,12 +46,6 @@ class AttackWorld:
     """
 
     engine: Engine
-    policy: Policy
-    release: exp.Expr
-    source: exp.Expr
-    encoding: Encoding
-    manifest: Mapping[str, Any] | None
-    certificate: Mapping[str, Any] | None
     seed: int
     quasi_identifiers: tuple[str, ...]
     kept: tuple[str, ...]
@@ -71,6 +60,24 @@ class AttackWorld:
         return (*self.kept, *self.sensitive)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyWorld(AttackWorld):
+    """A release of a policy, with what the policy and the papers beside it say.
+
+    Attributes:
+        source: the records of the source, by the names of the source; which take part says the encoding.
+        encoding: of the source, whose lookups say which texts each value has.
+        manifest: of the release; None without one.
+        certificate: that is beside the release; None without one.
+    """
+
+    policy: Policy
+    source: exp.Expr
+    encoding: Encoding
+    manifest: Mapping[str, Any] | None
+    certificate: Mapping[str, Any] | None
+
+
 @contextmanager
 def open_world(
     release: str | os.PathLike[str],
@@ -79,15 +86,17 @@ def open_world(
     source: object = None,
     table_name: str | None = None,
     part: str | None = None,
+    known: Sequence[str] = (),
     seed: int = 1,
     watch: Watcher | None = None,
-) -> Iterator[AttackWorld]:
+) -> Iterator[PolicyWorld]:
     """Read a release and its source, and number what they hold.
 
     Args:
         release: a file, a folder of Parquet files, or a database file with ``table_name``.
         source: as for ``anonymize``; None takes the policy's.
         part: a column of the source, 1 for the records of the control group and 0 for those of the release.
+        known: columns whose values are the key of a record, where several releases are compared.
 
     Raises:
         UnsupportedError: the policy, or the engine of its source, is none whose releases are attacked.
@@ -112,7 +121,9 @@ def open_world(
         certificate = _paper(Path(release), CERTIFICATE)
         encoding = encode_source(engine, opened.relation, encoded_policy(policy), opened.readable)
         engine.journal.report("attacking")
-        yield _prepared(_Opened(opened, policy, relation, encoding, manifest, certificate), part=part, seed=seed)
+        yield _prepared(
+            _Opened(opened, policy, relation, encoding, manifest, certificate), part=part, known=known, seed=seed
+        )
     finally:
         engine.journal.watched_by(None)
         engine.close()
@@ -197,42 +208,53 @@ def _paper(release: Path, ending: str) -> Mapping[str, Any] | None:
     return found
 
 
-def _prepared(opened: _Opened, *, part: str | None, seed: int) -> AttackWorld:
-    """Number what source and release hold, and find which class covers whom."""
+def _prepared(opened: _Opened, *, part: str | None, known: Sequence[str], seed: int) -> PolicyWorld:
+    """Number what source and release hold, and find which class covers whom.
+
+    Raises:
+        InputError: the release holds texts that no level of the policy has.
+    """
     engine, policy, encoding = opened.source.engine, opened.policy, opened.encoding
     catalog, of_release = encoding.catalog, dict(engine.columns(opened.release))
     quasi = [item.name for item in policy.quasi_identifiers]
     kept, sensitive = (_compared(policy, encoding, role) for role in ("keep", "sensitive"))
-    beside = [*kept, *sensitive]
-    taking_part = encoding.source.taking_part.condition()
-    words = [(name, encoding.types[name], of_release[name]) for name in beside]
+    words = [(name, encoding.types[name], of_release[name]) for name in (*kept, *sensitive)]
+    heights = [attribute.height for attribute in catalog.attributes]
+    levels = _levels(opened.manifest, quasi, heights)
     if quasi:
-        heights = [attribute.height for attribute in catalog.attributes]
-        engine.create("known values", names.KNOWN_VALUES, statements.known_values(heights, COVERED), replayed=False)
-        levels = _levels(opened.manifest, quasi, heights)
+        values = statements.known_values(heights, COVERED)
+        if policy.nulls == "basic":  # records with NULL take no part
+            values = values.where(not_null(column("value")))
+        engine.create("known values", names.KNOWN_VALUES, values, replayed=False)
         engine.create("known texts", names.KNOWN_TEXTS, statements.known_texts(levels), replayed=False)
         several = any(len(own) > 1 for own in levels)
         engine.create("levels of texts", TEXT_LEVELS, statements.text_levels(every=several), replayed=False)
-    if beside:
-        query = statements.known_words(opened.source.relation, opened.release, words)
-        engine.create("known words", names.KNOWN_WORDS, query, replayed=False)
+    typed = {
+        i: encoding.types[name]
+        for i, name in enumerate(quasi)
+        if encoding.types[name] != "VARCHAR" and all(encoding.columns[name].keeps_type[level] for level in levels[i])
+    }
     group = number(IN_RELEASE) if part is None else exp.cast(column(part, statements.SOURCE), "INTEGER")
-    read = [(name, encoding.types[name]) for name in quasi]
-    query = statements.targets(
-        encoding.source.relation, taking_part, read, [(name, kind) for name, kind, _ in words], group
+    of_source = dict(engine.columns(encoding.source.relation)) if known else {}
+    key = statements.key_of([(name, of_source[name]) for name in known]) if known else None
+    published, strange = number_records(
+        engine,
+        TargetRecords(encoding.source.relation, encoding.source.taking_part.condition(), group, key),
+        (opened.release, typed),
+        [(name, encoding.types[name]) for name in quasi],
+        [(name, of_release[name]) for name in quasi],
+        words,
     )
-    values = [statements.value(i) for i in range(len(quasi))]
-    query = statements.numbered_by(query, values, statements.TYPE)
-    engine.create("targets", names.TARGETS, query, replayed=False)
-    engine.create("types of targets", names.TARGET_TYPES, statements.target_types(len(quasi)), replayed=False)
-    published = _number_release(opened, words, of_release)
-    controls = exp.EQ(this=column(statements.PART), expression=number(statements.CONTROL))
-    counts = exp.select(count_rows(), count_if(controls)).from_(table(names.TARGETS))
-    [(records, of_control)] = engine.run("count targets", counts)
-    return AttackWorld(
+    if strange:
+        raise InputError(
+            f"The release holds values of {listing(strange)} that no level of the policy's hierarchies has.",
+            hint="name the policy and the hierarchies that the release was made with.",
+        )
+    engine.create("covering", names.COVERING, statements.covering(levels), replayed=False)
+    records, controls = count_targets(engine)
+    return PolicyWorld(
         engine=engine,
         policy=policy,
-        release=opened.release,
         source=opened.source.relation,
         encoding=encoding,
         manifest=opened.manifest,
@@ -242,46 +264,53 @@ def _prepared(opened: _Opened, *, part: str | None, seed: int) -> AttackWorld:
         kept=tuple(kept),
         sensitive=tuple(sensitive),
         published=published,
-        records=int(records) - int(of_control),
-        controls=None if part is None else int(of_control),
+        records=records,
+        controls=None if part is None else controls,
     )
 
 
-def _number_release(opened: _Opened, words: Sequence[tuple[str, str, str]], types: Mapping[str, str]) -> int:
-    """Number the rows and classes of the release, and return how many rows there are.
+def number_records(
+    engine: Engine,
+    source: TargetRecords,
+    release: tuple[exp.Expr, Mapping[int, str]],
+    quasi: Sequence[tuple[str, str]],
+    released: Sequence[tuple[str, str]],
+    words: Sequence[tuple[str, str, str]],
+) -> tuple[int, list[str]]:
+    """Number the records of a source and the rows and classes of a release, by known values and texts.
 
-    Raises:
-        InputError: it holds texts that no level of the policy has.
+    Args:
+        release: the rows, and per position the type in which texts are compared.
+        quasi, released: the quasi-identifiers with their types in the source, and in the release.
+        words: the columns beside them, with their types in the source and in the release.
+
+    Returns:
+        How many rows there are, and the quasi-identifiers with texts that are not known.
     """
-    engine, encoding = opened.source.engine, opened.encoding
-    quasi = [item.name for item in opened.policy.quasi_identifiers]
-    levels = _levels(opened.manifest, quasi, [a.height for a in encoding.catalog.attributes])
-    typed = {
-        i: encoding.types[name]
-        for i, name in enumerate(quasi)
-        if encoding.types[name] != "VARCHAR" and all(encoding.columns[name].keeps_type[level] for level in levels[i])
-    }
-    query = statements.released_rows(
-        opened.release, [(name, types[name]) for name in quasi], [(name, kind) for name, _, kind in words], typed
-    )
-    texts = [statements.text(i) for i in range(len(quasi))]
-    query = statements.numbered_by(query, texts, statements.CLASS)
-    rows = engine.create("released rows", names.RELEASED_ROWS, query, replayed=False)
-    unknown = [count_if(is_null(column(name))) for name in texts]
-    strange = (
-        [*engine.run("texts of the release", exp.select(*unknown).from_(table(names.RELEASED_ROWS)))[0]]
-        if texts
-        else []
-    )
-    found = [name for name, count in zip(quasi, strange, strict=True) if count]
-    if found:
-        raise InputError(
-            f"The release holds values of {listing(found)} that no level of the policy's hierarchies has.",
-            hint="name the policy and the hierarchies that the release was made with.",
-        )
+    if words:
+        query = statements.known_words(source.relation, release[0], words)
+        engine.create("known words", names.KNOWN_WORDS, query, replayed=False)
+    targets = statements.targets(source, quasi, [(name, kind) for name, kind, _ in words])
+    values, texts = ([each(i) for i in range(len(quasi))] for each in (statements.value, statements.text))
+    query = statements.numbered_by(targets, values, statements.TYPE)
+    engine.create("targets", names.TARGETS, query, replayed=False)
+    engine.create("types of targets", names.TARGET_TYPES, statements.target_types(len(quasi)), replayed=False)
+    rows = statements.released_rows(release[0], released, [(name, kind) for name, _, kind in words], release[1])
+    query = statements.numbered_by(rows, texts, statements.CLASS)
+    published = engine.create("released rows", names.RELEASED_ROWS, query, replayed=False)
     engine.create("released classes", names.RELEASED_CLASSES, statements.released_classes(len(quasi)), replayed=False)
-    engine.create("covering", names.COVERING, statements.covering(levels), replayed=False)
-    return rows
+    if not texts:
+        return published, []
+    unknown = exp.select(*[count_if(is_null(column(name))) for name in texts]).from_(table(names.RELEASED_ROWS))
+    [strange] = engine.run("texts of the release", unknown)
+    return published, [name for (name, _), count in zip(quasi, strange, strict=True) if count]
+
+
+def count_targets(engine: Engine) -> tuple[int, int]:
+    """Return how many records the release was made of, and how many belong to the control group."""
+    controls = count_if(equal(column(statements.PART), number(statements.CONTROL)))
+    [(every, beside)] = engine.run("count targets", exp.select(count_rows(), controls).from_(table(names.TARGETS)))
+    return int(every) - int(beside), int(beside)
 
 
 def _compared(policy: Policy, encoding: Encoding, role: str) -> list[str]:

@@ -371,7 +371,7 @@ def _by_several_rules(source: object, policy: Policy, single: Proposal, first: S
         columns = tuple(_by_rules(item, names, single) for item in policy.columns)
         rules = replace(policy, columns=columns, search=limits, transformation=LocalRecoding())
         try:
-            with anonymizer.recode(source, rules) as plan:
+            with anonymizer.recode(source, rules, bounded=False) as plan:
                 if len(getattr(plan, "rules", ())) < 2:
                     break
                 levels = {name: level for name, level in single.max_levels.items() if not level and name in names}

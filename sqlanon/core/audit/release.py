@@ -146,7 +146,7 @@ def _run(
     for place, (name, query) in enumerate(audits):
         counts = exp.select(named(number(place), "place"), named(count_rows(), "offending"))
         title = (f"audit {name}", place) if name in apart else ("audit", 0)
-        counted.setdefault(title, []).append(counts.from_(query.subquery("offending")))
+        counted.setdefault(title, []).append(counts.from_(query.subquery("offending", copy=False), copy=False))
     rows = sorted(row for (title, _), queries in counted.items() for row in rows_of_all(engine, title, queries))
     for place, count in rows:
         if count:

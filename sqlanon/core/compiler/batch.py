@@ -181,10 +181,10 @@ def _crossed(question: Question, mask_names: Sequence[str], arm: int) -> exp.Sel
             *entity,
             *counters(question.catalog.has_population, "grain"),
         )
-        .from_(table(names.grain(arm), "grain"))
-        .join(table("nodes"), join_type="cross")
-        .where(equal(column("arm", "nodes"), number(arm)))
-        .group_by(column("node", "nodes"), *[part.copy() for part in parts], *[item.copy() for item in entity])
+        .from_(table(names.grain(arm), "grain"), copy=False)
+        .join(table("nodes"), join_type="cross", copy=False)
+        .where(equal(column("arm", "nodes"), number(arm)), copy=False)
+        .group_by(column("node", "nodes"), *[part.copy() for part in [*parts, *entity]], copy=False)
     )
     query.add_comments(["The grain under every node: what the node's masks keep of a key is the key of a class."])
     return query

@@ -164,8 +164,8 @@ def _branches(
     projections.append(named(when(covered, number(1), number(0)), COVERED))
     same_column = equal(column("attribute", "v"), column("attribute", "h"))
     met = exp.and_(same_column, same(column("value", "v"), column(names.level(0), "h")), copy=False)
-    joined = exp.select(*projections).from_(table(names.VALUES, "v"))
-    joined = joined.join(listed.subquery("h"), on=met, join_type="left")
+    joined = exp.select(*projections).from_(table(names.VALUES, "v"), copy=False)
+    joined = joined.join(listed.subquery("h", copy=False), on=met, join_type="left", copy=False)
     if filtered:
         joined = joined.where(among(list(found), "v"), copy=False)
     ranked: list[exp.Expr] = [exp.Star()]
@@ -174,7 +174,7 @@ def _branches(
         order = exp.Order(expressions=[exp.Ordered(this=column(names.level(i)), nulls_first=False)])
         rank = exp.Window(this=exp.DenseRank(), partition_by=within, order=order)
         ranked.append(named(exp.Sub(this=rank, expression=number(1)), branch(i)))
-    return exp.select(*ranked).from_(joined.subquery("joined"))
+    return exp.select(*ranked).from_(joined.subquery("joined", copy=False), copy=False)
 
 
 def branch_facts(types: Sequence[str], tallest: int, *, others: bool = False) -> exp.Select:
@@ -218,8 +218,8 @@ def branch_facts(types: Sequence[str], tallest: int, *, others: bool = False) ->
         ]
     if others:
         projections += [_distinct_texts(column(names.level(i)), with_others) for i in range(tallest)]
-    facts = exp.select(*[named(p, f"f_{i}") for i, p in enumerate(projections)]).from_(table(names.BRANCHES))
-    return facts.group_by(column("attribute"))
+    facts = exp.select(*[named(p, f"f_{i}") for i, p in enumerate(projections)])
+    return facts.from_(table(names.BRANCHES), copy=False).group_by(column("attribute"), copy=False)
 
 
 def _distinct_texts(text: exp.Expr, condition: exp.Expr) -> exp.Expr:
@@ -227,7 +227,7 @@ def _distinct_texts(text: exp.Expr, condition: exp.Expr) -> exp.Expr:
     covered_null = exp.and_(condition.copy(), is_null(text.copy()), copy=False)
     has_null = or_zero(exp.Max(this=when(covered_null, number(1), number(0))))
     texts = count_distinct(when(condition.copy(), text.copy()))
-    return exp.Add(this=texts, expression=exp.paren(has_null))
+    return exp.Add(this=texts, expression=exp.paren(has_null, copy=False))
 
 
 def _there_and_back(text: exp.Expr, type_name: str) -> exp.Expr:
@@ -249,9 +249,9 @@ def lookup(items: Sequence[EncodedColumn], words: int) -> exp.Select:
                 if level < item.height and item.fields[level][0] == word and item.fields[level][2]
             }
             if shifts:
-                code = exp.paren(bigint(column(branch(level))))
-                shifted = exp.BitwiseLeftShift(this=code, expression=exp.paren(by_position(shifts, number(0))))
-                parts.append(exp.paren(when(among(list(shifts)), shifted, number(0))))
+                code = exp.paren(bigint(column(branch(level))), copy=False)
+                shifted = exp.BitwiseLeftShift(this=code, expression=exp.Paren(this=by_position(shifts, number(0))))
+                parts.append(exp.paren(when(among(list(shifts)), shifted, number(0)), copy=False))
         projections.append(named(either_bits(parts), names.key(word)))
     return exp.select(*projections).from_(table(names.BRANCHES))
 
@@ -309,12 +309,12 @@ def leaf_rows(domains: Sequence[int], tallest: int, words: int) -> exp.Select:
     of_row = [column("attribute", "m"), level]
     return (
         exp.select(*of_row, *as_keys(generalized))
-        .select(named(bigint(exp.Case(ifs=own)), "cost"))
-        .select(*[named(bigint(amount), least_cost(i)) for i, amount in enumerate(least)])
-        .from_(table(names.LOOKUP, "l"))
-        .join(table(names.MASKS, "m"), on=equal(column("attribute", "l"), column("attribute", "m")))
-        .where(equal(column(COVERED, "l"), number(1)))
-        .group_by(*[part.copy() for part in (*of_row, *generalized)])
+        .select(named(bigint(exp.Case(ifs=own)), "cost"), copy=False)
+        .select(*[named(bigint(amount), least_cost(i)) for i, amount in enumerate(least)], copy=False)
+        .from_(table(names.LOOKUP, "l"), copy=False)
+        .join(table(names.MASKS, "m"), on=equal(column("attribute", "l"), column("attribute", "m")), copy=False)
+        .where(equal(column(COVERED, "l"), number(1)), copy=False)
+        .group_by(*[part.copy() for part in (*of_row, *generalized)], copy=False)
     )
 
 
@@ -416,11 +416,11 @@ def level_costs(domains: Sequence[int], tallest: int, words: int, *, from_base: 
         relation = relation.from_(table(names.LOOKUP)).where(covered)
     sums = []
     for i in range(tallest):
-        cost = exp.paren(exp.Sub(this=domain.copy(), expression=column(leaves(i), "c")))
+        cost = exp.paren(exp.Sub(this=domain.copy(), expression=column(leaves(i), "c")), copy=False)
         records = exp.cast(column("held", "c"), "HUGEINT")
         sums.append(named(wide_sum(exp.Mul(this=records, expression=cost)), f"cost_{i}"))
     attribute = column("attribute", "c")
-    return exp.select(attribute, *sums).from_(relation.subquery("c")).group_by(attribute.copy())
+    return exp.select(attribute, *sums).from_(relation.subquery("c", copy=False)).group_by(attribute.copy())
 
 
 def surprisals(position: int, level: int, mask: Sequence[int]) -> exp.Select:

@@ -197,7 +197,7 @@ def _values_together(
         named(exp.cast(attribute, "BIGINT"), "attribute"),
         named(value, "value"),
         named(_records_if(counts["in_population"]), names.COUNT),
-    ).from_(records.from_(source.copy()).subquery("records"))
+    ).from_(records.from_(source.copy(), copy=False).subquery("records", copy=False), copy=False)
     for i, item in enumerate(columns):
         if item.has_raw:
             own = i in shared
@@ -292,8 +292,8 @@ def listed_from_builders(
                 *[named(text, names.level(level)) for level, text in enumerate(texts)],
                 named(exp.cast(place.copy(), "BIGINT"), "place"),
             )
-            .from_(values)
-            .where(of_attribute(position), not_null(column("value")))
+            .from_(values, copy=False)
+            .where(of_attribute(position), not_null(column("value")), copy=False)
         )
         if of_population:
             rows = rows.where(is_null(column(names.COUNT)), copy=False)
@@ -371,8 +371,8 @@ def listed_facts(heights: Mapping[int, int], topped: Sequence[int]) -> exp.Selec
             named(exp.Max(this=column("root")), "root"),
             named(bigint(clashes), "clashes"),
         )
-        .from_(listed.subquery("listed"))
-        .group_by(column("attribute"))
+        .from_(listed.subquery("listed", copy=False), copy=False)
+        .group_by(column("attribute"), copy=False)
     )
 
 

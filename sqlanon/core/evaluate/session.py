@@ -53,6 +53,7 @@ class Session:
         copied: what was copied to the judging engine, when it is another.
         beside: what the policy publishes beside its quasi-identifiers.
         releases: the ledger of the policy, open and locked as long as the session.
+        bounded: plans of several rules say what no others lose less than, which takes as long as to choose them.
     """
 
     policy: Policy
@@ -65,6 +66,7 @@ class Session:
     copied: tuple[Transferred, ...] = ()
     beside: BesideSource = field(default_factory=BesideSource)
     releases: OpenLedger | None = None
+    bounded: bool = True
     _shared: _Shared = field(default_factory=_Shared)
 
     @classmethod

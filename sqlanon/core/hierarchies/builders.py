@@ -483,7 +483,7 @@ def _float_index(
 
 def _number_text(scaled: exp.Expr, scale: int) -> exp.Expr:
     """Return the decimal text of an integer that counts units of 10^-scale: pad with zeros, then insert the point."""
-    text: exp.Expr = exp.cast(exp.paren(scaled.copy()), "VARCHAR")
+    text: exp.Expr = exp.cast(exp.paren(scaled.copy(), copy=False), "VARCHAR", copy=False)
     steps = (("^(-?)", "\\1" + "0" * scale), (rf"^(-?)0*(\d+)(\d{{{scale}}})$", r"\1\2.\3")) if scale else ()
     for pattern, replacement in steps:
         arguments = [text, exp.Literal.string(pattern), exp.Literal.string(replacement)]

@@ -79,6 +79,6 @@ def bind_template(sql: str, integer: str = "INT128", /, **parts: exp.Expr | int 
         part = parts[node.name]
         if isinstance(part, int):
             return exp.cast(exp.convert(part), integer)
-        return exp.Literal.string(part) if isinstance(part, str) else exp.paren(part.copy())
+        return exp.Literal.string(part) if isinstance(part, str) else exp.paren(part.copy(), copy=False)
 
     return _template(sql).transform(replace)

@@ -276,11 +276,6 @@ class Differences(Facts):
         """The rows that stand alone in what came to, or went from, their class: singled out by the difference."""
         return self.came_alone + self.went_alone
 
-    @property
-    def among_few(self) -> int:
-        """The rows with which fewer than k came or went, those that stand alone included."""
-        return self.came_among_few + self.went_among_few
-
 
 def count_differences(
     engine: Engine,

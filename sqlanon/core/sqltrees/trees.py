@@ -26,7 +26,7 @@ that with its capitals."""
 
 def column(name: str, table: str | None = None) -> exp.Column:
     """Return a quoted column reference."""
-    return exp.column(exp.to_identifier(name, quoted=True), exp.to_identifier(table, quoted=True) if table else None)
+    return exp.Column(this=exp.to_identifier(name, quoted=True), table=exp.to_identifier(table or None, quoted=True))
 
 
 def table(name: str, alias: str | None = None) -> exp.Expr:
@@ -207,7 +207,7 @@ def total(value: exp.Expr) -> exp.Expr:
 
 def wide_sum(value: exp.Expr) -> exp.Expr:
     """Return a sum of squares or products of counts: beyond 64 bits on large data."""
-    return exp.cast(or_zero(exp.Sum(this=value)), "HUGEINT")
+    return exp.cast(or_zero(exp.Sum(this=value)), "HUGEINT", copy=False)
 
 
 def cte(name: str, query: exp.Query, *, materialized: bool = False, computed_first: bool = False) -> exp.CTE:

@@ -216,7 +216,7 @@ def _plan(
     assert recoding.loss is not None
     bound, deadline = None, None if session.policy.search.time_limit is None else trials.deadline
     try:
-        bound = lower_bound(session.engine, problem, trials.question.size, deadline)
+        bound = lower_bound(session.engine, problem, trials.question.size, deadline) if session.bounded else None
     except KeyboardInterrupt:
         if trials.on_interrupt == "discard":
             raise
