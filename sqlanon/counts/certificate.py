@@ -17,6 +17,7 @@ import numpy as np
 from sqlanon.core.publish.proof_file import digest
 from sqlanon.counts.counting import Counted
 from sqlanon.counts.facts import CellSuppression, Numbers, System
+from sqlanon.counts.protecting import Protection
 
 VERSION = 1
 MOST = 2**40
@@ -24,20 +25,11 @@ MOST = 2**40
 
 
 def counts_certificate(
-    evidence: CellSuppression,
-    counted: Counted,
-    suppressed: Numbers,
-    weight: float,
-    fingerprint: str,
-    versions: Mapping[str, str],
+    found: Protection, counted: Counted, fingerprint: str, versions: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return the certificate, ready for JSON.
-
-    Args:
-        suppressed: the suppressed cells.
-        weight: of the complementary cells.
-        fingerprint: of the document.
-    """
+    """Return the certificate of a document with a fingerprint, ready for JSON."""
+    evidence, weight, suppressed = found.evidence, found.weight, np.flatnonzero(found.suppressed)
+    assert evidence is not None
     rows, relations = evidence.system.rows, dict[int, int]()
     inequalities: list[list[Any]] = []
     witnesses, waived = _enough(evidence, suppressed)

@@ -45,10 +45,9 @@ class Master:
         weights = system.weights[self.cells].astype(np.float64)
         self.whole_weights = bool((weights == np.rint(weights)).all())
         rows = SparseRows.of(
-            ([*(own := self._place[others])[own >= 0].tolist(), int(self._place[cell])],
-             [*[1.0] * int((own >= 0).sum()), -1.0], 0.0, np.inf)
-            for cell, others in (_companions(system) if companions else ())
-        )  # fmt: skip
+            (self._place[own].tolist(), np.where(own == cell, -1.0, 1.0).tolist(), 0.0, np.inf)
+            for cell, own in (_companions(system) if companions else ())
+        )
         nothing = np.zeros(len(self.cells))
         self._highs = program(PROTECTING, rows, nothing, nothing + 1, weights)
         self._highs.setOptionValue("mip_abs_gap", 0.999 if self.whole_weights else NEAR)
@@ -79,14 +78,13 @@ class Master:
 
 
 def _companions(system: System) -> Iterator[tuple[int, Numbers]]:
-    """Yield each cell that may be suppressed with the others of an exact relation, one of which must be if it is."""
+    """Yield each cell that may be suppressed, and all such of an exact relation: another one must be if it is."""
     rows = system.rows
     for row in np.flatnonzero(rows.lower == rows.upper).tolist():
         cells = rows.columns[rows.starts[row] : rows.starts[row + 1]]
-        if not system.published[cells].all() or system.unsafe[cells].any():
-            continue
-        for cell in cells[~system.exempt[cells]].tolist():
-            yield cell, cells[cells != cell]
+        if system.published[cells].all() and not system.unsafe[cells].any():
+            own = cells[~system.exempt[cells]]
+            yield from ((cell, own) for cell in own.tolist())
 
 
 def suppress(

@@ -157,6 +157,28 @@ def test_a_type_that_reads_by_settings_alone_is_refused(clinic: Server, kind: st
         assert "snapshot" in str(caught.value)
 
 
+def test_partitions_are_counted_through_their_parent_and_nothing_beneath_is_read(clinic: Server) -> None:
+    """Who may read new tables by default may not read lookups; a partition that comes later is judged as all are."""
+    execute(
+        clinic,
+        "CREATE TABLE clinic.t (q INTEGER, who TEXT) PARTITION BY RANGE (q)",
+        "CREATE TABLE clinic.t_low PARTITION OF clinic.t FOR VALUES FROM (0) TO (50)",
+        "INSERT INTO clinic.t SELECT 30 + i % 20, 'n' || i FROM generate_series(1, 40) i",
+        "ALTER DEFAULT PRIVILEGES FOR ROLE anonymizer IN SCHEMA anon GRANT SELECT ON TABLES TO PUBLIC, analyst",
+    )
+    levels = {str(number): ["below" if number < 50 else "above"] for number in range(30, 60)}
+    sqlanon.anonymize(None, policy({"levels": levels}, 1)).close()
+    execute(
+        clinic,
+        "CREATE TABLE clinic.t_high PARTITION OF clinic.t FOR VALUES FROM (50) TO (100)",
+        "INSERT INTO clinic.t SELECT 45 + i, 'late' FROM generate_series(1, 8) i",
+    )
+    assert Counter(q for q, _ in seen(clinic).elements()) == {"below": 44}
+    for beneath in ("clinic.t", "clinic.t_low", "clinic.t_high", "anon.v_lookup_0", "anon.v_frozen"):
+        with pytest.raises(dbapi.Error, match="permission denied"):
+            execute(clinic, f"SELECT * FROM {beneath}", user="analyst")
+
+
 def plans(server: Server, options: str, condition: str) -> list[str]:
     """The lines of a plan as a reader sees it, but for the condition that he wrote."""
     explaining = (

@@ -21,6 +21,8 @@ GENERALIZED = "generalized"
 CLASS_MEAN = "class_mean"
 MEAN_UNIT = 10**6
 """Means that are no whole numbers are rounded to so many parts of one."""
+FARTHEST = 1e140
+"""Beyond it the squares that databases compute beside an AVG overflow; NaN and infinities are not within."""
 _bounds = names.namer("bounds")
 """Name under which a statement reads the bounds of the quasi-identifier at a position."""
 
@@ -136,14 +138,15 @@ def represented_texts(texts: exp.Expr, item: RepresentedColumn) -> exp.Query:
 def _with_means(
     rows: exp.Query, kept: Sequence[str], quasi: Sequence[str], represented: Sequence[RepresentedColumn]
 ) -> exp.Select:
-    """Return rows with the mean of their class: NULL where the value of a record is NULL, or no number."""
+    """Return rows with the mean of their class: NULL where the value of a record is NULL, no number, or too far."""
 
     def of_class(counted: exp.Expr) -> exp.Window:
         return exp.Window(this=counted, partition_by=[column(name) for name in quasi])
 
     means = []
     for item in represented:
-        own = exp.TryCast(this=column(item.raw), to=data_type("DOUBLE"))
+        read = exp.TryCast(this=column(item.raw), to=data_type("DOUBLE"))
+        own = when(exp.Between(this=read, low=exp.convert(-FARTHEST), high=exp.convert(FARTHEST)), read.copy())
         unit = number(1 if item.mean_type != "DOUBLE" else MEAN_UNIT)
         scaled = exp.Mul(this=exp.paren(of_class(exp.Avg(this=own))), expression=exp.cast(unit, "DOUBLE"))
         mean = exp.Div(this=exp.Round(this=scaled), expression=exp.cast(unit.copy(), "DOUBLE"))

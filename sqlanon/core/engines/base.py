@@ -323,10 +323,7 @@ class Engine(ABC):
             query: computes the rows from the distinct values (``names.VALUES``), the one table that it reads.
             columns: those whose values it reads, by position.
         """
-        if more:
-            self.insert(name, table, query)
-        else:
-            self.create(name, table, query)
+        (self.insert if more else self.create)(name, table, query)
 
     def read_once(self, name: str, table: str, relation: exp.Expr) -> exp.Expr:
         """Return the rows of a relation as they are now, in a working table if that spares work."""
@@ -456,7 +453,10 @@ class Engine(ABC):
 
     def create_view(self, where: Place, query: exp.Query) -> None:
         """Create a view."""
-        self.run("create view", exp.Create(this=where.table, kind="VIEW", expression=query))
+        self.run("create view", exp.Create(this=where.table, kind="VIEW", expression=query, **self._view_parts(where)))
+
+    def _view_parts(self, where: Place) -> dict[str, exp.Expr]:
+        return {}
 
     def hand_over(self, view: Place, beneath: Sequence[Place], owner: str | None, readers: Sequence[str]) -> None:
         """Give a release to its owner, and let its readers read it and nothing beneath it.

@@ -14,7 +14,11 @@ ODD = r"[\x{85}\x{A0}\x{34F}\x{1680}\x{2000}-\x{206F}\x{3000}\x{FE00}-\x{FE0F}\x
 
 
 class _Own(DuckDBGenerator):
-    """DuckDB's generator with the functions that it has under other names."""
+    """DuckDB's generator with the functions that it has under other names, and secure views."""
+
+    PROPERTIES_LOCATION = DuckDBGenerator.PROPERTIES_LOCATION | {
+        exp.SecureProperty: exp.Properties.Location.POST_CREATE
+    }
 
     def anonymous_sql(self, expression: exp.Anonymous) -> str:
         """Write keyed hashes and shifted dates."""

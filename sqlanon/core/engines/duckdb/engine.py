@@ -35,6 +35,11 @@ Relation = duckdb.DuckDBPyRelation
 BATCH_ROWS = 50_000
 """Rows that a file format receives at once."""
 
+SECURE = (
+    "SELECT 1 FROM duckdb_databases() WHERE database_name = ? AND type = 'duckdb' "
+    "AND NOT REGEXP_MATCHES(COALESCE(tags['storage_version'], ''), '^v[01][.]')"
+)
+"""Whether a database can hold secure views: files in a format before DuckDB 2 cannot."""
 ATTACHING = threading.Lock()
 """Held while a database is attached to a connection of the user's."""
 
@@ -382,6 +387,11 @@ class DuckDBEngine(Engine):
     def view_text(self, where: Place) -> str:
         rows = self._listed(where, "view")
         return str(rows[0][0]) if rows else ""
+
+    def _view_parts(self, where: Place) -> dict[str, exp.Expr]:
+        # no statistics and no plan of a reader's show what is beneath a secure view
+        secure = self.run("storage", SECURE, [where.catalog])
+        return {"properties": exp.Properties(expressions=[exp.SecureProperty()])} if secure else {}
 
     def _listed(self, where: Place, kind: str) -> list[Row]:
         """Return the statements of the tables or views of that name."""

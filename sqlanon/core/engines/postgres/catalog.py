@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sqlanon.errors import TargetError
+from sqlanon.errors import SourceError, TargetError
 
 Ask = Callable[[str, str, Sequence[Any]], list[tuple[Any, ...]]]
 """A function that runs a named statement with its parameters and returns its rows."""
@@ -23,6 +23,15 @@ KINDS = {
 READABLE = ("r", "p", "v", "m", "f")
 """The kinds of relations that can be read."""
 
+OWN_PATH = (
+    "SELECT pg_catalog.set_config('search_path', COALESCE((SELECT pg_catalog.substr(entry, 13) "
+    "FROM pg_catalog.pg_db_role_setting s, pg_catalog.unnest(setconfig) AS entry "
+    "WHERE entry LIKE 'search\\_path=%' AND setrole IN (0, CAST(session_user AS pg_catalog.regrole)) "
+    "AND setdatabase IN (0, (SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database())) "
+    "ORDER BY setrole = 0, setdatabase = 0 LIMIT 1), boot_val), false) "
+    "FROM pg_catalog.pg_settings WHERE name = 'search_path'"
+)
+"""Set the path of the role in the database, which the session began without (``session.PATH``)."""
 SESSION = (
     "SELECT CAST(pg_catalog.current_setting('server_version_num') AS INTEGER), "
     "pg_catalog.current_setting('transaction_read_only'), pg_catalog.current_schemas(false)"
@@ -123,6 +132,44 @@ def unreadable_columns(ask: Ask, schema: str, name: str) -> list[str]:
     return [str(title) for (title,) in ask("rights", query, [schema, name])]
 
 
+_NAMED = (
+    "FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+    "JOIN pg_catalog.pg_roles r ON r.rolname = current_user WHERE n.nspname = $1 AND c.relname = $2"
+)
+_SECURED = (
+    f"WITH RECURSIVE beneath(oid, reader) AS (SELECT c.oid, r.oid {_NAMED} "
+    "UNION SELECT d.refobjid, CASE WHEN EXISTS (SELECT 1 FROM pg_catalog.pg_options_to_table(v.reloptions) "
+    "WHERE option_name = 'security_invoker' AND CAST(option_value AS boolean)) THEN reader ELSE v.relowner END "
+    "FROM beneath JOIN pg_catalog.pg_class v ON v.oid = beneath.oid AND v.relkind = 'v' "
+    "JOIN pg_catalog.pg_rewrite w ON w.ev_class = v.oid "
+    "JOIN pg_catalog.pg_depend d ON d.classid = CAST('pg_catalog.pg_rewrite' AS pg_catalog.regclass) "
+    "AND d.objid = w.oid AND d.refclassid = CAST('pg_catalog.pg_class' AS pg_catalog.regclass)) "
+    "SELECT 1 FROM beneath JOIN pg_catalog.pg_class c ON c.oid = beneath.oid "
+    "JOIN pg_catalog.pg_roles r ON r.oid = reader WHERE c.relrowsecurity"
+)
+"""Of a relation, and of those beneath it as far as views show: the rows that have row-level security."""
+_CODE = (
+    "WITH RECURSIVE kind(name, oid) AS (SELECT relname, oid FROM pg_catalog.pg_class "
+    "WHERE relnamespace = CAST('pg_catalog' AS pg_catalog.regnamespace)), beneath(kind, oid) AS ("
+    f"SELECT CAST('pg_class' AS name), c.oid {_NAMED} "
+    "UNION SELECT more.kind, more.oid FROM beneath b JOIN kind k ON k.name = b.kind, LATERAL ("
+    "SELECT o.name AS kind, d.refobjid AS oid FROM pg_catalog.pg_depend d JOIN kind o ON o.oid = d.refclassid "
+    "WHERE d.classid = k.oid AND d.objid = b.oid AND (o.name IN ('pg_proc', 'pg_type', 'pg_operator') "
+    "OR o.name = 'pg_class' AND b.kind IN ('pg_rewrite', 'pg_policy')) "
+    "UNION ALL SELECT o.name, d.objid FROM pg_catalog.pg_depend d JOIN kind o ON o.oid = d.classid "
+    "WHERE d.refclassid = k.oid AND d.refobjid = b.oid AND (o.name = 'pg_cast' OR d.deptype IN ('a', 'i') "
+    "AND o.name IN ('pg_class', 'pg_constraint', 'pg_policy', 'pg_rewrite', 'pg_statistic_ext')) "
+    "UNION ALL SELECT b.kind, inhrelid FROM pg_catalog.pg_inherits WHERE inhparent = b.oid AND b.kind = 'pg_class'"
+    ") AS more) SELECT DISTINCT rolname FROM beneath b "
+    "JOIN pg_catalog.pg_proc p ON kind = 'pg_proc' AND p.oid = b.oid "
+    "JOIN pg_catalog.pg_roles r ON r.oid = proowner WHERE NOT rolsuper "
+    "AND NOT pg_catalog.pg_has_role(r.oid, session_user, 'MEMBER') AND EXISTS (SELECT 1 FROM pg_catalog.pg_roles "
+    "WHERE rolname IN (session_user, current_user) AND (rolsuper OR rolcreaterole)) ORDER BY rolname"
+)
+"""Whose functions a SELECT from a relation may call with the rights of a session that has many: by views, policies,
+casts, domains, expressions of indexes and statistics, constraints (which a plan computes), of children too."""
+
+
 def hides_rows(ask: Ask, schema: str, name: str) -> bool:
     """Return True if row-level security, of a relation or of one beneath it as far as views show, applies to the role.
 
@@ -131,19 +178,8 @@ def hides_rows(ask: Ask, schema: str, name: str) -> bool:
     what a function reads.)
     """
     query = (
-        "WITH RECURSIVE beneath(oid, reader) AS (SELECT c.oid, r.oid FROM pg_catalog.pg_class c "
-        "JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
-        "JOIN pg_catalog.pg_roles r ON r.rolname = current_user WHERE n.nspname = $1 AND c.relname = $2 "
-        "UNION SELECT d.refobjid, CASE WHEN EXISTS (SELECT 1 FROM pg_catalog.pg_options_to_table(v.reloptions) "
-        "WHERE option_name = 'security_invoker' AND CAST(option_value AS boolean)) THEN reader ELSE v.relowner END "
-        "FROM beneath JOIN pg_catalog.pg_class v ON v.oid = beneath.oid AND v.relkind = 'v' "
-        "JOIN pg_catalog.pg_rewrite w ON w.ev_class = v.oid "
-        "JOIN pg_catalog.pg_depend d ON d.classid = CAST('pg_catalog.pg_rewrite' AS pg_catalog.regclass) "
-        "AND d.objid = w.oid AND d.refclassid = CAST('pg_catalog.pg_class' AS pg_catalog.regclass)) "
-        "SELECT 1 FROM beneath JOIN pg_catalog.pg_class c ON c.oid = beneath.oid "
-        "JOIN pg_catalog.pg_roles r ON r.oid = reader WHERE c.relrowsecurity AND NOT r.rolsuper "
-        "AND NOT r.rolbypassrls AND (c.relforcerowsecurity OR NOT pg_catalog.pg_has_role(r.oid, c.relowner, 'USAGE')) "
-        "LIMIT 1"
+        f"{_SECURED} AND NOT r.rolsuper AND NOT r.rolbypassrls "
+        "AND (c.relforcerowsecurity OR NOT pg_catalog.pg_has_role(r.oid, c.relowner, 'USAGE')) LIMIT 1"
     )
     return bool(ask("row security", query, [schema, name]))
 
@@ -153,17 +189,17 @@ def has_row_security(ask: Ask, schema: str, name: str) -> bool:
 
     A materialized view is read as it is stored.
     """
-    query = (
-        "WITH RECURSIVE beneath(oid) AS (SELECT c.oid FROM pg_catalog.pg_class c "
-        "JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2 "
-        "UNION SELECT d.refobjid FROM beneath "
-        "JOIN pg_catalog.pg_class v ON v.oid = beneath.oid AND v.relkind = 'v' "
-        "JOIN pg_catalog.pg_rewrite r ON r.ev_class = v.oid "
-        "JOIN pg_catalog.pg_depend d ON d.classid = CAST('pg_catalog.pg_rewrite' AS pg_catalog.regclass) "
-        "AND d.objid = r.oid AND d.refclassid = CAST('pg_catalog.pg_class' AS pg_catalog.regclass)) "
-        "SELECT 1 FROM beneath JOIN pg_catalog.pg_class c ON c.oid = beneath.oid WHERE c.relrowsecurity LIMIT 1"
-    )
-    return bool(ask("row security", query, [schema, name]))
+    return bool(ask("row security", f"{_SECURED} LIMIT 1", [schema, name]))
+
+
+def refuse_code(ask: Ask, schema: str, name: str) -> None:
+    """Raise SourceError if to read a relation may call functions of others with the rights of an administrator."""
+    if roles := ask("code", _CODE, [schema, name]):
+        raise SourceError(
+            f"Whoever reads {name!r} calls functions of {', '.join(repr(role) for (role,) in roles)}, and the role of "
+            "the session has the rights of an administrator.",
+            hint="connect as a role that may read the source, and has no other right on the server.",
+        )
 
 
 def check_roles(ask: Ask, schema: str, owner: str | None, readers: Sequence[str]) -> None:

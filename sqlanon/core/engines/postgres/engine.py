@@ -120,6 +120,8 @@ class PostgresEngine(SerialEngine):
         Only PostgreSQL's own functions are on its path: a function of another schema could otherwise take the
         place of one. Tables of the source are named with the schema that is found here.
         """
+        if self._session.guarded:
+            self.run("session", pg_catalog.OWN_PATH)
         version, read_only, schemas = self.run("session", pg_catalog.SESSION)[0]
         self.version = f"{version // 10000}.{version % 10000}"
         if version < OLDEST:
@@ -298,7 +300,10 @@ class PostgresEngine(SerialEngine):
         return [] if (named := _named(relation)) is None else pg_catalog.unreadable_columns(self.run, *named)
 
     def hides_rows(self, relation: exp.Expr) -> bool:
-        return (named := _named(relation)) is not None and pg_catalog.hides_rows(self.run, *named)
+        if (named := _named(relation)) is None:
+            return False
+        pg_catalog.refuse_code(self.run, *named)
+        return pg_catalog.hides_rows(self.run, *named)
 
     def accept_visible_rows(self) -> None:
         self.run("session", "SET row_security = on")
@@ -330,7 +335,10 @@ class PostgresEngine(SerialEngine):
         return Place("", *([self.default_schema[0]][: 2 - len(parts)]), *parts)
 
     def existing(self, where: Place) -> str | None:
-        return pg_catalog.kind_of(self.run, where.schema, where.name)
+        kind = pg_catalog.kind_of(self.run, where.schema, where.name)
+        if kind == "view":
+            pg_catalog.refuse_code(self.run, where.schema, where.name)
+        return kind
 
     def relations(self) -> list[str]:
         found = pg_catalog.readable_relations(self.run)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
+from urllib.parse import parse_qs, quote, urlsplit
 
 import adbc_driver_manager as adbc
 from adbc_driver_postgresql import dbapi
@@ -16,6 +18,10 @@ from sqlanon.errors import InputError
 MARK = "sqlanon_mark"
 """The name of the savepoint behind all that was written."""
 
+PATH = "-csearch_path=pg_catalog"
+"""The option of a session that begins with PostgreSQL's own operators: the driver itself asks for types at once, and
+an operator of a schema on the role's path could answer it, with the rights of the role."""
+
 
 class PostgresSession:
     """A connection, on which calls of the driver run one after the other.
@@ -23,6 +29,7 @@ class PostgresSession:
     Attributes:
         holds: a transaction reads one state of the source (``hold``).
         failed: an error ended that transaction, and all that was created in it is gone.
+        guarded: the session began with ``PATH``, and not with the path of its role.
 
     Raises:
         InputError: the server cannot be reached, or refuses the session.
@@ -31,8 +38,10 @@ class PostgresSession:
     def __init__(self, uri: str) -> None:
         self.holds = self.failed = self._marked = False
         refusal: InputError | None = None
+        safe = _guarded(uri)
+        self.guarded = safe != uri
         try:
-            self._connection = interruptible(lambda: dbapi.connect(uri, autocommit=True))
+            self._connection = interruptible(lambda: dbapi.connect(safe, autocommit=True))
         except adbc.Error as error:
             refusal = refused_session(error)
         if refusal is not None:
@@ -129,3 +138,12 @@ class PostgresSession:
         if self._marked:
             self._marked = False
             self._command(f"RELEASE SAVEPOINT {MARK}")
+
+
+def _guarded(uri: str) -> str:
+    """Return a URI with ``PATH``; unchanged where its options, PGOPTIONS or a service choose a path, or may."""
+    asked = parse_qs(urlsplit(uri).query)
+    options = " ".join(asked.get("options", [os.environ.get("PGOPTIONS", "")]))
+    if "search_path" in options or "service" in asked or "PGSERVICE" in os.environ:
+        return uri
+    return f"{uri}{'&' if asked else '?'}options={quote(f'{options} {PATH}'.strip())}"
