@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from counted_worlds import AGES, as_table, counted_by, records
+from counted_worlds import AGES, as_table, contingency, counted_by, records
 from effort import Block, seeds
 from engine_kinds import duckdb
 
@@ -41,18 +41,12 @@ def with_totals(table: Table) -> Table:
     return np.concatenate([table, table.sum(-2, keepdims=True)], -2)
 
 
-def contingency(values: Table) -> list[dict[str, Any]]:
-    """Records, one a person, of which a two-way table has these counts."""
-    cells = [(f"r{i}", f"c{j}") for i, row in enumerate(values.tolist()) for j, n in enumerate(row) for _ in range(n)]
-    return [{"person": n, "sex": s, "region": r, "age": None, "cost": 0} for n, (s, r) in enumerate(cells)]
-
-
 def released(values: Table, **changes: Any) -> tuple[Table, Any]:
     """The two-way table with totals as it is released, -1 where it is suppressed; it was audited."""
     asked = {"table": "t", "counts": TABLE, "threshold": 3, **changes}
     policy = CountsPolicy.from_dict(asked)
     with duckdb() as engine:
-        counted = counted_by(engine, contingency(values), asked)
+        counted = counted_by(engine, contingency(values.tolist()), asked)
     protection = protect(counted, policy)
     rows = released_rows(protection.shown(counted), policy, protection.suppressed)
     audit_written(rows, counted, policy, steps=protection.steps)
@@ -201,7 +195,7 @@ def test_random_rounding_has_the_count_as_its_mean() -> None:
     asked["counts"] = TABLE
     values = np.array([[0, 1, 2, 3, 4], [5, 6, 7, 8, 19]])
     with duckdb() as engine:
-        counted = counted_by(engine, contingency(values), asked)
+        counted = counted_by(engine, contingency(values.tolist()), asked)
     true, times = counted.contributors, 2000
     made = np.stack([rounded_at_random(counted, 5, ReleaseKey(bytes([n % 256, n // 256]))) for n in range(times)])
     assert (np.abs(made - true) < 5).all()
@@ -272,7 +266,7 @@ def test_the_audit_refuses_other_counts(changes: dict[str, Any], fault: str) -> 
     asked = {"table": "t", "counts": TABLE, "threshold": 3, **changes}
     policy = CountsPolicy.from_dict(asked)
     with duckdb() as engine:
-        counted = counted_by(engine, contingency(values), asked)
+        counted = counted_by(engine, contingency(values.tolist()), asked)
     protection = protect(counted, policy)
     own = protection.values.copy()
     if fault == "another value":
