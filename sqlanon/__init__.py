@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     )
     from sqlanon.core.verification import Verification, verify
     from sqlanon.counts.document import CountsPolicy
+    from sqlanon.counts.foreign_audit import CountsCheck, check_counts
     from sqlanon.counts.release import CountsRelease
     from sqlanon.counts.verb import counts
     from sqlanon.errors import (
@@ -120,6 +121,7 @@ __all__ = [
     "Column",
     "ColumnProfile",
     "Control",
+    "CountsCheck",
     "CountsPolicy",
     "CountsRelease",
     "Dates",
@@ -206,6 +208,7 @@ __all__ = [
     "attack",
     "attack_file",
     "check",
+    "check_counts",
     "counts",
     "evidence",
     "frontier",
@@ -267,6 +270,7 @@ _NAMES = {
     "sqlanon.tables.release": "TablesRelease",
     "sqlanon.core.verification": "Verification verify",
     "sqlanon.counts.document": "CountsPolicy",
+    "sqlanon.counts.foreign_audit": "CountsCheck check_counts",
     "sqlanon.counts.release": "CountsRelease",
     "sqlanon.counts.verb": "counts",
 }

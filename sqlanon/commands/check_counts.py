@@ -11,7 +11,6 @@ from sqlanon.commands.standard_streams import STANDARD, spool_standard_input
 from sqlanon.commands.verbosity import say
 from sqlanon.core.words import counted
 from sqlanon.counts.foreign_audit import ComputedCell, CountsCheck, check_counts
-from sqlanon.counts.foreign_cells import AskedOfTable
 from sqlanon.errors import InputError
 
 MOST = 60
@@ -45,14 +44,13 @@ def execute(counts: bool, **given: Any) -> int:
             f"--counts goes without --{others[0].replace('_', '-')}.", hint="that one is of records; check them apart."
         )
     path = str(spool_standard_input()) if given["source"] == STANDARD else given["source"]
-    columns = {name: tuple(part.strip() for text in own[name] for part in text.split(",")) for name in ("by", "count")}
+    for name in ("by", "count"):
+        own[name] = [part.strip() for text in own[name] for part in text.split(",")]
     found = check_counts(
         path,
         given["table"],
-        beside=own["beside"],
-        asked=AskedOfTable(**columns, total=own["total"], mark=own["mark"], rounded=own["rounded"]),
-        threshold=own["threshold"],
         reading=reading_with(given["csv"]),
+        **{name: value for name, value in own.items() if name != "show_values"},
     )
     if given["as_json"]:
         cells = [_document(cell, own["show_values"]) for cell in found.computed]

@@ -53,20 +53,17 @@ class Attacker:
                 by that part of its value, or of what the demand lacks; such a witness is none of the system.
             whole: only whole numbers count.
         """
-        system, size = self._system, len(self._system)
-        truth = float(system.values[demand.cell])
-        lacking = demand.sign * (demand.value - truth)
+        system, way, lacking = self._system, demand.sign < 0, self._lacking(demand)
         more = np.where(open_ >= 1, np.inf, lacking * open_)
-        upper = np.concatenate([np.where(system.published, more, np.inf), self._base * open_])
-        self._close(upper, demand)
-        upper[demand.cell] = lacking if demand.sign > 0 else 0.0
-        upper[size + demand.cell] = 0.0 if demand.sign > 0 else min(lacking, truth)
-        costs = np.zeros(2 * size)
-        costs[demand.cell], costs[size + demand.cell] = -demand.sign, demand.sign
-        values, multipliers, objective = self._solved(costs, np.zeros(2 * size), upper, whole=whole)
-        if values is None or -objective < lacking - NEAR:
-            return None, -multipliers
-        return values, -multipliers
+        upper = np.stack([np.where(system.published, more, np.inf), self._base * open_])
+        costs = np.zeros_like(upper)
+        upper[:, demand.cell], costs[int(way), demand.cell] = 0.0, -1.0
+        upper[int(way), demand.cell] = lacking
+        values, multipliers, objective = self._solved(costs, np.zeros_like(costs), upper, demand.known, whole=whole)
+        return None if -objective < lacking - NEAR else values, -multipliers
+
+    def _lacking(self, demand: Demand) -> float:
+        return float(demand.sign * (demand.value - self._system.values[demand.cell]))
 
     def extend(self, demand: Demand, hidden: Flags, costs: Floats) -> Floats | None:
         """Return the witness that meets a demand and whose deviation from the truth costs least; None without one.
@@ -74,25 +71,18 @@ class Attacker:
         Args:
             costs: of a unit of deviation of each cell that is not hidden; ``inf`` for those that must not deviate.
         """
-        system, size = self._system, len(self._system)
-        free = hidden | ~system.published
-        price = np.where(free, 0.0, costs)
-        shut = np.isinf(price)
-        upper = np.where(np.concatenate([shut, shut]), 0.0, np.inf)
-        upper[size:] = np.minimum(upper[size:], self._base)
-        self._close(upper, demand)
-        lower = np.zeros(2 * size)
-        truth = float(system.values[demand.cell])
-        lacking = demand.sign * (demand.value - truth)
-        if demand.sign < 0 and lacking > truth:
+        system, way, lacking = self._system, demand.sign < 0, self._lacking(demand)
+        if way and lacking > self._base[demand.cell]:
             return None
-        lower[demand.cell if demand.sign > 0 else size + demand.cell] = lacking
-        upper[size + demand.cell if demand.sign > 0 else demand.cell] = 0.0
-        price = np.tile(np.where(shut, 0.0, price), 2)
-        found = self._solved(price, lower, upper, whole=False)[0]
+        price = np.where(hidden | ~system.published, 0.0, costs)
+        upper = np.stack([np.where(np.isinf(price), 0.0, np.inf)] * 2)
+        price = np.stack([np.where(np.isinf(price), 0.0, price)] * 2)
+        lower = np.zeros_like(upper)
+        lower[int(way), demand.cell], upper[int(not way), demand.cell] = lacking, 0.0
+        found = self._solved(price, lower, upper, demand.known)[0]
         if found is None or not system.whole or (found == np.rint(found)).all():
             return found
-        return self._solved(price, lower, upper, whole=True)[0]
+        return self._solved(price, lower, upper, demand.known, whole=True)[0]
 
     def scatter(self, hidden: Flags, up: Flags, down: Flags) -> Floats | None:
         """Return a witness that has more in many unsafe cells and less in many others, as far as demands ask for it.
@@ -100,34 +90,34 @@ class Attacker:
         Args:
             up, down: of each cell, whether it is to have more, or less; unsafe cells with neither keep their value.
         """
-        system, size = self._system, len(self._system)
-        upper = np.where(np.tile(hidden | ~system.published, 2), np.inf, 0.0)
-        upper[size:] = np.minimum(upper[size:], self._base)
+        system = self._system
+        upper = np.stack([np.where(hidden | ~system.published, np.inf, 0.0)] * 2)
         unsafe = np.flatnonzero(system.unsafe)
-        lacking = np.maximum(system.greatest - system.values, 1.0)[unsafe]
-        upper[unsafe] = np.where(up[unsafe], lacking, 0.0)
-        upper[size + unsafe] = np.where(down[unsafe], self._base[unsafe], 0.0)
-        costs = np.concatenate([up, down]) * -1.0
-        return self._solved(costs, np.zeros(2 * size), upper, whole=False)[0]
-
-    def _close(self, upper: Floats, demand: Demand) -> None:
-        if demand.known >= 0:
-            upper[[demand.known, len(self._system) + demand.known]] = 0.0
+        lacking = np.maximum(system.greatest - system.values, 1.0)
+        upper[:, unsafe] = np.where(up, lacking, 0.0)[unsafe], np.where(down, np.inf, 0.0)[unsafe]
+        return self._solved(np.where([up, down], -1.0, 0.0), np.zeros_like(upper), upper)[0]
 
     def _solved(
-        self, costs: Floats, lower: Floats, upper: Floats, *, whole: bool
+        self, costs: Floats, lower: Floats, upper: Floats, known: int = -1, *, whole: bool = False
     ) -> tuple[Floats | None, Floats, float]:
         """Return the best vector of unknowns, the multipliers of the relations, and what it costs.
+
+        Args:
+            costs, lower, upper: of how far each unknown is above the truth, and of how far it is below, a row each.
+            known: the unknown that keeps its value; -1 for none.
 
         Raises:
             SearchStoppedError: the deadline came.
         """
+        upper[1] = np.minimum(upper[1], self._base)
+        if known >= 0:
+            upper[:, known] = 0.0
         highs, size = self._linear, len(self._system)
         places = np.arange(2 * size, dtype=np.int32)
         if whole:
             highs = self._whole = self._whole or self._program(whole=True)
-        highs.changeColsBounds(2 * size, places, lower, upper)
-        highs.changeColsCost(2 * size, places, costs)
+        highs.changeColsBounds(2 * size, places, lower.reshape(-1), upper.reshape(-1))
+        highs.changeColsCost(2 * size, places, costs.reshape(-1))
         left = self.deadline - time.monotonic()
         if left <= 0:
             raise stopped()

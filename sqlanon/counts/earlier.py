@@ -1,18 +1,15 @@
 """Tables of counts beside earlier releases of the same source that somebody holds: one system, as linked tables are.
 
-The tables of earlier releases are counted again with the new ones. Where every count that was shown is the same
-still, nothing changed that anybody can see: what was shown stays shown, what was suppressed stays suppressed, and
-further cells keep both from being computed. A release of microdata shows the cells that its columns and levels
-determine.
-
-Where the source changed, a reader has the differences of what both show: a count that was shown and differs now by less
-than the threshold is unsafe, unless the document says ``changes: allow``.
+Where every count that was shown is the same still, what was shown stays shown, what was suppressed stays suppressed,
+and further cells keep both from being computed. A release of microdata shows the cells that its columns and levels
+determine. Where the source changed, a count that was shown and differs by less than the threshold is unsafe, unless
+the document says ``changes: allow``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,11 +24,10 @@ from sqlanon.core.sqltrees import names
 from sqlanon.core.words import counted as counted_words
 from sqlanon.counts.counting import Counted, count_cells
 from sqlanon.counts.document import CountsPolicy
-from sqlanon.counts.grid import Grid
+from sqlanon.counts.facts import Flags, Floats, Numbers
 from sqlanon.counts.keys import CountsTable
 from sqlanon.counts.protecting import Held, Protection, protect
-from sqlanon.counts.reader import CellAudit, numbers_of, rows_of
-from sqlanon.counts.written import bounds_of, shown_cells
+from sqlanon.counts.written import audit_of, shown_cells
 from sqlanon.errors import AuditError, InputError, NoSolutionError
 
 Key = tuple[tuple[str, int, str | None], ...]
@@ -41,37 +37,33 @@ FORM = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class Joined(Held):
     """The cells of a document and of earlier releases, counted together.
 
     Attributes:
-        held: what is known of them.
-        own: of each cell of the document, its number among all.
-        known: of each cell of an earlier table, what that shows; None is suppressed.
+        numbers: of each cell of the document, its number among all.
+        is_known, known: of each cell, whether an earlier table shows it, and what; NaN is suppressed.
         changed: whether a count differs from what was shown.
     """
 
     counted: Counted
     asked: CountsPolicy
-    held: Held
-    own: np.ndarray[Any, np.dtype[np.int64]]
-    known: Mapping[int, int | None]
+    numbers: Numbers
+    is_known: Flags
+    known: Floats
     changed: bool
 
 
-@contextmanager
-def ledger_of(asked: CountsPolicy, opened: Source, given: object) -> Iterator[Any]:
-    """Yield the ledger of a document, locked; None where it names none."""
+def ledger_of(asked: CountsPolicy, opened: Source, given: object) -> AbstractContextManager[Any]:
+    """Return the ledger of a document, locked until the context ends; None where it names none."""
     if asked.policy.ledger is None:
-        yield None
-        return
-    with closing(behind("ledger counts")(asked.policy, opened, given)) as ledger:
-        yield ledger
+        return nullcontext()
+    return closing(behind("ledger counts")(asked.policy, opened, given))
 
 
 def described(opened: Source, asked: CountsPolicy, counted: Counted, suppressed: Any) -> dict[str, Any]:
     """Return what a ledger writes down of a release: its tables and its cells, a suppressed one as None."""
-    keys = keys_of(counted.grid)
+    keys = keys_of(counted)
     published = counted.grid.is_published
     values = [None if hidden else int(x) for x, hidden in zip(counted.contributors, suppressed, strict=True)]
     cells = [[key, value] for key, value, own in zip(keys, values, published, strict=True) if own]
@@ -98,8 +90,9 @@ def _kind_of(asked: CountsPolicy) -> dict[str, Any]:
     return {"entity": asked.policy.entity, "nulls": asked.policy.nulls}
 
 
-def keys_of(grid: Grid) -> list[Key]:
-    """Return the categories of all cells of a grid."""
+def keys_of(counted: Counted) -> list[Key]:
+    """Return the categories of all cells."""
+    grid = counted.grid
     parts = [
         [(d.name, int(level), text) for level, text in zip(d.level, d.texts, strict=True)] for d in grid.dimensions
     ]
@@ -135,32 +128,31 @@ def join_earlier(
     else:
         opened.engine.drop(names.LOOKUP)  # of the new tables alone
         every = count_cells(opened, whole)
-    keys = keys_of(every.grid)
+    keys = keys_of(every)
     places = {key: number for number, key in enumerate(keys)}
-    known: dict[int, int | None] = {}
-    shown = np.zeros(len(keys), bool)
-    gone = False
+    known, is_known = np.full(len(keys), np.nan), np.zeros(len(keys), bool)
+    changed = False
     for document in earlier:
         for parts, value in document["cells"]:
             place = places.get(tuple((str(name), int(level), text) for name, level, text in parts))
-            gone = gone or (place is None and bool(value))  # a category that nobody is in any more
-            if place is not None and (value is not None or place not in known):
-                known[place] = value
-    values = every.contributors
-    changed = gone or any(value is not None and value != values[place] for place, value in known.items())
-    unsafe = np.zeros(len(keys), bool)
-    hidden = np.zeros(len(keys), bool)
-    for place, value in known.items():
-        if not changed:
-            shown[place], hidden[place] = value is not None, value is None
-        elif value is not None and asked.rules.changes == "suppress":
-            unsafe[place] = 0 < abs(int(values[place]) - value) < asked.rules.threshold
+            if place is None:
+                changed = changed or bool(value)  # a category that nobody is in any more
+            else:
+                is_known[place] = True
+                known[place] = known[place] if value is None else value
+    is_told, by = ~np.isnan(known), np.abs(every.contributors - known)
+    changed = changed or bool((by[is_told] > 0).any())
+    nothing = np.zeros(len(keys), bool)
+    shown, hidden, unsafe = is_told, is_known & ~is_told, nothing
+    if changed:
+        is_near = (by > 0) & (by < asked.rules.threshold)
+        shown, hidden, unsafe = nothing, nothing, is_near if asked.rules.changes == "suppress" else nothing
     for entry in microdata:
-        shown |= _determined(every.grid, entry.levels)
-    own = np.array([places[key] for key in keys_of(counted.grid)], np.int64)
-    published = np.zeros(len(keys), bool)
-    published[own[counted.grid.is_published]] = True
-    return Joined(every, whole, Held(shown, hidden & ~shown, unsafe & published, published), own, known, changed)
+        shown = shown | _determined(every, entry.levels)
+    numbers = np.array([places[key] for key in keys_of(counted)], np.int64)
+    own = nothing.copy()
+    own[numbers[counted.grid.is_published]] = True
+    return Joined(shown, hidden & ~shown, unsafe & own, own, every, whole, numbers, is_known, known, changed)
 
 
 def _combined(asked: CountsPolicy, earlier: Sequence[Mapping[str, Any]]) -> CountsPolicy:
@@ -198,8 +190,9 @@ def _refuse_others(columns: Sequence[str]) -> None:
         )
 
 
-def _determined(grid: Grid, levels: Mapping[str, Sequence[int]]) -> Any:
+def _determined(counted: Counted, levels: Mapping[str, Sequence[int]]) -> Any:
     """Return which cells follow from classes of microdata: all their categories are at such levels, or above."""
+    grid = counted.grid
     found = np.zeros(len(grid), bool)
     for number, own in enumerate(grid.sets):
         wanted = {d.name: level for d, level in zip(grid.dimensions, own, strict=True) if level is not None}
@@ -216,20 +209,17 @@ def protect_joined(
     Raises:
         NoSolutionError: an unsafe cell was shown before, or cannot be protected any more; besides as ``protect``.
     """
-    failure: NoSolutionError | None = None
     try:
-        found = protect(joined.counted, joined.asked, report, joined.held)
-    except NoSolutionError as error:
-        failure = error
-    if failure is not None:
-        cells = counted_words(int((joined.held.shown & joined.held.own).sum()), "cell")
+        found = protect(joined.counted, joined.asked, report, joined)
+    except NoSolutionError:
+        cells = counted_words(int((joined.shown & joined.own).sum()), "cell")
         raise NoSolutionError(
             "Beside what the recipient, or those who share with them, hold already, the unsafe cells cannot be "
             f"protected: earlier releases show {cells} of this one. Nothing was published.",
             hint="show coarser levels; leave out the tables that repeat an earlier one; or name another recipient.",
             nearest=None,
-        )
-    hidden = (found.suppressed | joined.held.hidden)[joined.own] & counted.grid.is_published
+        ) from None
+    hidden = (found.suppressed | joined.hidden)[joined.numbers] & counted.grid.is_published
     unsafe = (counted.contributors > 0) & (counted.contributors < asked.rules.threshold) & counted.grid.is_published
     return replace(found, suppressed=hidden, primary=unsafe & hidden, values=counted.contributors, witnesses=())
 
@@ -242,17 +232,13 @@ def audit_joined(rows: pa.Table, joined: Joined, counted: Counted, asked: Counts
     """
     if joined.changed:
         return  # what both show does not add up; the differences were judged
-    grid, rules, truth = joined.counted.grid, asked.rules, joined.counted.contributors
-    number = numbers_of(grid, rules.joint)
-    shown, is_known = np.full(len(number), np.nan), np.zeros(len(number), bool)
-    shown[joined.own] = shown_cells(rows, counted, asked)[0]
-    is_known[: len(grid)] = joined.held.own
-    for cell, value in joined.known.items():
-        is_known[cell], shown[cell] = True, np.nan if value is None else value
-    is_small = np.pad((truth > 0) & (truth < rules.threshold), (0, len(number) - len(grid)))
-    demands = (np.full(len(number), float(end)) for end in rules.interval or (0, rules.threshold))
-    audit = CellAudit(rows_of(grid, number), *bounds_of(shown, shown))
-    found = audit.faults(0, is_small & is_known & np.isnan(shown), *demands)
+    truth, threshold = joined.counted.contributors, asked.rules.threshold
+    shown = np.full(len(truth), np.nan)
+    shown[joined.numbers] = shown_cells(rows, counted, asked)[0]
+    shown = np.where(np.isnan(joined.known), shown, joined.known)
+    is_small = (truth > 0) & (truth < threshold) & (joined.own | joined.is_known) & np.isnan(shown)
+    audit = audit_of(joined.counted.grid, asked.rules.joint, shown)
+    found = audit.faults(0, is_small, *(asked.rules.interval or (0, threshold)))
     if found:
         listed = ", ".join(f"{kind}: {count}" for kind, count in found.items())
         raise AuditError(

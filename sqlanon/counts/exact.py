@@ -45,10 +45,9 @@ class Master:
         weights = system.weights[self.cells].astype(np.float64)
         self.whole_weights = bool((weights == np.rint(weights)).all())
         rows = SparseRows.of(
-            ([*(own := self._place[others])[own >= 0].tolist(), int(self._place[cell])],
-             [*[1.0] * int((own >= 0).sum()), -1.0], 0.0, np.inf)
-            for cell, others in (_companions(system) if companions else ())
-        )  # fmt: skip
+            (self._place[own].tolist(), np.where(own == cell, -1.0, 1.0).tolist(), 0.0, np.inf)
+            for cell, own in (_companions(system) if companions else ())
+        )
         nothing = np.zeros(len(self.cells))
         self._highs = program(PROTECTING, rows, nothing, nothing + 1, weights)
         self._highs.setOptionValue("mip_abs_gap", 0.999 if self.whole_weights else NEAR)
@@ -79,14 +78,13 @@ class Master:
 
 
 def _companions(system: System) -> Iterator[tuple[int, Numbers]]:
-    """Yield each cell that may be suppressed with the others of an exact relation, one of which must be if it is."""
+    """Yield each cell that may be suppressed, and all such of an exact relation: another one must be if it is."""
     rows = system.rows
     for row in np.flatnonzero(rows.lower == rows.upper).tolist():
         cells = rows.columns[rows.starts[row] : rows.starts[row + 1]]
-        if not system.published[cells].all() or system.unsafe[cells].any():
-            continue
-        for cell in cells[~system.exempt[cells]].tolist():
-            yield cell, cells[cells != cell]
+        if system.published[cells].all() and not system.unsafe[cells].any():
+            own = cells[~system.exempt[cells]]
+            yield from ((cell, own) for cell in own.tolist())
 
 
 def suppress(
@@ -195,21 +193,22 @@ class _Exact:
     def _weight(self) -> float:
         return self.system.weight(self.best)
 
-    @property
-    def _left(self) -> float:
-        return self.work.attacker.deadline - time.monotonic()
+    def _chosen(self, *, whole: bool, begun: Floats | None = None) -> Floats | None:
+        """Solve the master, and take and tell its bound; return its choice."""
+        left = self.work.attacker.deadline - time.monotonic()
+        values, bound = self.master.solve(left, whole=whole, begun=begun)
+        self.lower = max(self.lower, bound)
+        if self.report is not None:
+            self.report(done=len(self.cuts), unit="cuts", loss=self._weight, lower_bound=self.lower, what="weight")
+        return values
 
     def _relaxed(self) -> None:
         """Add cuts that the relaxed master violates, as long as they raise its bound."""
         choices, few = list(self.system.demands()), 0
         for _ in range(ROUNDS):
-            values, bound = self.master.solve(self._left, whole=False)
-            if values is None:
-                return
-            few = few + 1 if bound <= self.lower * (1 + GAIN) else 0
-            self.lower = max(self.lower, bound)
-            self._tell()
-            if few > 4 or self._weight <= self.lower + NEAR:
+            before, values = self.lower, self._chosen(whole=False)
+            few = few + 1 if self.lower <= before * (1 + GAIN) else 0
+            if values is None or few > 4 or self._weight <= self.lower + NEAR:
                 return
             open_ = self._opened(np.where(values < NEAR, 0.0, np.minimum(values, 1.0)))
             if not sum(self._cut_off(choice, open_) for choice in choices):
@@ -237,33 +236,22 @@ class _Exact:
     def _round(self) -> bool:
         """Solve the master in whole numbers and cut its choice off; return whether to go on."""
         begun = self.best[self.master.cells].astype(np.float64)
-        values, bound = self.master.solve(self._left, whole=True, begun=begun)
-        self.lower = max(self.lower, bound)
-        self._tell()
+        values = self._chosen(whole=True, begun=begun)
         if values is None or self._weight <= self.lower + NEAR:
             return False
         hidden = self._opened(np.rint(values)) > 0
         refused = False
         for choice in self.work.witnesses.open(hidden):
-            found: list[Floats] = []
-            for demand in choice:
-                why = self.work.refuted(demand, hidden)
-                if why is None:
-                    break
-                found.append(why)
-            else:
+            why = self.work.refuted(choice, hidden)
+            if why is not None:
                 refused = True
-                cut = cut_of(self.system, choice, found)
+                cut = cut_of(self.system, choice, why)
                 holds = cut is not None and float(cut.coefficients[hidden[cut.cells]].sum()) < 1 - 1e-4
                 self._add(cut if cut is not None and holds else without(self.system, choice, hidden))
         better = self.work.reduced(self.work.extended(hidden), self.work.attacker.deadline) if refused else hidden
         if self.system.weight(better) < self._weight:
             self.best = better
         return refused
-
-    def _tell(self) -> None:
-        if self.report is not None:
-            self.report(done=len(self.cuts), unit="cuts", loss=self._weight, lower_bound=self.lower, what="weight")
 
     def _add(self, cut: SuppressionCut) -> None:
         self.cuts.append(cut)

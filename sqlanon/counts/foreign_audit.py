@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from sqlglot import exp
 
@@ -101,9 +101,9 @@ def check_counts(
     table: str | None = None,
     *,
     beside: Sequence[str] = (),
-    asked: AskedOfTable | None = None,
     threshold: int | None = None,
     reading: Reading | None = None,
+    **named: Any,
 ) -> CountsCheck:
     """Audit tables of counts that were made elsewhere: what a reader computes of cells that are not shown.
 
@@ -111,11 +111,17 @@ def check_counts(
         source: a path, a URL, an open connection or a frame.
         beside: further tables or sheets of it, and files, that are judged together with it where dimensions agree.
         threshold: counts below it are unsafe; without, the one that the table shows (``<5``), or 5.
+        named: what is not recognized, or not rightly, as lists: ``by``, the columns with categories
+            (``region>district`` are nested), ``count``, those with counts (``sex=F,M,Total`` are categories of a
+            dimension), ``total``, the categories that are totals (``North=a,b`` is the sum of two others), and
+            ``mark``, texts for a suppressed count, or for ``TEXT=COUNT`` (``-=0``, ``c=1-4``); and ``rounded``, the
+            base that counts are rounded to, 1 for none.
 
     Raises:
         InputError and its children: the source cannot be read, or what it means is not clear.
     """
-    asked, reading = asked or AskedOfTable(), reading or Reading(needs_records=True, finds_delimiter=True)
+    asked = AskedOfTable(**named)
+    reading = reading or Reading(needs_records=True, finds_delimiter=True)
     tables = []
     for number, name in enumerate([table, *beside]):
         path, own, read = _named(source, name, reading, is_first=not number)

@@ -45,15 +45,7 @@ FORMS = {
 
 @dataclass(frozen=True, slots=True)
 class AskedOfTable:
-    """What the operator names of a table made elsewhere.
-
-    Attributes:
-        by: the columns with categories; ``region>district`` are nested.
-        count: the columns with counts; ``sex=F,M,Total`` are categories of a dimension.
-        total: the categories that are totals; without, they are recognized. ``North=a,b`` is the sum of two others.
-        marks: texts that stand for a suppressed count, or for ``TEXT=COUNT``: ``-=0``, ``c=1-4``.
-        rounded: the base that counts are rounded to, 1 for none; without, it is recognized.
-    """
+    """What the operator names of a table made elsewhere: the options of ``check_counts``, and what they mean."""
 
     by: tuple[str, ...] = ()
     count: tuple[str, ...] = ()

@@ -8,9 +8,8 @@ Statistics 1998.) A move may be made as often as the least value that it takes f
 sum of moves is a *witness*, of whole numbers where the table is.
 
 **Search.** For each unsafe cell the cheapest moves are summed up until it is as large, or as small, as it must be able
-to be; what they change is suppressed, and costs nothing from then on. Insiders: an unsafe cell is safe from whoever
-knows another one if some witness changes it and not that. Then each further cell is published again, the dearest first,
-if other witnesses among suppressed cells do without it.
+to be; what they change is suppressed, and costs nothing from then on. Then each further cell is published again, the
+dearest first, if other witnesses do without it.
 """
 
 from __future__ import annotations
@@ -92,10 +91,6 @@ class MoveSearch:
             left += [(cell, known) for known in self._hide_from_insiders(cell, free=False)]
         return left
 
-    def _needs(self, cell: int) -> tuple[float, float]:
-        system = self.system
-        return float(system.greatest[cell] - system.values[cell]), float(system.values[cell] - system.least[cell])
-
     def _reach(self, cell: int, without: frozenset[int] = frozenset()) -> tuple[float, float]:
         """Return by how much witnesses let a cell grow and fall."""
         up = down = 0.0
@@ -114,7 +109,8 @@ class MoveSearch:
             free: nothing more is suppressed for it.
             without: witnesses that do not count.
         """
-        for sign, need in zip((1, -1), self._needs(cell), strict=True):
+        value, system = self.system.values[cell], self.system
+        for sign, need in ((1, system.greatest[cell] - value), (-1, value - system.least[cell])):
             if self._reach(cell, without)[0 if sign > 0 else 1] < need and not self._witness(cell, sign, need, free):
                 return False
         return True

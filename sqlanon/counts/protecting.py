@@ -1,12 +1,8 @@
 """Which cells are suppressed: all unsafe ones, and others that keep them from being computed.
 
-**Model.** The unknowns are the cells (in whole numbers, for counts), with a relation for each parent; or, where every
-contributor has one category a dimension and the table of all dimensions is small, the cells of that table, of which
-each published cell is the sum. A *witness* is a table of non-negative numbers that agrees with all that is published
-and with the relations. An unsafe count is protected when some witness has at most ``interval[0]`` there, and another at
-least ``interval[1]``; an insider learns nothing when a witness that agrees with his own cell differs elsewhere.
-
-**Search.** A first suppression comes from ``heuristic``, the least and its proof from ``exact``. Sums are protected
+The unknowns are the cells, with a relation for each parent; where every contributor has one category a dimension and
+the table of all dimensions is small, the cells of that table, too. What is asked of witnesses, ``facts.System`` says.
+A first suppression comes from ``heuristic`` or ``moves``, the least and its proof from ``exact``. Sums are protected
 after counts, by the heuristic alone.
 """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -20,7 +20,7 @@ from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import column, table
 from sqlanon.counts.counting import Counted
 from sqlanon.counts.document import CountsPolicy
-from sqlanon.counts.facts import Vector
+from sqlanon.counts.protecting import Protection
 from sqlanon.counts.released import types_of
 from sqlanon.counts.written import audit_written
 
@@ -35,7 +35,7 @@ def publish_rows(
     counted: Counted,
     asked: CountsPolicy,
     document: Mapping[str, Any],
-    witnesses: Sequence[Sequence[Vector]],
+    protection: Protection,
 ) -> dict[str, Any] | None:
     """Write the rows, audit them as they were written, and put them in place; return the manifest of a file."""
     engine, types = opened.engine, types_of(rows)
@@ -48,8 +48,7 @@ def publish_rows(
 
     def audit(auditor: Engine, relation: exp.Expr) -> None:
         found = auditor.arrow("audit counts", exp.select(*map(column, written)).from_(relation.copy()))
-        steps = document["rules"].get("rounding", {}).get("steps", 1)
-        audit_written(found, counted, asked, witnesses, steps=steps)
+        audit_written(found, counted, asked, protection.witnesses, steps=protection.steps)
 
     copied = as_texts(every, types, written)
     return put(engine, Draft(query, claim, copied, opened.verify, target, Papers(document), audit))

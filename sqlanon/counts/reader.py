@@ -88,9 +88,9 @@ def _is_finer(one: int, other: int) -> bool:
     return other == -1 or 0 <= one <= other
 
 
-def rows_of(grid: Grid, number: Mapping[Place, int]) -> SparseRows:
+def rows_of(grid: Grid, most: int) -> SparseRows:
     """Return the relations of unknowns as rows."""
-    relations = relations_of(grid, number)
+    relations = relations_of(grid, numbers_of(grid, most))
     return SparseRows.of(([*row], [*row.values()], 0.0, 0.0 if is_sum else np.inf) for row, is_sum in relations)
 
 
@@ -98,16 +98,20 @@ class CellAudit:
     """Judges one released table, or several, by the published numbers.
 
     Args:
-        low, high: what each unknown may be by what is published; equal ones are a shown value.
+        low, high: what each cell may be by what is published: equal ones are a shown value, NaN is suppressed. Of
+            further unknowns nothing is.
     """
 
     def __init__(self, rows: SparseRows, low: Floats, high: Floats) -> None:
-        self._rows, self._low, self._high = rows, low, high
-        self._least, self._most = np.full(len(low), np.inf), np.full(len(low), -np.inf)
+        self._rows, self._further = rows, max(int(rows.columns.max(initial=0)) + 1 - len(low), 0)
+        self._low = np.nan_to_num(np.pad(low, (0, self._further)))
+        self._high = np.pad(np.where(np.isnan(high), np.inf, high), (0, self._further), constant_values=np.inf)
+        self._least, self._most = np.full(len(self._low), np.inf), np.full(len(self._low), -np.inf)
         self._solver: Any = None
 
     def learn(self, truth: Floats, witnesses: Iterable[Vector]) -> None:
         """Take from tables that are said to fit what is published how small and large cells may be; each is checked."""
+        truth = np.pad(truth, (0, self._further))
         kept = Kept(self._rows, truth, NEAR)
         for cells, changes in witnesses:
             low, high, now = self._low[cells], self._high[cells], truth[cells] + changes
@@ -116,24 +120,26 @@ class CellAudit:
                 self._least[cells] = np.minimum(self._least[cells], now)
                 self._most[cells] = np.maximum(self._most[cells], now)
 
-    def faults(self, threshold: int, unsafe: Flags, least: Floats, greatest: Floats) -> dict[str, int]:
+    def faults(self, threshold: int, unsafe: Flags, least: Floats | float, greatest: Floats | float) -> dict[str, int]:
         """Return what is wrong with the tables, by kind, with how many cells it concerns.
 
         Args:
             threshold: no published count is between 1 and below it; 0 for sums.
             least, greatest: the values that must remain possible below and above, of each unsafe cell.
         """
+        size = len(unsafe)
+        least, greatest = np.broadcast_to(least, size), np.broadcast_to(greatest, size)
         shown, rows = self._low == self._high, self._rows
         low, high = rows.ends(self._low, self._high)
         slack = NEAR * np.maximum(1.0, rows.sizes(np.where(np.isfinite(self._high), self._high, 0.0)))
         found = {
             "small counts": int((shown & (self._low > 0) & (self._low < threshold)).sum()),
             "relations": int(((low > rows.upper + slack) | (high < rows.lower - slack)).sum()),
-            "unsafe cells published": int((unsafe & shown).sum()),
+            "unsafe cells published": int((unsafe & shown[:size]).sum()),
         }
         if not any(found.values()):
-            narrow = 0
-            for cell in np.flatnonzero(unsafe & ((self._least > least) | (self._most < greatest))).tolist():
+            narrow, is_open = 0, (self._least[:size] > least) | (self._most[:size] < greatest)
+            for cell in np.flatnonzero(unsafe & is_open).tolist():
                 (lowest, highest), far = self.interval(cell), 1e-5 + NEAR * (greatest[cell] - least[cell])
                 narrow += bool(lowest > least[cell] + far or highest < greatest[cell] - far)
             found["unsafe cells that can be computed"] = narrow

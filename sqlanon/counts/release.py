@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from sqlanon.core.disk.writing import write_text
@@ -68,12 +67,10 @@ class CountsRelease(Facts, Frames):
     @property
     def proof(self) -> dict[str, Any] | None:
         """The operator's certificate, for ``sqlanon.verify``, not to be handed on; None of rounded counts, or noise."""
-        found = self.protection
-        if found.evidence is None or self.policy.rules.round is not None:
+        if self.protection.evidence is None or self.policy.rules.round is not None:
             return None
-        suppressed, versions = np.flatnonzero(found.suppressed), self.manifest["versions"]
-        fingerprint = self.policy.fingerprint()
-        return counts_certificate(found.evidence, self.counted, suppressed, found.weight, fingerprint, versions)
+        versions = self.manifest["versions"]
+        return counts_certificate(self.protection, self.counted, self.policy.fingerprint(), versions)
 
     def write_proof(self, path: str | Path) -> None:
         """Write the operator's certificate, whole or not at all; a new file is its owner's alone.

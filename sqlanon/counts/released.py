@@ -24,6 +24,8 @@ from sqlanon.counts.counting import Counted
 from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.facts import Flags, Floats, Numbers
 from sqlanon.counts.keys import CountsFacts, CountsTable
+from sqlanon.counts.protecting import Protection
+from sqlanon.counts.unsafe import unsafe_by_rule
 from sqlanon.errors import InputError
 
 TYPES = {pa.string(): "VARCHAR", pa.int64(): "BIGINT", pa.float64(): "DOUBLE", pa.bool_(): "BOOLEAN"}
@@ -81,59 +83,50 @@ def released_rows(counted: Counted, policy: CountsPolicy, suppressed: Flags) -> 
 
 def long_rows(counted: Counted, policy: CountsPolicy, suppressed: Flags) -> pa.Table:
     """Return the released table in its long form, whichever the policy asks for."""
-    return pa.concat_tables([_rows_of(counted, policy, suppressed, number) for number in range(len(policy.tables))])
+    grid, written = counted.grid, columns_of(policy)
+    cells, tables = cells_of_rows(counted, policy)
+    keys, hidden, counts = grid.all_keys[cells], suppressed[cells], counted.contributors[cells]
+    found: dict[str, pa.Array] = {}
+    if written.table is not None:
+        found[written.table] = pa.array([policy.tables[number].name for number in tables], pa.string())
+    for own, dimension, (name, level_name) in zip(keys.T, grid.dimensions, written.dimensions, strict=True):
+        texts = np.array([policy.rules.total, *dimension.texts[1:]], object)
+        found[name] = pa.array(texts[own].tolist(), pa.string())
+        if level_name is not None:
+            levels = dimension.level[own]
+            found[level_name] = pa.array(levels, pa.int64(), mask=levels < 0)
+    found[written.count] = _nulled(counts, hidden)
+    every = dict.fromkeys(measure for table in policy.tables for measure in table.measures)
+    for measure, column in zip(every, written.measures, strict=True):
+        shows = np.array([measure in table.measures for table in policy.tables])[tables]
+        if measure.kind == "share" and grid.whole is not None and suppressed[grid.whole]:
+            shows &= False  # of a total that is not published, every share would tell it
+        values, lacks = _measured(measure.kind, counted, cells)
+        found[column] = _nulled(values, hidden | lacks | ~shows)
+    found[written.suppressed] = pa.array(hidden, pa.bool_())
+    return pa.table(found)
 
 
-def reasons_of_rows(
-    counted: Counted, policy: CountsPolicy, suppressed: Flags, by_rule: Mapping[str, Flags]
-) -> tuple[str, ...]:
+def reasons_of_rows(counted: Counted, policy: CountsPolicy, protection: Protection) -> tuple[str, ...]:
     """Return why the cell of each row of the long form is suppressed: the rules by which it is unsafe, or that it
     protects others; empty where it is shown. For the operator.
     """
-    cells = np.concatenate([cells_of_rows(counted, policy, number)[0] for number in range(len(policy.tables))])
+    by_rule, suppressed = unsafe_by_rule(counted, policy), protection.suppressed
     words = {cell: ", ".join(rule for rule, own in by_rule.items() if own[cell]) for cell in np.flatnonzero(suppressed)}
+    cells, _ = cells_of_rows(protection.shown(counted), policy)
     return tuple((words[cell] or PROTECTING) if suppressed[cell] else "" for cell in cells)
 
 
-def cells_of_rows(counted: Counted, policy: CountsPolicy, number: int) -> tuple[Numbers, Numbers]:
-    """Return the cells of one table in the order of its rows, and their categories."""
-    grid, sets = counted.grid, counted.in_tables[number]
-    cells = np.concatenate([np.arange(grid.starts[n], grid.starts[n + 1]) for n in sets])
-    keys = np.concatenate([grid.keys(n) for n in sets])
-    order = np.lexsort(keys.T[::-1]) if keys.size else np.arange(len(cells))
-    cells, keys = cells[order], keys[order]
-    there = counted.contributors[cells] > (0 if policy.rules.zeros == "omit" else -1)
-    return cells[there], keys[there]
-
-
-def _rows_of(counted: Counted, policy: CountsPolicy, suppressed: Flags, number: int) -> pa.Table:
-    """Return the rows of one table."""
-    grid, table, written = counted.grid, policy.tables[number], columns_of(policy)
-    cells, keys = cells_of_rows(counted, policy, number)
-    hidden = suppressed[cells]
-    found: dict[str, pa.Array] = {}
-    if written.table is not None:
-        found[written.table] = pa.array([table.name] * len(cells), pa.string())
-    for position, (name, level_name) in enumerate(written.dimensions):
-        dimension = grid.dimensions[position]
-        texts = np.array([policy.rules.total, *dimension.texts[1:]], object)
-        found[name] = pa.array(texts[keys[:, position]].tolist(), pa.string())
-        if level_name is not None:
-            levels = dimension.level[keys[:, position]]
-            found[level_name] = pa.array(levels, pa.int64(), mask=levels < 0)
-    counts = counted.contributors[cells]
-    found[written.count] = _nulled(counts, hidden)
-    whole = 0 if grid.whole is None else int(counted.contributors[grid.whole])
-    every = dict.fromkeys(measure for each in policy.tables for measure in each.measures)
-    for measure, column in zip(every, written.measures, strict=True):
-        values, lacks = np.zeros(len(cells)), np.ones(len(cells), bool)
-        # of a total that is not published, every share would tell it
-        is_told = measure.kind == "share" and grid.whole is not None and suppressed[grid.whole]
-        if measure in table.measures and not is_told:
-            values, lacks = _measured(measure.kind, counted, cells, counts, whole)
-        found[column] = _nulled(values, hidden | lacks)
-    found[written.suppressed] = pa.array(hidden, pa.bool_())
-    return pa.table(found)
+def cells_of_rows(counted: Counted, policy: CountsPolicy) -> tuple[Numbers, Numbers]:
+    """Return the cell of each row of the long form, and the number of its table."""
+    grid, keys, found = counted.grid, counted.grid.all_keys, []
+    for number, sets in enumerate(counted.in_tables):
+        cells = np.concatenate([np.arange(grid.starts[n], grid.starts[n + 1]) for n in sets])
+        cells = cells[np.lexsort(keys[cells].T[::-1])]
+        cells = cells[counted.contributors[cells] > (0 if policy.rules.zeros == "omit" else -1)]
+        found.append(np.stack([cells, np.full(len(cells), number)]))
+    both = np.concatenate(found, axis=1)
+    return both[0], both[1]
 
 
 def _nulled(values: Any, where: Flags) -> pa.Array:
@@ -141,13 +134,15 @@ def _nulled(values: Any, where: Flags) -> pa.Array:
     return pa.array(np.where(where, values.dtype.type(0), values), mask=where)
 
 
-def _measured(kind: str, counted: Counted, cells: Numbers, counts: Numbers, whole: int) -> tuple[Floats, Flags]:
+def _measured(kind: str, counted: Counted, cells: Numbers) -> tuple[Floats, Flags]:
     """Return the values of a measure, and where there is none."""
+    counts, nowhere = counted.contributors[cells], np.zeros(len(cells), bool)
     if kind == "share":
-        return counts / max(whole, 1), np.full(len(cells), whole == 0)
+        whole = 0 if counted.grid.whole is None else int(counted.contributors[counted.grid.whole])
+        return counts / max(whole, 1), nowhere | (whole == 0)
     assert counted.amounts is not None
     amounts = counted.amounts[cells]
-    return (amounts, np.zeros(len(cells), bool)) if kind == "sum" else (amounts / np.maximum(counts, 1), counts == 0)
+    return (amounts, nowhere) if kind == "sum" else (amounts / np.maximum(counts, 1), counts == 0)
 
 
 def _wide(long: pa.Table, counted: Counted, policy: CountsPolicy) -> pa.Table:
@@ -200,21 +195,11 @@ def suppressed_by_dimension(counted: Counted, policy: CountsPolicy, suppressed: 
 
 
 def counts_manifest(
-    counted: Counted,
-    policy: CountsPolicy,
-    suppressed: Flags,
-    *,
-    system: str,
-    steps: int = 1,
-    versions: Mapping[str, str],
+    counted: Counted, policy: CountsPolicy, protection: Protection, versions: Mapping[str, str]
 ) -> dict[str, Any]:
     """Return what travels with a release: names, rules, and how many cells are suppressed.
 
     Which of them were unsafe, and how many, it does not say.
-
-    Args:
-        system: ``joint`` or ``published``: the unknowns by which protection was judged.
-        steps: of counts that are rounded so that they add up, within how many multiples they are.
     """
     shown = counted.grid.is_published
     return {
@@ -222,11 +207,11 @@ def counts_manifest(
         "policy_fingerprint": policy.fingerprint(),
         "counts": [_described(table) for table in policy.tables],
         "unit": policy.unit,
-        "rules": _of_noise(policy.rules) if policy.rules.method == "keys" else _rules(policy, steps),
+        "rules": _of_noise(policy.rules) if policy.rules.method == "keys" else _rules(policy, protection.steps),
         "nulls": policy.policy.nulls,
-        "system": system,
-        "cells": {"published": int(shown.sum()), "suppressed": int((shown & suppressed).sum())},
-        "suppressed_by_dimension": suppressed_by_dimension(counted, policy, suppressed),
+        "system": protection.system,
+        "cells": {"published": int(shown.sum()), "suppressed": int((shown & protection.suppressed).sum())},
+        "suppressed_by_dimension": suppressed_by_dimension(counted, policy, protection.suppressed),
         "versions": dict(versions),
     }
 

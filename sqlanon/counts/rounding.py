@@ -1,15 +1,8 @@
 """Rounded counts: to the nearest multiple of a base, at random with the count as the mean, or so that totals add up.
 
-**Beside suppression** what is rounded is what suppression shows, and by nothing else: not by what is suppressed, and at
-random by chances that are told by nothing. So who could compute a suppressed cell from the rounded table could compute
-it from the table before, and what protects there protects here.
-
-**Without suppression** an unsafe count is shown as 0, and may be anything that is shown as 0. What a reader knows of
-each cell is a range, and the same programs as for suppression look for the tables that are within all ranges.
-
-**Controlled rounding** (Causey, Cox and Ernst, JASA 1985) chooses, in whole numbers, multiples of which totals are the
-sums of their parts, each next to its count, with the least sum of distances. In three dimensions there may be none.
-Then counts may go one multiple further, and so on; how far, the papers say.
+Beside suppression what is rounded is what suppression shows, and nothing else. Without it, what a reader knows of
+each cell is a range. Controlled rounding (Causey, Cox and Ernst, JASA 1985) chooses multiples of which totals are the
+sums of their parts, with the least sum of distances. docs/design/counts.md says why this protects.
 """
 
 from __future__ import annotations

@@ -27,7 +27,6 @@ from sqlanon.counts.released import (
     released_rows,
     suppressed_by_dimension,
 )
-from sqlanon.counts.unsafe import unsafe_by_rule
 from sqlanon.counts.written import audit_written
 
 
@@ -88,28 +87,21 @@ def release_counts(
     if joined is not None:
         audit_joined(rows, joined, counted, asked)
     seconds["protect"] = time.perf_counter() - start - seconds["count"]
-    document = counts_manifest(
-        counted,
-        asked,
-        protection.suppressed,
-        system=protection.system,
-        steps=protection.steps,
-        versions=versions(engine),
-    )
+    document = counts_manifest(counted, asked, protection, versions(engine))
     if target is None:
         audit_written(rows, counted, asked, protection.witnesses, steps=protection.steps)
     else:
         engine.journal.report("publishing")
         entry = None if ledger is None else described(opened, asked, counted, protection.suppressed)
         with nullcontext() if entry is None else ledger.recording(entry):
-            written = publish_rows(opened, target, rows, counted, asked, document, protection.witnesses)
+            written = publish_rows(opened, target, rows, counted, asked, document, protection)
         document = written or document
         seconds["publish"] = time.perf_counter() - start - sum(seconds.values())
     return CountsRelease(
         policy=asked,
         rows=rows,
         long=rows if asked.rules.form == "long" else long_rows(shown, asked, protection.suppressed),
-        reasons=reasons_of_rows(shown, asked, protection.suppressed, unsafe_by_rule(counted, asked)),
+        reasons=reasons_of_rows(counted, asked, protection),
         protection=protection,
         cells=int(counted.grid.is_published.sum()),
         by_dimension=suppressed_by_dimension(counted, asked, protection.suppressed),

@@ -16,7 +16,7 @@ from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.facts import Flags, Floats, Numbers, Vector
 from sqlanon.counts.grid import Grid
 from sqlanon.counts.keys import CountsFacts
-from sqlanon.counts.reader import CellAudit, numbers_of, rows_of
+from sqlanon.counts.reader import CellAudit, rows_of
 from sqlanon.counts.released import WrittenColumns, columns_of
 from sqlanon.errors import AuditError
 
@@ -52,18 +52,14 @@ def audit_written(
         found["small counts"] = int(((counts > 0) & (counts <= rules.keys.blocked)).sum())
         found["cells of nobody that are above 0"] = int(((counts > 0) & (truth == 0)).sum())
     else:
-        number = numbers_of(grid, rules.joint)
-        size, relations = len(number), rows_of(grid, number)
+        relations = rows_of(grid, rules.joint)
         if rules.round is not None:
             found["unsafe cells published"] = int(rules.suppress and (unsafe & is_shown).sum())
             if rules.additive:
-                nothing = np.zeros(size)
-                exact = CellAudit(relations, *bounds_of(*[_padded(counts, size, np.nan)] * 2))
-                found |= exact.faults(0, nothing > 0, nothing, nothing)
-        audit = CellAudit(relations, *bounds_of(*(_padded(each, size, np.nan) for each in ends)))
-        audit.learn(_padded(truth, size), of_counts)
-        demands = (np.full(size, float(end)) for end in rules.interval or (0, rules.threshold))
-        found |= audit.faults(rules.threshold, _padded(unsafe, size), *demands)
+                found |= CellAudit(relations, counts, counts).faults(0, unsafe & False, 0, 0)
+        audit = CellAudit(relations, *ends)
+        audit.learn(truth.astype(np.float64), of_counts)
+        found |= audit.faults(rules.threshold, unsafe, *(rules.interval or (0, rules.threshold)))
     if counted.amounts is not None:
         found |= _faults_of_sums(amounts, counted, rules, unsafe, of_sums)
     if any(found.values()):
@@ -72,16 +68,6 @@ def audit_written(
             f"What was written is not safe ({listed}). Nothing was published.",
             hint="the source may have changed meanwhile; run again, and report it as a defect if it stays.",
         )
-
-
-def _padded(values: Any, size: int, rest: Any = 0) -> Any:
-    """Return the values of cells with those of unknowns that no table shows."""
-    return np.pad(values, (0, size - len(values)), constant_values=rest)
-
-
-def bounds_of(low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """Return what unknowns may be, by what is published of them; where it is NaN, anything from 0 on."""
-    return np.where(np.isnan(low), 0.0, low), np.where(np.isnan(high), np.inf, high)
 
 
 def _faults_of_sums(
@@ -101,13 +87,16 @@ def _faults_of_sums(
     width = np.maximum(top / max(rules.dominance.k, 1e-6) - truth, guessed)
     width = np.where((width > 1e-6 / unit) & (first > 0) & counted.grid.is_published, width, 0.0)
     grid = counted.grid.of_records()
-    number = numbers_of(grid, rules.joint)
-    size = len(number)
-    audit = CellAudit(rows_of(grid, number), *bounds_of(*[_padded(shown / unit, size, np.nan)] * 2))
-    audit.learn(_padded(truth, size), [(cells, changes / unit) for cells, changes in witnesses])
+    audit = audit_of(grid, rules.joint, shown / unit)
+    audit.learn(truth, [(cells, changes / unit) for cells, changes in witnesses])
     least = np.where(unsafe, 0.0, np.maximum(truth - width, 0.0))
-    demands = (_padded(values, size) for values in ((width > 0) | unsafe, least, truth + width))
-    return {f"{kind} (sums)": number for kind, number in audit.faults(0, *demands).items()}
+    found = audit.faults(0, (width > 0) | unsafe, least, truth + width)
+    return {f"{kind} (sums)": number for kind, number in found.items()}
+
+
+def audit_of(grid: Grid, joint: int, shown: Floats) -> CellAudit:
+    """Return the audit of cells of which a table shows these values, NaN where none."""
+    return CellAudit(rows_of(grid, joint), shown, shown)
 
 
 def _ranges(values: Floats, rules: CountsFacts, steps: int) -> tuple[Floats, Floats]:

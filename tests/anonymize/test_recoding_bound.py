@@ -128,3 +128,5 @@ def test_a_plan_shows_the_gap_and_its_recipients_do_not_see_it() -> None:
             assert math.isclose(proof.gap, (proof.loss - proof.lower_bound) / proof.loss)
             assert "no set of nodes, in whatever order, loses less than" in describe_proof(proof)
             assert proof.for_recipients()["gap"] is proof.for_recipients()["lower_bound"] is None
+        with sqlanon.recode(connection, sqlanon.Policy.from_dict(document), bounded=False) as plan:
+            assert plan.certificate.lower_bound is None and plan.certificate.loss == proof.loss

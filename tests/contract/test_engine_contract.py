@@ -82,6 +82,9 @@ def case(seed: int) -> tuple[pa.Table, dict[str, Any]]:
     return texts({name: [row[i] for row in rows] for i, name in enumerate(columns)}), document
 
 
+ODD = ("", "é", "x'y", "b\\", "*")
+
+
 def typed_case(records: int = 300, **changes: Any) -> tuple[pa.Table, dict[str, Any]]:
     """Records of several types with NULLs, under hierarchies that are computed."""
     draw = random.Random(7)
@@ -90,7 +93,7 @@ def typed_case(records: int = 300, **changes: Any) -> tuple[pa.Table, dict[str, 
         {
             "age": pa.array([draw.choice([None, *range(18, 60)]) for _ in range(records)], pa.int64()),
             "born": pa.array([first + datetime.timedelta(draw.randrange(9000)) for _ in range(records)]),
-            "zip": pa.array([draw.choice([None, "", *(f"8{i:03d}" for i in range(20))]) for _ in range(records)]),
+            "zip": pa.array([draw.choice([None, *ODD, *(f"8{i:03d}" for i in range(20))]) for _ in range(records)]),
             "illness": pa.array([draw.choice(["flu", "gout", "asthma", "NULL", None]) for _ in range(records)]),
             "days": pa.array([draw.choice([None, *range(9)]) for _ in range(records)], pa.int64()),
             "name": pa.array([f"{SECRET}-{i}" for i in range(records)]),

@@ -17,9 +17,8 @@ from counted_worlds import as_table, records
 from effort import Block, seeds
 
 import sqlanon
+from sqlanon import CountsCheck, check_counts
 from sqlanon.cli import main
-from sqlanon.counts.foreign_audit import CountsCheck, check_counts
-from sqlanon.counts.foreign_cells import AskedOfTable
 from sqlanon.counts.foreign_system import ForeignAudit, SumRelation
 from sqlanon.errors import InputError
 
@@ -94,7 +93,7 @@ def look_at(
         outer = [*dict.fromkeys(labels[:-1] for labels in words)]
         rows = [[*names[:-1], *last], *([*own, *(words[*own, each] for each in last)] for own in outer)]
     path.write_text("\n".join(",".join(row) for row in rows) + "\n")
-    found = check_counts(path, asked=AskedOfTable(rounded=1))
+    found = check_counts(path, rounded=1)
     assert not found.contradictions
     computed = {tuple(each.cell.values()): each for each in found.computed}
     hidden = {labels for labels, word in words.items() if not word.isdigit()}
@@ -288,8 +287,7 @@ def checked(tmp_path: Path, text: str, options: dict[str, Any]) -> CountsCheck:
     """What is found of a table."""
     path = tmp_path / "table.csv"
     path.write_text(table(text))
-    own = dict(options)
-    return check_counts(path, threshold=own.pop("threshold", None), asked=AskedOfTable(**own))
+    return check_counts(path, **options)
 
 
 @pytest.mark.parametrize("name", EXACT)
@@ -418,7 +416,7 @@ def test_intervals_of_three_dimensions_are_those_of_all_tables(seed: int) -> Non
     every = [np.stack([a, b, cube.sum(axis=2) - a - b], axis=2) for a in layers[0] for b in layers[1]]
     every = [each for each in every if (each >= 0).all()]
     table = pa.table({name: [row[n] for row in rows] for n, name in enumerate(("a", "b", "c", "n"))})
-    found = check_counts(table, asked=AskedOfTable(rounded=1))
+    found = check_counts(table, rounded=1)
     for each in found.computed:
         at = tuple(int(label[1]) for label in each.cell.values())
         values = [one[at] for one in every]

@@ -152,26 +152,6 @@ def test_a_release_is_that_of_duckdb(clinic: Server, where: str, nulls: str) -> 
     expected.close()
 
 
-@pytest.mark.parametrize(
-    ("model", "measure"),
-    [
-        ({"type": "entropy_l_diversity", "l": 2}, "non_uniform_entropy"),
-        ({"type": "recursive_l_diversity", "l": 2, "c": 3}, "discernibility"),
-        ({"type": "t_closeness", "t": 0.4}, "loss"),
-    ],
-)
-def test_other_models_and_measures(model: dict[str, Any], measure: str) -> None:
-    columns = document()["columns"]
-    columns["diagnosis"] = {"role": "sensitive", "models": [model]}
-    changes = {"columns": columns, "quality": {"measure": measure}}
-    expected, expected_rows = embedded(**changes)
-    with sqlanon.anonymize(None, policy(**changes, output={"view": VIEW})) as release:
-        assert release.levels == expected.levels
-        assert release.ledger == expected.ledger
-        assert counted(release.to_arrow()) == expected_rows
-    expected.close()
-
-
 def test_the_order_of_the_rows_is_not_the_sources(clinic: Server) -> None:
     with sqlanon.anonymize(None, policy(output={"table": VIEW})):
         pass

@@ -1,9 +1,8 @@
-"""Spark keeps the engine's contract, and encodes, judges and searches with DuckDB's answers, on two executors."""
+"""What only Spark has, on two executors; that it encodes, judges and searches as DuckDB does, the contract tests."""
 
 import datetime
 import logging
 import math
-import random
 import signal
 import threading
 import time
@@ -14,22 +13,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from engine_kinds import assert_same
 from pyarrow import parquet
 from sqlglot import exp
 
-import sqlanon
-from sqlanon.core.audit.check import check_relation
-from sqlanon.core.compiler import release as compiler
 from sqlanon.core.engines.duckdb.engine import DuckDBEngine
-from sqlanon.core.evaluate.driver import run_search
-from sqlanon.core.evaluate.evaluator import Evaluator
-from sqlanon.core.evaluate.problem import build_problem
-from sqlanon.core.evaluate.snapshots import SnapshotStore
-from sqlanon.core.evaluate.transfer import transfer
-from sqlanon.core.models.k_anonymity import KAnonymity
-from sqlanon.core.search.base import Request
-from sqlanon.core.source.encoding import encode_source
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import bigint, canonical, column, named, number, table, total
 from sqlanon.errors import EngineError, UnsupportedError
@@ -251,170 +238,3 @@ def test_a_path_is_no_table(engine: Any, tmp_path: Path) -> None:
     parquet.write_table(pa.table({"secret": [1]}), tmp_path / "x.parquet")
     with pytest.raises(EngineError):
         engine.columns(engine.source_table(f"parquet.`{tmp_path}/x.parquet`"))
-
-
-class Judged:
-    """A source that is encoded by one engine and judged by it or another."""
-
-    def __init__(self, engine: Any, source: exp.Expr, policy: sqlanon.Policy) -> None:
-        self.encoding = encode_source(engine, source, policy, dict(engine.columns(source)))
-        self.problem, self.models = build_problem(engine, self.encoding, policy)
-        self.engine, self.policy = engine, policy
-
-    def evaluator(self, engine: Any) -> Evaluator:
-        catalog = self.problem.catalog
-        return Evaluator(engine, catalog, SnapshotStore(engine, catalog), self.problem, self.models)
-
-    def verdicts(self, engine: Any, nodes: list[tuple[int, ...]]) -> list[Any]:
-        bottom = self.problem.lattice.bottom
-        return self.evaluator(engine).judge([Request(node, bottom) for node in nodes], exact=True)
-
-    def best(self, engine: Any) -> tuple[Any, ...]:
-        found = run_search(self.problem, self.evaluator(engine), self.policy.search, extensions=self.policy.extensions)
-        return found.verdict.node, found.verdict.suppressed, found.certificate.optimal
-
-    def published(self, node: tuple[int, ...]) -> list[Any]:
-        """The release of a node, and what the independent check says of it."""
-        source, types = self.encoding.source, self.encoding.types
-        wanted = {item.name: "VARCHAR" if not item.sensitive else types[item.name] for item in source.items}
-        question = self.evaluator(self.engine).question
-        query = compiler.release(source, question, node, published=wanted, snapshot=names.BASE)
-        rows = self.engine.create("release", "released", query)
-        quasi = [item.name for item in source.quasi.items]
-        checks = [
-            check_relation(self.engine, table("released"), quasi_identifiers=quasi, models=[KAnonymity(k=k)])
-            for k in ((2, 10_000) if rows else ())
-        ]
-        found = sorted(self.engine.run("read", everything("released")), key=repr)
-        assert len(found) == rows
-        self.engine.drop("released")
-        return [found, [(check.records, check.classes, check.smallest_class, check.holds) for check in checks]]
-
-
-def hostile_records(rows: int) -> pa.Table:
-    """Four quasi-identifiers with odd names and odd texts, a number, a date, and a sensitive column."""
-    rng = random.Random(7)
-    texts = ["a", "", "NULL", None, "é", "x'y", "b\\", "*", "nul\0"]
-    days = [datetime.date(1969, 12, 30) + datetime.timedelta(days=40 * i) for i in range(12)]
-    return pa.table(
-        {
-            "a.b`c": [rng.choice(texts) for _ in range(rows)],
-            "order": pa.array([rng.choice([None, *range(18, 60)]) for _ in range(rows)], pa.int32()),
-            "Case": pa.array([rng.choice([None, *days]) for _ in range(rows)]),
-            "x; DROP TABLE y": [f"{rng.randrange(40):03d}" for _ in range(rows)],
-            'say "ill"': [rng.choice(["flu", "flu", "cold", "asthma", "gout", None]) for _ in range(rows)],
-        }
-    )
-
-
-def hostile_policy(models: list[dict[str, Any]], **changes: Any) -> sqlanon.Policy:
-    ill = {"flu": ["airways", "*"], "cold": ["airways", "*"], "asthma": ["airways", "*"], "gout": ["joints", "*"]}
-    columns = {
-        "a.b`c": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-        "order": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 5, "fanouts": [4]}}},
-        "Case": {"role": "quasi_identifier", "hierarchy": {"dates": {"levels": ["month", "year"]}}},
-        "x; DROP TABLE y": {"role": "quasi_identifier", "hierarchy": {"redact": {}}},
-        'say "ill"': {"role": "sensitive", "hierarchy": {"levels": ill}, "models": models},
-    }
-    return sqlanon.Policy.from_dict(
-        {
-            "table": "t",
-            "columns": columns,
-            "privacy": [{"type": "k_anonymity", "k": 4}],
-            "suppression_limit": 0.3,
-            **changes,
-        }
-    )
-
-
-def both(engine: Any, data: pa.Table, policy: sqlanon.Policy, folder: Path) -> Iterator[tuple[Judged, Judged]]:
-    """The same records encoded by Spark, from Parquet files, and by DuckDB."""
-    for part in range(3):
-        parquet.write_table(data.slice(part * data.num_rows // 3, data.num_rows // 3), folder / f"{part}.parquet")
-    duck = DuckDBEngine()
-    try:
-        duck.load(
-            "source", "t", pa.concat_tables([parquet.read_table(folder / f"{part}.parquet") for part in range(3)])
-        )
-        yield Judged(duck, table("t"), policy), Judged(engine, engine.read_parquet("t", str(folder)), policy)
-    finally:
-        duck.close()
-
-
-def compare(own: Judged, other: Judged) -> None:
-    """Catalog, base, leaves, masks and lookups are DuckDB's, row for row."""
-    assert other.encoding.catalog == own.encoding.catalog
-    assert other.problem.catalog == own.problem.catalog
-    relations = [names.BASE, names.LEAF, names.MASKS, names.LOOKUP]
-    for relation in relations:
-        mine, theirs = (sorted(e.run("read", everything(relation)), key=repr) for e in (own.engine, other.engine))
-        assert mine == theirs, relation
-
-
-MODELS: list[dict[str, Any]] = [
-    {"type": "distinct_l_diversity", "l": 2},
-    {"type": "entropy_l_diversity", "l": 1.5},
-    {"type": "recursive_l_diversity", "l": 2, "c": 3},
-    {"type": "t_closeness", "t": 0.45, "distance": "equal"},
-]
-NODES = [(0, 0, 0, 0), (1, 1, 1, 2), (1, 2, 1, 3), (0, 3, 3, 3)]
-
-
-def test_records_are_encoded_judged_searched_and_published_as_in_duckdb(engine: Any, tmp_path: Path) -> None:
-    """k-anonymity, ℓ-diversity and t-closeness; nodes are judged on the cluster, and where codes and counts are
-    carried; the best node is the same, and so are the rows of its release."""
-    for own, other in both(engine, hostile_records(600), hostile_policy(MODELS), tmp_path):
-        compare(own, other)
-        mine = own.verdicts(own.engine, NODES)
-        assert 0 < mine[1].suppressed < 600
-        assert_same(mine, other.verdicts(engine, NODES))
-        embedded = DuckDBEngine()
-        try:
-            carried = transfer(engine, embedded, other.problem.catalog)
-            assert carried[0].rows == own.encoding.catalog.base_rows
-            assert_same(mine, other.verdicts(embedded, NODES))
-            best = own.best(own.engine)
-            assert other.best(embedded) == best
-            assert best[2]
-        finally:
-            embedded.close()
-        for node in (best[0], NODES[1]):
-            mine, theirs = own.published(node), other.published(node)
-            assert theirs == mine
-            assert [holds for *_, holds in theirs[1]] == [True, False]
-        verdict = own.verdicts(own.engine, [NODES[1]])[0]
-        assert len(theirs[0]) == 600 - verdict.suppressed
-
-
-def test_the_search_runs_on_the_cluster_with_snapshots(
-    engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """``search: {where: engine}``: the same optimum, and a node rolled up from a snapshot has the same verdict."""
-    monkeypatch.setattr("sqlanon.core.evaluate.snapshots.SMALL", 0)
-    data = hostile_records(300).select(["a.b`c", "order", "x; DROP TABLE y"])
-    policy = sqlanon.Policy.from_dict(
-        {
-            "table": "t",
-            "columns": {
-                "a.b`c": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-                "order": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 10}}},
-                "x; DROP TABLE y": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-            },
-            "privacy": [{"type": "k_anonymity", "k": 3}],
-            "suppression_limit": 0.2,
-            "nulls": "basic",
-        }
-    )
-    for own, other in both(engine, data, policy, tmp_path):
-        compare(own, other)
-        assert other.best(engine) == own.best(own.engine)
-        node, catalog = (1, 1, 0), other.problem.catalog
-        expected = own.verdicts(own.engine, [(1, 2, 0)])[0]
-        snapshots = SnapshotStore(engine, catalog)
-        kept = snapshots._materialise(node, snapshots.base)
-        assert kept is not None and snapshots.nearest((1, 2, 0)) is kept
-        evaluator = Evaluator(engine, catalog, snapshots, other.problem, other.models)
-        assert_same(expected, evaluator.judge([Request((1, 2, 0), node)], exact=True)[0])
-        snapshots.clear()
-        with pytest.raises(EngineError):
-            engine.run("gone", everything(kept.table))

@@ -16,7 +16,9 @@ from sqlglot import exp
 
 import sqlanon
 from sqlanon import Output
+from sqlanon.core.audit.check import check_relation
 from sqlanon.core.engines.base import Place
+from sqlanon.core.models.k_anonymity import KAnonymity
 from sqlanon.core.plan.full_domain import Plan
 from sqlanon.core.source.opening import open_source
 from sqlanon.core.source.spark import Cluster
@@ -160,6 +162,10 @@ def test_a_release_is_a_table_of_the_catalog(session: Any, planned: Any, expecte
     try:
         release = planned.publish(Output("table", "shelf.released"))
         assert sorted(rows(release.to_arrow()), key=repr) == expected[1]
+        quasi, there = ["zip", "age; --"], exp.to_table("shelf.released")
+        for k, holds in ((5, True), (10_000, False)):
+            found = check_relation(planned.engine, there, quasi_identifiers=quasi, models=[KAnonymity(k=k)])
+            assert found.holds is holds
         assert [row["tableName"] for row in session.sql("SHOW TABLES IN shelf").collect() if row["namespace"]] == [
             "released"
         ]

@@ -9,6 +9,8 @@ import pyarrow as pa
 from sqlanon.assess.profiling.drafting import draft
 from sqlanon.assess.profiling.interest import by_interest
 from sqlanon.assess.profiling.profile import profile
+from sqlanon.assess.profiling.proposals import _floor
+from sqlanon.core.lattice.catalog import Attribute
 
 
 def _orders(records: int = 3_000, persons: int = 600) -> pa.Table:
@@ -41,6 +43,19 @@ def test_the_subject_takes_turns_with_who_when_and_where() -> None:
     assert names.index("delivery_date") < names.index("sex") < names.index("town") < names.index("birth_year")
     assert names.index("paid_date") > names.index("birth_year"), "a second date says little beside the first"
     assert {*names[-2:]} == {"gift", "wrapped"}
+
+
+def test_age_comes_before_a_date_in_tables_about_health() -> None:
+    data = _orders().append_column("diabetes", [["y", "n"] * 1_500])
+    found = profile(data.append_column("stroke", [["n", "n", "y"] * 1_000]))
+    names = by_interest([item for item in found.columns if item.role not in ("identifier", "drop")])
+    assert names.index("birth_year") < names.index("delivery_date") < names.index("town")
+
+
+def test_the_group_of_the_rare_is_no_value_that_is_left() -> None:
+    sizes = {"fields": ((0,),) * 4, "costs": (60, 50, 40, 0), "widths": (6, 4, 3, 1), "keeps_type": (True,) * 4}
+    attribute = Attribute("kind", "VARCHAR", 4, 6, **sizes)
+    assert (_floor(attribute, with_rest=False), _floor(attribute, with_rest=True)) == (2, 1)
 
 
 def test_persons_are_counted_by_who_orders_and_not_by_orders(tmp_path: Path) -> None:

@@ -264,10 +264,10 @@ def _widths(spread: Spread) -> tuple[Decimal, list[int]]:
     digit = next(digit for digit in (1, 2, 5, 10) if digit * unit >= wanted)
     width, fanouts = digit * unit, list[int]()
     joined = width
-    while joined * FACTORS[_first_digit(joined)] <= span / 2 and len(fanouts) < 4:
+    while joined * FACTORS[_first_digit(joined)] <= span * 2 / 3 and len(fanouts) < 4:
         fanouts.append(FACTORS[_first_digit(joined)])
         joined *= fanouts[-1]
-    return width, fanouts or ([2] if 2 * width <= span / 2 else [])
+    return width, fanouts or ([2] if 2 * width <= span * 2 / 3 else [])
 
 
 def _first_digit(number: Decimal) -> int:

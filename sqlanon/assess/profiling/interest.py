@@ -4,8 +4,8 @@ Two thirds of what readers ask for are the same in all tables: who (sex, age), w
 subject: what was found, decided, measured, paid, or of which kind a record is. Names, values and places say so: a kind,
 a result, an amount or a number with decimals rather than a flag; the last column, where outcomes often stand. Subject
 and frame take turns, so that neither uses up the room of the other. Of events, whose dates lie within a few years, when
-and where come before the age of whom they concern. A second place or age says little beside the first: it comes late,
-and other flags last.
+and where come before the age of whom they concern, unless the table is about health. A second place or age says little
+beside the first: it comes late, and other flags last.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ def by_interest(columns: Sequence[ColumnProfile]) -> list[str]:
     scores = {item.name: subject_score(item, is_last=item is columns[-1]) for item in others}
     subjects = sorted((item for item in others if scores[item.name] > 0), key=lambda item: -scores[item.name])
     beside = sorted((item for item in others if scores[item.name] <= 0), key=lambda item: -scores[item.name])
-    order = (when, sex, where, age) if when is not None and _is_of_events(when) else (sex, age, when, where)
+    studied = sum(item.topic in ("health", "study") for item in columns) > 1
+    of_events = when is not None and _is_of_events(when) and not studied
+    order = (when, sex, where, age) if of_events else (sex, age, when, where)
     frame = [item for item in order if item is not None]
     turns: Iterable[ColumnProfile | None] = (item for pair in zip_longest(subjects, frame) for item in pair)
     flags = [item for item in beside if _is_flag(item)]

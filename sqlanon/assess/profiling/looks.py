@@ -218,7 +218,7 @@ def _by_name(found: ColumnProfile, named: tuple[str, ...]) -> Look | None:
 
 def _names_carers(found: ColumnProfile) -> bool:
     """Return whether a column names the persons who treat or teach, not their houses."""
-    if found.reads_as == "text" and found.distinct > 1 and _share(found, "titled") >= NEARLY_ALL:
+    if found.reads_as == "text" and found.distinct > 1 and _share(found, "titled") >= MIXED:
         return True
     if {*CARERS.split()}.isdisjoint(parts_of(found.name)) or found.distinct < SEVERAL_NAMES:
         return False

@@ -20,6 +20,7 @@ from sqlanon.assess.profiling.interest import by_interest, near_dates
 from sqlanon.assess.profiling.proposed import NOTHING, UNPROTECTED, Gain, Proposal, account, proposal_of
 from sqlanon.assess.profiling.wishes import UnmetWish, wishes_of
 from sqlanon.core import anonymizer
+from sqlanon.core.hierarchies.code_specs import FrequentValues
 from sqlanon.core.lattice.catalog import Attribute
 from sqlanon.core.plan.full_domain import Plan
 from sqlanon.core.policy import Column, LocalRecoding, Policy, SearchOptions
@@ -150,7 +151,9 @@ class _Searches:
         self._whole, self._policy, self._found = whole, policy, found
         self._deadline = time.monotonic() + ALL_SECONDS
         self._tops = {attribute.name: attribute.height - 1 for attribute in whole.catalog.attributes}
-        self._floors = {item.name: level for item in whole.catalog.attributes if (level := _floor(item)) is not None}
+        rest = {item.name for item in policy.quasi_identifiers if isinstance(item.hierarchy, FrequentValues)}
+        floors = {item.name: _floor(item, with_rest=item.name in rest) for item in whole.catalog.attributes}
+        self._floors = {name: level for name, level in floors.items() if level is not None}
         self._sensitive = [item.name for item in policy.columns if item.role == "sensitive"]
         candidates = [found[name] for name in found if name in self._floors or name in self._sensitive]
         order = by_interest(candidates)
@@ -342,13 +345,16 @@ class _Searches:
         return proposal_of(name, plan, unmet=unmet, weights=own, max_levels=chosen.levels, displaced=beyond)
 
 
-def _floor(attribute: Attribute) -> int | None:
-    """Return the coarsest level of a column that still says something: most values are told from most others."""
+def _floor(attribute: Attribute, *, with_rest: bool) -> int | None:
+    """Return the coarsest level of a column that still says something: most values are told from most others.
+
+    Args:
+        with_rest: above level 0, one of its values is what is left of the others.
+    """
     whole = attribute.costs[0]
     saying = [level for level, width in enumerate(attribute.widths) if width > 1]
-    enough = [
-        level for level in saying if attribute.costs[level] >= FLOOR * whole and attribute.widths[level] >= FEWEST_LEFT
-    ]
+    told = [width - (with_rest and level > 0) for level, width in enumerate(attribute.widths)]
+    enough = [level for level in saying if attribute.costs[level] >= FLOOR * whole and told[level] >= FEWEST_LEFT]
     return enough[-1] if enough else saying[0] if saying else None
 
 
@@ -360,7 +366,7 @@ def _by_several_rules(source: object, policy: Policy, single: Proposal, first: S
     if policy.entity is not None or single.records > MOST_RECORDS or not single.loss:
         return None
     names, limits = [*first], replace(policy.search, time_limit=RULES_SECONDS)
-    proposal, until = None, time.monotonic() + ALL_RULES_SECONDS
+    proposal, until, is_last = None, time.monotonic() + ALL_RULES_SECONDS, False
     for tried in range(1, RULES_TRIED + 1):
         columns = tuple(_by_rules(item, names, single) for item in policy.columns)
         rules = replace(policy, columns=columns, search=limits, transformation=LocalRecoding())
@@ -375,9 +381,10 @@ def _by_several_rules(source: object, policy: Policy, single: Proposal, first: S
             break
         proposal = replace(proposal, left_out=single.left_out)
         little = {item.name for item in proposal.columns if (item.left or 0.0) < LITTLE}
-        if not little or time.monotonic() > until:
+        if not little or is_last:
             break
-        names = [name for name in names if name not in little] if tried == RULES_TRIED - 1 else names[: -3 + tried]
+        is_last = tried == RULES_TRIED - 1 or time.monotonic() > until
+        names = [name for name in names if name not in little] if is_last else names[: -3 + tried]
         if len(names) < 2:
             break
     return proposal

@@ -45,7 +45,7 @@ SHAPES: dict[str, str] = {
         r"( [A-ZÀ-Þ][a-zà-ÿ'-]+){0,2}$"
     ),
     "titled": (
-        r"^((Dr|Prof|Mr|Mrs|Ms|Mme|Herr|Frau|Dott|Dra|Sig|Sra?)\.? +)+[A-ZÀ-Þ][A-Za-zÀ-ÿ' .-]+$"
+        r"^((PD|Dr|Prof|Mr|Mrs|Ms|Mme|Herr|Frau|Dott|Dra|Sig|Sra?)\.? +)+[A-ZÀ-Þ][A-Za-zÀ-ÿ' .-]+$"
         r"|^[A-ZÀ-Þ][A-Za-zÀ-ÿ' .,-]+,? (MD|DO|RN|NP|DDS|PhD|M\.D\.|Ph\.D\.)$"
     ),
     "date_like": r"^[0-9]{1,4}[-/. ]([0-9]{1,2}|[A-Za-z]{3,9})[-/., ]+[0-9]{2,4}([ T].*)?$",
