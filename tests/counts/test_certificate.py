@@ -110,6 +110,7 @@ def test_genuine_certificates_hold(block: Block) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.shared
 @pytest.mark.skipif(not ORACLES.exists(), reason="needs the oracles beside the repository")
 def test_certificates_of_the_oracles_hold() -> None:
     lines = [*enumerate(ORACLES.read_text().splitlines())]
