@@ -1,6 +1,6 @@
 """The audit of tables of counts as they were written: they are read again, and judged as a reader would (``reader``).
 
-It shares nothing with what suppresses: which cells are unsafe follows from rules of its own.
+Which cells are unsafe follows from rules of its own.
 """
 
 from __future__ import annotations
