@@ -1,8 +1,8 @@
 """What a reader can compute of the cells of tables: what relates them, and how small and large each may be.
 
 It shares nothing with what suppresses but the arithmetic of sparse rows: relations follow from the categories alone,
-between all pairs of sets and not neighbours alone, and HiGHS is asked for the least and the greatest value among all non-negative tables, whole or not,
-that agree with what is published.
+between all pairs of sets and not neighbours alone, and HiGHS is asked for the least and the greatest value among all
+non-negative tables, whole or not, that agree with what is published.
 """
 
 from __future__ import annotations
