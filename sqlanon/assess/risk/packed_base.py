@@ -94,15 +94,12 @@ class PackedBase:
     pairs: int
     numbered: list[int] = field(default_factory=list)
 
-    def count_sets(
-        self, sets: Sequence[int], weight: int | None, *, without_minimal: Collection[int] = ()
-    ) -> Iterator[SetCounts]:
+    def count_sets(self, sets: Sequence[int], weight: int | None) -> Iterator[SetCounts]:
         """Yield the counts of sets of one size.
 
         Args:
             weight: what a minimal unique of this size adds to a score; None does not look for them. Smaller sizes have
                 been looked at before.
-            without_minimal: sets that are known to be minimal uniques of no record.
         """
         if not sets:
             return
@@ -119,8 +116,8 @@ class PackedBase:
             self.create("group sets", GROUPED, self._grouped())
             rows = {int(row[0]): row[1:] for row in self.engine.run("count sets", _figures())}
             minimal: dict[int, int] = {}
-            if weight is not None and len(without_minimal) < len(sets):
-                query = _minimal(weight, part, without_minimal, marks.words if smaller else range(0))
+            if weight is not None:
+                query = _minimal(weight, part[0].bit_count(), marks.words if smaller else range(0))
                 self.engine.insert("minimal uniques", MINIMAL, query)
                 minimal = dict(self.engine.run("count minimal uniques", _minimal_by_set(part)))
             self.numbered += [mask for mask in part if minimal.get(mask)]
@@ -260,17 +257,16 @@ def _none() -> exp.Select:
     return exp.select(*cells).where(exp.false())
 
 
-def _minimal(weight: int, sets: Sequence[int], without: Collection[int], words: range) -> exp.Select:
+def _minimal(weight: int, size: int, words: range) -> exp.Select:
     """Select the records that are alone on a set and on no part of it: class, set, its size, and what it scores.
 
     A record that is alone on a part of a set is alone on a minimal unique within that part, which is marked.
     """
     query = exp.select(
-        column(CLASS, "g"), column(COLUMNS, "g"), named(bigint(number(sets[0].bit_count())), "size"),
+        column(CLASS, "g"), column(COLUMNS, "g"), named(bigint(number(size)), "size"),
         named(bigint(number(weight)), WEIGHT),
     ).from_(table(GROUPED, "g"))  # fmt: skip
     query = query.where(equal(column(names.COUNT, "g"), number(1)))
-    query = query.where(*[exp.NEQ(this=column(COLUMNS, "g"), expression=number(m)) for m in sets if m in without])
     if not words:
         return query
     query = query.join(table(SETS, "m"), on=equal(column(COLUMNS, "g"), column(COLUMNS, "m")))
