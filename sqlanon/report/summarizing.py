@@ -47,7 +47,11 @@ def summarize(
     return RunSummary(
         **facts_of_policy(policy, now),
         source=plan.source_name if named else file_name(shown.source or ""),
-        attributes=attributes_of(plan, plan.attribute_losses or {}),
+        attributes=attributes_of(
+            plan,
+            plan.attribute_losses or {},
+            plan.published_types().count_values(plan.engine, plan.catalog) if measures_utility else {},
+        ),
         models=tuple(ModelSummary(model.label, alone.get(model.label)) for model in plan.models),
         measure=certificate.measure,
         aggregate=certificate.aggregate,
@@ -88,8 +92,15 @@ def _beside(plan: Planned) -> tuple[tuple[JudgedColumn, tuple[int, int] | None],
     return tuple((found, alone.get(found.name)) for found in plan.beside_source.columns if found.role != "drop")
 
 
-def attributes_of(plan: Planned, losses: Mapping[str, float]) -> tuple[AttributeSummary, ...]:
-    """Return the quasi-identifiers of a plan with their levels and their own losses, as far as these are known."""
+def attributes_of(
+    plan: Planned, losses: Mapping[str, float], left: Mapping[str, int] | None = None
+) -> tuple[AttributeSummary, ...]:
+    """Return the quasi-identifiers of a plan with their levels and their own losses, as far as these are known.
+
+    Args:
+        left: how many values of each are published; None: those that its level can hold are said.
+    """
+    left = left or {}
     pairs = zip(plan.policy.quasi_identifiers, plan.policy.as_written().quasi_identifiers, strict=True)
     hierarchies = {
         own.name: written.hierarchy if encoded == own.hierarchy else encoded
@@ -105,7 +116,7 @@ def attributes_of(plan: Planned, losses: Mapping[str, float]) -> tuple[Attribute
             levels=levels,
             description=describe_levels(hierarchies[a.name], levels, a.height),
             values=a.widths[0],
-            values_left=a.widths[levels[0]] if len(levels) == 1 else None,
+            values_left=left.get(a.name, a.widths[levels[0]]) if len(levels) == 1 else None,
             loss=losses.get(a.name),
             at_root=plan.catalog.at_root.get(a.name, 0),
             fully_suppressed=a.name in plan.nothing_left,

@@ -35,8 +35,8 @@ class AttributeSummary:
         hierarchy: its kind, in words.
         height: number of levels, level 0 included.
         levels, description: the level that was chosen, as a number and in words; several where rules differ in it.
-        values, values_left: distinct values in the source and at the level, NULL among them. ``values_left`` is None
-            where there are several levels.
+        values, values_left: distinct values in the source and in the release, NULL among them; where the release is not
+            measured, those that the level can hold. ``values_left`` is None where there are several levels.
         loss: its own loss by the policy's measure, before weights; None for measures of classes and several rules.
         at_root: records whose values no hierarchy lists, and that are the root at every level (``uncovered: top``).
         fully_suppressed: the release has one value of it, the source several, or some that no hierarchy lists.

@@ -156,6 +156,7 @@ def compare_columns(
     plan: Planned, trees: list[brute.Tree], records: list[brute_utility.Record], uncovered: int, numeric: bool
 ) -> None:
     measured = plan.utility(queries=0)
+    counted = plan.published_types().count_values(plan.engine, plan.catalog)
     published = sum(levels is not None for _, levels in records)
     whole = len(records) + uncovered
     assert (measured.records, measured.published, measured.suppressed) == (whole, published, whole - published)
@@ -172,7 +173,8 @@ def compare_columns(
         assert column.suppressed == whole - published
         assert column.values_before == len(set(values))
         shown = {tree.generalize(row[i], levels[i]) for row, levels in records if levels is not None}
-        assert column.values_after == len(shown)
+        assert column.values_after == len(shown) == counted.get(f"c{i}", len(shown))
+        assert (f"c{i}" in counted) == (len(plan.published_levels[i]) == 1)
         expected = brute_utility.total_variations(tree, records, i, uncovered)
         assert (column.total_variation, column.total_variation_published) == pytest.approx(expected)
         if column.loss_measure == "loss":

@@ -159,14 +159,14 @@ def proposal_of(
     if not isinstance(plan, Plan):
         losses = {each: 1.0 - share for each, share in left_by_rules(plan).items()}
     hierarchies: dict[str, Column] = {item.name: item for item in plan.policy.quasi_identifiers}
-    gone = set(plan.nothing_left)
+    gone, values = set(plan.nothing_left), plan.published_types().count_values(plan.engine, plan.catalog)
     columns = tuple(
         ColumnLeft(
             item.name,
             describe_levels(hierarchies[item.name].hierarchy, levels, item.height),
             levels,
             item.widths[0],
-            item.widths[levels[0]] if len(levels) == 1 else None,
+            values.get(item.name),
             None if losses is None else 1.0 - losses[item.name],
             item.name in gone,
         )

@@ -180,4 +180,6 @@ def _cell(column: ColumnLeft | None) -> str:
     if column.values_left == column.values:
         return f"as it is ({column.values:,} values)"
     counted = f"{column.values_left:,} of {column.values:,} values"
+    if column.levels == (0,):
+        return f"as it is ({counted})"
     return counted if column.publishes.startswith("values ") else f"{column.publishes} ({counted})"

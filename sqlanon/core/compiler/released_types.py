@@ -7,7 +7,7 @@ codes and counts; texts are read of the values that a chart names.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from sqlglot import exp
 
@@ -185,6 +185,19 @@ def _rows_of(position: int) -> list[exp.Expr]:
     """Return the conditions that a row of the lookups is of a covered value of the column at a position."""
     is_covered = equal(column(COVERED, names.LOOKUP), number(1))
     return [equal(column("attribute", names.LOOKUP), number(position)), is_covered]
+
+
+def published_values(catalog: Catalog, row_types: exp.Query, levels: Mapping[int, int]) -> exp.Select:
+    """Select one row: how many values are published of some quasi-identifiers, by the level of each position."""
+    counts = []
+    for position, level in levels.items():
+        text: exp.Expr = exp.cast(exp.Literal.string(""), "VARCHAR")
+        for word in range(catalog.words):
+            if mask := catalog.attributes[position].mask(level, word):
+                part = exp.cast(exp.paren(masked(column(names.key(word)), number(mask))), "VARCHAR")
+                text = exp.DPipe(this=text, expression=part, safe=True)
+        counts.append(named(count_distinct(text), f"values_{position}"))
+    return exp.select(*counts).from_(row_types.subquery("row_types")).where(not_null(column(names.RULE)))
 
 
 def published_texts(

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from sqlanon.core.compiler.released_types import published_values
+from sqlanon.core.engines.base import Engine
+from sqlanon.core.lattice.catalog import Catalog
 from sqlanon.core.lattice.nodes import Node
 from sqlanon.core.sizes.histogram import PopulationClasses, SizeHistogram
 
@@ -45,3 +48,16 @@ class PublishedTypes:
     row_types: exp.Query
     rules: Mapping[int, Node]
     split: bool = False
+
+    def count_values(self, engine: Engine, catalog: Catalog) -> dict[str, int]:
+        """Return how many values are published of the quasi-identifiers that all rules publish at one level, NULL among
+        them. A value whose records are all suppressed is none."""
+        levels = {
+            position: of_rules[0]
+            for position, of_rules in enumerate(zip(*self.rules.values(), strict=True))
+            if len({*of_rules}) == 1
+        }
+        if not levels:
+            return {}
+        [row] = engine.run("published values", published_values(catalog, self.row_types, levels))
+        return {catalog.attributes[position].name: int(n) for position, n in zip(levels, row, strict=True)}
