@@ -88,9 +88,9 @@ def _is_finer(one: int, other: int) -> bool:
     return other == -1 or 0 <= one <= other
 
 
-def rows_of(grid: Grid, number: Mapping[Place, int]) -> SparseRows:
+def rows_of(grid: Grid, most: int) -> SparseRows:
     """Return the relations of unknowns as rows."""
-    relations = relations_of(grid, number)
+    relations = relations_of(grid, numbers_of(grid, most))
     return SparseRows.of(([*row], [*row.values()], 0.0, 0.0 if is_sum else np.inf) for row, is_sum in relations)
 
 
