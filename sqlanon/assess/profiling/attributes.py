@@ -232,22 +232,17 @@ def _following(item: ColumnProfile, follower: Follower, leader: ColumnProfile) -
     if leader.role not in ("quasi_identifier", "keep"):
         reason = f"It says the same as {leader.name!r}."
         return replace(item, role=leader.role if leader.role in DROPPED else "drop", reason=reason)
-    if follower.how in (AGE, SUM):
-        reason = f"It is a part of the total {leader.name!r}."
-        if follower.how == AGE:
-            reason = f"It says the same as {leader.name!r}, which has bands that readers know."
+    records = f"{follower.breaks:,} record{'s' * (follower.breaks != 1)}"
+    if follower.how in (AGE, SUM, FINER):
+        contradict = f"{records} contradict" if follower.breaks else "values that few records have"
+        reason = {
+            AGE: f"It says the same as {leader.name!r}, which has bands that readers know.",
+            SUM: f"It is a part of the total {leader.name!r}.",
+            FINER: f"{leader.name!r} follows from it: it says more, {'but' if follower.breaks else 'in'} {contradict}.",
+        }[follower.how]
         question = f"Is it needed more than {leader.name!r}? Then give it the role quasi_identifier, and drop that one."
         return replace(item, role="drop", reason=reason, question=question, otherwise="quasi_identifier")
-    if follower.breaks or follower.how == FINER:
-        records = f"{follower.breaks:,} record{'s' * (follower.breaks != 1)}"
-        if follower.how == FINER:
-            reason = f"{leader.name!r} follows from it: it says more" + (
-                f", but {records} contradict." if follower.breaks else ", in values that few records have."
-            )
-            question = (
-                f"Is it needed more than {leader.name!r}? Then give it the role quasi_identifier, and drop that one."
-            )
-            return replace(item, role="drop", reason=reason, question=question, otherwise="quasi_identifier")
+    if follower.breaks:
         reason = f"It follows from {leader.name!r}, but in {records}."
         question = f"Correct these records, and it can be published with {leader.name!r}."
         return replace(item, role="drop", reason=reason, question=question)
