@@ -50,7 +50,7 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 48_158,
+    "core": 48_227,
     "assess": 16_357,
     "interop": 8_093,
     "commands": 7_681,

@@ -151,8 +151,9 @@ _CODE = (
     "WHERE d.classid = k.oid AND d.objid = b.oid AND (o.name IN ('pg_proc', 'pg_type', 'pg_operator') "
     "OR o.name = 'pg_class' AND b.kind IN ('pg_rewrite', 'pg_policy')) "
     "UNION ALL SELECT o.name, d.objid FROM pg_catalog.pg_depend d JOIN kind o ON o.oid = d.classid "
-    "WHERE d.refclassid = k.oid AND d.refobjid = b.oid AND (o.name = 'pg_cast' OR d.deptype IN ('a', 'i') "
-    "AND o.name IN ('pg_class', 'pg_constraint', 'pg_policy', 'pg_rewrite', 'pg_statistic_ext')) "
+    "LEFT JOIN pg_catalog.pg_class v ON o.name = 'pg_rewrite' AND v.oid = b.oid AND v.relkind = 'v' "
+    "WHERE d.refclassid = k.oid AND d.refobjid = b.oid AND (o.name = 'pg_cast' OR d.deptype = 'i' AND v.oid > 0 "
+    "OR d.deptype IN ('a', 'i') AND o.name IN ('pg_class', 'pg_constraint', 'pg_policy', 'pg_statistic_ext')) "
     "UNION ALL SELECT b.kind, inhrelid FROM pg_catalog.pg_inherits WHERE inhparent = b.oid AND b.kind = 'pg_class'"
     ") AS more) SELECT DISTINCT rolname FROM beneath b "
     "JOIN pg_catalog.pg_proc p ON kind = 'pg_proc' AND p.oid = b.oid "
@@ -161,7 +162,8 @@ _CODE = (
     "WHERE rolname IN (session_user, current_user) AND (rolsuper OR rolcreaterole)) ORDER BY rolname"
 )
 """Whose functions a SELECT from a relation may call with the rights of a session that has many: by views, policies,
-casts, domains, expressions of indexes and statistics, constraints (which a plan computes), of children too."""
+casts, domains, expressions of indexes and statistics, constraints (which a plan computes), of children too. A
+materialized view is read as it is stored."""
 
 
 def hides_rows(ask: Ask, schema: str, name: str) -> bool:

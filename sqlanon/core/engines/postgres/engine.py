@@ -300,10 +300,7 @@ class PostgresEngine(SerialEngine):
         return [] if (named := _named(relation)) is None else pg_catalog.unreadable_columns(self.run, *named)
 
     def hides_rows(self, relation: exp.Expr) -> bool:
-        if (named := _named(relation)) is None:
-            return False
-        pg_catalog.refuse_code(self.run, *named)
-        return pg_catalog.hides_rows(self.run, *named)
+        return (named := _named(relation)) is not None and pg_catalog.hides_rows(self.run, *named)
 
     def accept_visible_rows(self) -> None:
         self.run("session", "SET row_security = on")
@@ -320,6 +317,8 @@ class PostgresEngine(SerialEngine):
             parts = [schemas[0], name]
         if len(parts) > 1 and pg_catalog.is_of_the_server(parts[-2]):
             raise unlisted("UndefinedTable")
+        if len(parts) > 1:
+            pg_catalog.refuse_code(self.run, *parts[-2:])
         return table_reference(parts)
 
     def place(self, parts: Sequence[str], target_catalog: str | None) -> Place:
