@@ -44,6 +44,7 @@ from sqlanon.counts.counting import Counted, count_cells
 from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.exact import suppress
 from sqlanon.counts.released import released_rows
+from sqlanon.counts.unsafe import unsafe_counts
 from sqlanon.counts.written import audit_written
 
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
@@ -267,7 +268,7 @@ def argus(counted: Counted, policy: CountsPolicy, method: str, seconds: float) -
         codes = [text.strip().strip('"') for text in row[:width]]
         cell = place[tuple(0 if code in ("T", "") else int(code[1:]) for code in codes)]
         hidden[cell] = row[-3].strip() in ("U", "M")
-    unsafe = protecting.unsafe_counts(counted, policy)
+    unsafe = unsafe_counts(counted, policy)
     return {
         "unsafe": int(unsafe.sum()),
         "further": int((hidden & ~unsafe).sum()),

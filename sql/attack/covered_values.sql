@@ -1,12 +1,12 @@
 -- Which values of a column the texts of a release may stand for, where no policy says it: one row a text and value, and
 -- a row without a value for a text that is not understood.
 --
--- texts: the distinct texts of the release, as attribute and text. known: the values of the source and
--- those of the release that are numbers or moments, with their number.
+-- texts: the distinct texts of the release, as attribute and text. known: the values of the source and those of the
+-- release that are numbers or moments, with their number and whether the source has them.
 --
--- A text is a value of the source; a number; a range ([20, 40[, (20,40], 20-39; a bracket that turns away excludes its
--- end); a bound (<20, >=65, 65+); a mask (130**: what begins so; *: whatever there is); or a set ({a, b}). NULL is a
--- value where the source has it, and else whatever there is.
+-- A text is a value of the source; a number (20.0 is 20 where the source has no 20.0); a range ([20, 40[, (20,40],
+-- 20-39; a bracket that turns away excludes its end); a bound (<20, >=65, 65+); a mask (130**: what begins so; *: whatever
+-- there is); or a set ({a, b}). NULL is a value where the source has it, and else whatever there is.
 --
 -- texts                known                              covered_values
 -- attribute | text     attribute | value | v | number     attribute | text | v
@@ -25,10 +25,14 @@ WITH read AS (
     REGEXP_EXTRACT(texts.text, '^\{(.*)\}$', 1) AS members,
     texts.text LIKE '(%' OR texts.text LIKE ']%' AS without_low,
     texts.text LIKE '%)' OR texts.text LIKE '%[' AS without_high,
-    known.v
+    COALESCE(alike.v, known.v) AS v
   FROM texts
   LEFT JOIN known
     ON known.attribute = texts.attribute AND known.value IS NOT DISTINCT FROM texts.text
+  LEFT JOIN known AS alike
+    ON alike.attribute = texts.attribute
+    AND alike.number = CASE WHEN known.of_source = 0 THEN known.number END
+    AND alike.of_source = 1
 )
 SELECT
   read.attribute,

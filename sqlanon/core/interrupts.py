@@ -32,11 +32,11 @@ def interruptible(work: Callable[[], Answer], cancel: Callable[[], object] = lam
     """Return what ``work`` returns, or raise what it raises; an interrupt cancels it, and is raised when it has ended.
 
     Args:
-        work: called in another thread, unless this is not the main thread, where no interrupt arrives.
+        work: called in another thread, unless this is not the main thread, where no interrupt arrives, or Python ends.
         cancel: makes ``work`` end soon; it may be called several times, and when there is nothing to cancel. By
             default an interrupt waits for its end.
     """
-    if not _in_main_thread():
+    if not _in_main_thread() or not threading.main_thread().is_alive():
         return work()
     try:
         with held():  # it has begun when an interrupt is raised, or it would be waited for in vain

@@ -16,7 +16,7 @@ import numpy as np
 
 from sqlanon.core.publish.proof_file import digest
 from sqlanon.counts.counting import Counted
-from sqlanon.counts.facts import CellSuppression, Numbers, System
+from sqlanon.counts.facts import CellSuppression, Numbers, SparseRows
 from sqlanon.counts.protecting import Protection
 
 VERSION = 1
@@ -54,7 +54,7 @@ def counts_certificate(
         "optimal": weight <= lower,
         "cells_sha256": cells_digest(counted),
         "suppressed": suppressed.tolist(),
-        "relations": [_relation(evidence.system, row) for row in relations],
+        "relations": [_relation(rows, row) for row in relations],
         "witnesses": witnesses,
         "waived": waived,
         "inequalities": inequalities,
@@ -80,11 +80,10 @@ def cells_digest(counted: Counted) -> str:
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
 
-def _relation(system: System, row: int) -> list[Any]:
-    rows = system.rows
+def _relation(rows: SparseRows, row: int) -> list[Any]:
     own = slice(rows.starts[row], rows.starts[row + 1])
-    entries = zip(rows.columns[own].tolist(), rows.factors[own].astype(int).tolist(), strict=True)
-    return [[*map(list, entries)], int(rows.lower[row] == rows.upper[row])]
+    entries = np.stack([rows.columns[own], rows.factors[own].astype(np.int64)], axis=1)
+    return [entries.tolist(), int(rows.lower[row] == rows.upper[row])]
 
 
 def _enough(evidence: CellSuppression, suppressed: Numbers) -> tuple[list[list[list[int]]], list[list[int]]]:
@@ -112,6 +111,6 @@ def _enough(evidence: CellSuppression, suppressed: Numbers) -> tuple[list[list[l
         if (meets & ~is_met).any() or (tells & ~is_known).any():
             is_met |= meets
             is_known |= tells
-            kept.append([[cell, int(change)] for cell, change in zip(cells.tolist(), changes.tolist(), strict=True)])
+            kept.append(np.stack([cells, changes.astype(np.int64)], axis=1).tolist())
     unknown = insiders[:, None] & ~is_known & ~np.eye(len(unsafe), dtype=bool)
     return kept, [[int(unsafe[known]), int(unsafe[other])] for known, other in np.argwhere(unknown).tolist()]

@@ -199,25 +199,16 @@ class _CountsReader:
             keys = faults.mapping(place, item, names_of(keys_of(CountsTable)))
             dimensions = self._dimensions(f"{place}.dimensions", keys.get("dimensions"), columns)
             margins = keys.get("margins", True)
-            margins = tuple(margins) if isinstance(margins, list) else margins
-            if not (
-                isinstance(margins, bool)
-                or (isinstance(margins, tuple) and all(isinstance(n, str) and n in dimensions for n in margins))
-            ):
-                faults.add(
-                    f"{place}.margins",
-                    "This is neither true, false nor a list of dimensions of the table.",
-                    "name dimensions of the table, or leave it out.",
-                )
-                margins = True
+            are_listed = isinstance(margins, list) and all(isinstance(n, str) and n in dimensions for n in margins)
+            if not isinstance(margins, bool) and not are_listed:
+                wrong = "This is neither true, false nor a list of dimensions of the table."
+                faults.add(f"{place}.margins", wrong, "name dimensions of the table, or leave it out.")
+            margins = tuple(margins) if are_listed else margins is not False
             measures = self._measures(f"{place}.measures", keys.get("measures"))
             table = CountsTable(name, dimensions, measures, margins)
             if any(m.kind == "share" for m in measures) and len(table.totalled) < len(dimensions):
-                faults.add(
-                    f"{place}.measures",
-                    "A share is one of the grand total, which the table does not show.",
-                    "leave out margins, or share.",
-                )
+                wrong = "A share is one of the grand total, which the table does not show."
+                faults.add(f"{place}.measures", wrong, "leave out margins, or share.")
             found.append(table)
         if len({table.name.casefold() for table in found}) < len(found):
             faults.add("counts", "Two tables differ in the case of their names only.", "rename one.")
@@ -253,11 +244,8 @@ class _CountsReader:
                 if faults.text(f"{place}[{number_}].{kind}", name):
                     found.append(CellMeasure(str(kind), name))
             else:
-                faults.add(
-                    f"{place}[{number_}]",
-                    "This is no measure.",
-                    "write count, share, {sum: cost} or {mean: cost}.",
-                )
+                hint = "write count, share, {sum: cost} or {mean: cost}."
+                faults.add(f"{place}[{number_}]", "This is no measure.", hint)
         return tuple(dict.fromkeys(found))
 
     def _policy(self, keys: Mapping[str, Any], tables: Sequence[CountsTable]) -> Policy | None:
@@ -274,11 +262,8 @@ class _CountsReader:
         for name in used:
             own = faults.mapping(f"columns.{name}", declared.get(name), own_keys)
             if own.get("uncovered") == "suppress" or keys.get("uncovered") == "suppress":
-                faults.add(
-                    f"columns.{name}.uncovered",
-                    "A record that falls into no category would be missing from all totals.",
-                    "list the values, or say uncovered: top.",
-                )
+                wrong = "A record that falls into no category would be missing from all totals."
+                faults.add(f"columns.{name}.uncovered", wrong, "list the values, or say uncovered: top.")
                 own.pop("uncovered", None)
             columns[name] = {"role": "quasi_identifier", "hierarchy": {"suppress": {}}, **own}
         measured = dict.fromkeys(m.column for t in tables for m in t.measures if m.column is not None)
@@ -381,9 +366,8 @@ class _CountsReader:
             hint = "write {file: counts.parquet}, or {table: …} or {view: …}."
             faults.add("output", "Tables of counts are not published so.", hint)
         if policy.ledger is not None and (rules.method == "keys" or rules.round is not None):
-            faults.add(
-                "ledger", "Counts with noise, or rounded ones, are not judged over time.", "leave one of both out."
-            )
+            wrong = "Counts with noise, or rounded ones, are not judged over time."
+            faults.add("ledger", wrong, "leave one of both out.")
         if policy.ledger is not None and any(m.column is not None for table in tables for m in table.measures):
             faults.add("ledger", "Sums and means are not judged over time.", "count alone, or leave the ledger out.")
         if policy.ledger is not None and policy.ledger.cohorts is not None:

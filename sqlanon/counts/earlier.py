@@ -25,11 +25,9 @@ from sqlanon.core.words import counted as counted_words
 from sqlanon.counts.counting import Counted, count_cells
 from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.facts import Flags, Floats, Numbers
-from sqlanon.counts.grid import Grid
 from sqlanon.counts.keys import CountsTable
 from sqlanon.counts.protecting import Held, Protection, protect
-from sqlanon.counts.reader import CellAudit, numbers_of, rows_of
-from sqlanon.counts.written import shown_cells
+from sqlanon.counts.written import audit_of, shown_cells
 from sqlanon.errors import AuditError, InputError, NoSolutionError
 
 Key = tuple[tuple[str, int, str | None], ...]
@@ -65,7 +63,7 @@ def ledger_of(asked: CountsPolicy, opened: Source, given: object) -> AbstractCon
 
 def described(opened: Source, asked: CountsPolicy, counted: Counted, suppressed: Any) -> dict[str, Any]:
     """Return what a ledger writes down of a release: its tables and its cells, a suppressed one as None."""
-    keys = keys_of(counted.grid)
+    keys = keys_of(counted)
     published = counted.grid.is_published
     values = [None if hidden else int(x) for x, hidden in zip(counted.contributors, suppressed, strict=True)]
     cells = [[key, value] for key, value, own in zip(keys, values, published, strict=True) if own]
@@ -92,8 +90,9 @@ def _kind_of(asked: CountsPolicy) -> dict[str, Any]:
     return {"entity": asked.policy.entity, "nulls": asked.policy.nulls}
 
 
-def keys_of(grid: Grid) -> list[Key]:
-    """Return the categories of all cells of a grid."""
+def keys_of(counted: Counted) -> list[Key]:
+    """Return the categories of all cells."""
+    grid = counted.grid
     parts = [
         [(d.name, int(level), text) for level, text in zip(d.level, d.texts, strict=True)] for d in grid.dimensions
     ]
@@ -129,7 +128,7 @@ def join_earlier(
     else:
         opened.engine.drop(names.LOOKUP)  # of the new tables alone
         every = count_cells(opened, whole)
-    keys = keys_of(every.grid)
+    keys = keys_of(every)
     places = {key: number for number, key in enumerate(keys)}
     known, is_known = np.full(len(keys), np.nan), np.zeros(len(keys), bool)
     changed = False
@@ -149,8 +148,8 @@ def join_earlier(
         is_near = (by > 0) & (by < asked.rules.threshold)
         shown, hidden, unsafe = nothing, nothing, is_near if asked.rules.changes == "suppress" else nothing
     for entry in microdata:
-        shown = shown | _determined(every.grid, entry.levels)
-    numbers = np.array([places[key] for key in keys_of(counted.grid)], np.int64)
+        shown = shown | _determined(every, entry.levels)
+    numbers = np.array([places[key] for key in keys_of(counted)], np.int64)
     own = nothing.copy()
     own[numbers[counted.grid.is_published]] = True
     return Joined(shown, hidden & ~shown, unsafe & own, own, every, whole, numbers, is_known, known, changed)
@@ -191,8 +190,9 @@ def _refuse_others(columns: Sequence[str]) -> None:
         )
 
 
-def _determined(grid: Grid, levels: Mapping[str, Sequence[int]]) -> Any:
+def _determined(counted: Counted, levels: Mapping[str, Sequence[int]]) -> Any:
     """Return which cells follow from classes of microdata: all their categories are at such levels, or above."""
+    grid = counted.grid
     found = np.zeros(len(grid), bool)
     for number, own in enumerate(grid.sets):
         wanted = {d.name: level for d, level in zip(grid.dimensions, own, strict=True) if level is not None}
@@ -232,13 +232,13 @@ def audit_joined(rows: pa.Table, joined: Joined, counted: Counted, asked: Counts
     """
     if joined.changed:
         return  # what both show does not add up; the differences were judged
-    grid, rules, truth = joined.counted.grid, asked.rules, joined.counted.contributors
-    shown = np.full(len(grid), np.nan)
+    truth, threshold = joined.counted.contributors, asked.rules.threshold
+    shown = np.full(len(truth), np.nan)
     shown[joined.numbers] = shown_cells(rows, counted, asked)[0]
     shown = np.where(np.isnan(joined.known), shown, joined.known)
-    is_small = (truth > 0) & (truth < rules.threshold) & (joined.own | joined.is_known) & np.isnan(shown)
-    audit = CellAudit(rows_of(grid, numbers_of(grid, rules.joint)), shown, shown)
-    found = audit.faults(0, is_small, *(rules.interval or (0, rules.threshold)))
+    is_small = (truth > 0) & (truth < threshold) & (joined.own | joined.is_known) & np.isnan(shown)
+    audit = audit_of(joined.counted.grid, asked.rules.joint, shown)
+    found = audit.faults(0, is_small, *(asked.rules.interval or (0, threshold)))
     if found:
         listed = ", ".join(f"{kind}: {count}" for kind, count in found.items())
         raise AuditError(

@@ -193,21 +193,22 @@ class _Exact:
     def _weight(self) -> float:
         return self.system.weight(self.best)
 
-    @property
-    def _left(self) -> float:
-        return self.work.attacker.deadline - time.monotonic()
+    def _chosen(self, *, whole: bool, begun: Floats | None = None) -> Floats | None:
+        """Solve the master, and take and tell its bound; return its choice."""
+        left = self.work.attacker.deadline - time.monotonic()
+        values, bound = self.master.solve(left, whole=whole, begun=begun)
+        self.lower = max(self.lower, bound)
+        if self.report is not None:
+            self.report(done=len(self.cuts), unit="cuts", loss=self._weight, lower_bound=self.lower, what="weight")
+        return values
 
     def _relaxed(self) -> None:
         """Add cuts that the relaxed master violates, as long as they raise its bound."""
         choices, few = list(self.system.demands()), 0
         for _ in range(ROUNDS):
-            values, bound = self.master.solve(self._left, whole=False)
-            if values is None:
-                return
-            few = few + 1 if bound <= self.lower * (1 + GAIN) else 0
-            self.lower = max(self.lower, bound)
-            self._tell()
-            if few > 4 or self._weight <= self.lower + NEAR:
+            before, values = self.lower, self._chosen(whole=False)
+            few = few + 1 if self.lower <= before * (1 + GAIN) else 0
+            if values is None or few > 4 or self._weight <= self.lower + NEAR:
                 return
             open_ = self._opened(np.where(values < NEAR, 0.0, np.minimum(values, 1.0)))
             if not sum(self._cut_off(choice, open_) for choice in choices):
@@ -235,33 +236,22 @@ class _Exact:
     def _round(self) -> bool:
         """Solve the master in whole numbers and cut its choice off; return whether to go on."""
         begun = self.best[self.master.cells].astype(np.float64)
-        values, bound = self.master.solve(self._left, whole=True, begun=begun)
-        self.lower = max(self.lower, bound)
-        self._tell()
+        values = self._chosen(whole=True, begun=begun)
         if values is None or self._weight <= self.lower + NEAR:
             return False
         hidden = self._opened(np.rint(values)) > 0
         refused = False
         for choice in self.work.witnesses.open(hidden):
-            found: list[Floats] = []
-            for demand in choice:
-                why = self.work.refuted(demand, hidden)
-                if why is None:
-                    break
-                found.append(why)
-            else:
+            why = self.work.refuted(choice, hidden)
+            if why is not None:
                 refused = True
-                cut = cut_of(self.system, choice, found)
+                cut = cut_of(self.system, choice, why)
                 holds = cut is not None and float(cut.coefficients[hidden[cut.cells]].sum()) < 1 - 1e-4
                 self._add(cut if cut is not None and holds else without(self.system, choice, hidden))
         better = self.work.reduced(self.work.extended(hidden), self.work.attacker.deadline) if refused else hidden
         if self.system.weight(better) < self._weight:
             self.best = better
         return refused
-
-    def _tell(self) -> None:
-        if self.report is not None:
-            self.report(done=len(self.cuts), unit="cuts", loss=self._weight, lower_bound=self.lower, what="weight")
 
     def _add(self, cut: SuppressionCut) -> None:
         self.cuts.append(cut)

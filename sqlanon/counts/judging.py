@@ -25,6 +25,7 @@ from sqlanon.counts.certificate import MOST
 from sqlanon.counts.counting import Counted
 from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.facts import SparseRows
+from sqlanon.counts.grid import Grid
 from sqlanon.counts.programs import has_best, program, set_whole
 from sqlanon.counts.reader import joint_places, numbers_of, relations_of
 from sqlanon.counts.unsafe import exempt_cells, unsafe_counts, unsafe_sums, weights_of
@@ -67,8 +68,8 @@ class Stated:
     optimal: bool
 
     @classmethod
-    def of(cls, document: Mapping[str, Any], cells: int, further: int) -> Stated:
-        """Read a certificate; unknowns are numbered from 0, the cells first.
+    def of(cls, document: Mapping[str, Any], grid: Grid, joint: int) -> Stated:
+        """Read a certificate; unknowns are numbered from 0, the cells first, then those of all dimensions.
 
         Raises:
             InputError: it is not well formed.
@@ -99,10 +100,10 @@ class Stated:
         def cut(own: Any, sign: Any, known: Any, why: Any) -> StatedCut:
             tried = frozenset(read(why["tried"], [cell])) if isinstance(why, dict) else None
             parts = [] if tried is not None else [pairs(each, range(len(relations))) for each in why]
-            own, sign, known = read([own, sign, known], (cell, {-1, 1}, range(-1, cells)))
+            own, sign, known = read([own, sign, known], (cell, {-1, 1}, range(-1, len(grid))))
             return StatedCut(own, sign, known, parts, tried)
 
-        cell, unknown = range(cells), range(cells + further)
+        cell, unknown = range(len(grid)), range(len(grid) + len(joint_places(grid, joint)))
         try:
             relations = [(pairs(row, unknown), read(flag, {0, 1}) == 1) for row, flag in document["relations"]]
             if type(document["optimal"]) is not bool:

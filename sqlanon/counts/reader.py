@@ -1,8 +1,8 @@
 """What a reader can compute of the cells of tables: what relates them, and how small and large each may be.
 
-It shares nothing with what suppresses: relations follow from the categories alone, between all pairs of sets and not
-neighbours alone, and HiGHS is asked for the least and the greatest value among all non-negative tables, whole or not,
-that agree with what is published.
+It shares nothing with what suppresses but the arithmetic of sparse rows: relations follow from the categories alone,
+between all pairs of sets and not neighbours alone, and HiGHS is asked for the least and the greatest value among all
+non-negative tables, whole or not, that agree with what is published.
 """
 
 from __future__ import annotations
@@ -88,9 +88,9 @@ def _is_finer(one: int, other: int) -> bool:
     return other == -1 or 0 <= one <= other
 
 
-def rows_of(grid: Grid, number: Mapping[Place, int]) -> SparseRows:
+def rows_of(grid: Grid, most: int) -> SparseRows:
     """Return the relations of unknowns as rows."""
-    relations = relations_of(grid, number)
+    relations = relations_of(grid, numbers_of(grid, most))
     return SparseRows.of(([*row], [*row.values()], 0.0, 0.0 if is_sum else np.inf) for row, is_sum in relations)
 
 

@@ -25,6 +25,7 @@ from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.facts import Flags, Floats, Numbers
 from sqlanon.counts.keys import CountsFacts, CountsTable
 from sqlanon.counts.protecting import Protection
+from sqlanon.counts.unsafe import unsafe_by_rule
 from sqlanon.errors import InputError
 
 TYPES = {pa.string(): "VARCHAR", pa.int64(): "BIGINT", pa.float64(): "DOUBLE", pa.bool_(): "BOOLEAN"}
@@ -106,14 +107,13 @@ def long_rows(counted: Counted, policy: CountsPolicy, suppressed: Flags) -> pa.T
     return pa.table(found)
 
 
-def reasons_of_rows(
-    counted: Counted, policy: CountsPolicy, suppressed: Flags, by_rule: Mapping[str, Flags]
-) -> tuple[str, ...]:
+def reasons_of_rows(counted: Counted, policy: CountsPolicy, protection: Protection) -> tuple[str, ...]:
     """Return why the cell of each row of the long form is suppressed: the rules by which it is unsafe, or that it
     protects others; empty where it is shown. For the operator.
     """
+    by_rule, suppressed = unsafe_by_rule(counted, policy), protection.suppressed
     words = {cell: ", ".join(rule for rule, own in by_rule.items() if own[cell]) for cell in np.flatnonzero(suppressed)}
-    cells, _ = cells_of_rows(counted, policy)
+    cells, _ = cells_of_rows(protection.shown(counted), policy)
     return tuple((words[cell] or PROTECTING) if suppressed[cell] else "" for cell in cells)
 
 

@@ -27,7 +27,6 @@ from sqlanon.counts.released import (
     released_rows,
     suppressed_by_dimension,
 )
-from sqlanon.counts.unsafe import unsafe_by_rule
 from sqlanon.counts.written import audit_written
 
 
@@ -102,7 +101,7 @@ def release_counts(
         policy=asked,
         rows=rows,
         long=rows if asked.rules.form == "long" else long_rows(shown, asked, protection.suppressed),
-        reasons=reasons_of_rows(shown, asked, protection.suppressed, unsafe_by_rule(counted, asked)),
+        reasons=reasons_of_rows(counted, asked, protection),
         protection=protection,
         cells=int(counted.grid.is_published.sum()),
         by_dimension=suppressed_by_dimension(counted, asked, protection.suppressed),

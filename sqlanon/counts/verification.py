@@ -28,7 +28,6 @@ from sqlanon.counts.certificate import VERSION, cells_digest
 from sqlanon.counts.counting import Counted, count_cells
 from sqlanon.counts.document import CountsPolicy, as_counts_policy
 from sqlanon.counts.judging import Judge, Stated
-from sqlanon.counts.reader import joint_places
 from sqlanon.counts.released import released_rows
 from sqlanon.counts.written import audit_written
 from sqlanon.errors import AuditError, InputError, SourceError
@@ -82,7 +81,7 @@ def verify_counts(
     if document.get("cells_sha256") != cells_digest(counted):
         result.blame("The source has other cells than when the certificate was written. Nothing was judged.")
         return result
-    stated = Stated.of(document, len(counted.grid), len(joint_places(counted.grid, asked.rules.joint)))
+    stated = Stated.of(document, counted.grid, asked.rules.joint)
     judge = Judge(counted, asked, stated, result.blame)
     result.cells, result.suppressed = len(judge.shown), len(stated.suppressed)
     result.witnesses, result.inequalities = len(stated.witnesses), len(stated.cuts)

@@ -1,6 +1,6 @@
 """The audit of tables of counts as they were written: they are read again, and judged as a reader would (``reader``).
 
-It shares nothing with what suppresses: which cells are unsafe follows from rules of its own.
+Which cells are unsafe follows from rules of its own.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.facts import Flags, Floats, Numbers, Vector
 from sqlanon.counts.grid import Grid
 from sqlanon.counts.keys import CountsFacts
-from sqlanon.counts.reader import CellAudit, numbers_of, rows_of
+from sqlanon.counts.reader import CellAudit, rows_of
 from sqlanon.counts.released import WrittenColumns, columns_of
 from sqlanon.errors import AuditError
 
@@ -52,7 +52,7 @@ def audit_written(
         found["small counts"] = int(((counts > 0) & (counts <= rules.keys.blocked)).sum())
         found["cells of nobody that are above 0"] = int(((counts > 0) & (truth == 0)).sum())
     else:
-        relations = rows_of(grid, numbers_of(grid, rules.joint))
+        relations = rows_of(grid, rules.joint)
         if rules.round is not None:
             found["unsafe cells published"] = int(rules.suppress and (unsafe & is_shown).sum())
             if rules.additive:
@@ -87,11 +87,16 @@ def _faults_of_sums(
     width = np.maximum(top / max(rules.dominance.k, 1e-6) - truth, guessed)
     width = np.where((width > 1e-6 / unit) & (first > 0) & counted.grid.is_published, width, 0.0)
     grid = counted.grid.of_records()
-    audit = CellAudit(rows_of(grid, numbers_of(grid, rules.joint)), shown / unit, shown / unit)
+    audit = audit_of(grid, rules.joint, shown / unit)
     audit.learn(truth, [(cells, changes / unit) for cells, changes in witnesses])
     least = np.where(unsafe, 0.0, np.maximum(truth - width, 0.0))
     found = audit.faults(0, (width > 0) | unsafe, least, truth + width)
     return {f"{kind} (sums)": number for kind, number in found.items()}
+
+
+def audit_of(grid: Grid, joint: int, shown: Floats) -> CellAudit:
+    """Return the audit of cells of which a table shows these values, NaN where none."""
+    return CellAudit(rows_of(grid, joint), shown, shown)
 
 
 def _ranges(values: Floats, rules: CountsFacts, steps: int) -> tuple[Floats, Floats]:

@@ -24,7 +24,6 @@ from sqlanon.counts.certificate import certificate_text
 from sqlanon.counts.counting import Counted
 from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.judging import PARTS, Judge, Stated, StatedCut
-from sqlanon.counts.reader import joint_places
 from sqlanon.counts.verification import CountsVerification, verify_counts
 from sqlanon.errors import InputError, NoSolutionError
 
@@ -111,6 +110,7 @@ def test_genuine_certificates_hold(block: Block) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.shared
 @pytest.mark.skipif(not ORACLES.exists(), reason="needs the oracles beside the repository")
 def test_certificates_of_the_oracles_hold() -> None:
     lines = [*enumerate(ORACLES.read_text().splitlines())]
@@ -284,8 +284,7 @@ def test_every_suppression_that_protects_fulfils_an_inequality_of_any_multiplier
 def judge_of(proof: Document, counted: Counted, asked: Document) -> Judge:
     """What judges a certificate by counted cells."""
     policy = CountsPolicy.from_dict(asked)
-    stated = Stated.of(proof, len(counted.grid), len(joint_places(counted.grid, policy.rules.joint)))
-    return Judge(counted, policy, stated, lambda text: None)
+    return Judge(counted, policy, Stated.of(proof, counted.grid, policy.rules.joint), lambda text: None)
 
 
 def test_a_certificate_is_written_and_verified_and_what_was_changed_is_said(tmp_path: Path) -> None:

@@ -5,9 +5,9 @@ import random
 from pathlib import Path
 from typing import Any
 
-import highspy
 import pytest
 from command_line import sqlanon as command
+from counted_worlds import holds, range_of
 from effort import Block, enough, seeds
 
 import sqlanon
@@ -63,35 +63,14 @@ def released(folder: Path, dimensions: list[str], **changes: Any) -> dict[tuple[
     return cells
 
 
-def range_of(place: tuple[str | None, ...], shown: dict[tuple[str | None, ...], int]) -> tuple[float, float]:
-    """The least and the greatest count of a cell in whole numbers of records, by all that is shown."""
-    leaves = list(itertools.product(*VALUES.values()))
-    found = []
-    for sense in (highspy.ObjSense.kMinimize, highspy.ObjSense.kMaximize):
-        solver = highspy.Highs()
-        solver.setOptionValue("output_flag", False)
-        solver.addVars(len(leaves), [0.0] * len(leaves), [1000.0] * len(leaves))
-        numbers = list(range(len(leaves)))
-        solver.changeColsIntegrality(len(leaves), numbers, [highspy.HighsVarType.kInteger] * len(leaves))
-        for other, value in shown.items():
-            own = [n for n, leaf in enumerate(leaves) if all(o in (None, v) for o, v in zip(other, leaf, strict=True))]
-            solver.addRow(value, value, len(own), own, [1.0] * len(own))
-        for n, leaf in enumerate(leaves):
-            solver.changeColCost(n, float(all(o in (None, v) for o, v in zip(place, leaf, strict=True))))
-        solver.changeObjectiveSense(sense)
-        solver.run()
-        found.append(solver.getInfo().objective_function_value)
-    return found[0], found[1]
-
-
 def computed(records: Records, releases: list[dict[tuple[str | None, ...], int | None]]) -> int:
     """How many unsafe cells of some releases cannot be 0, or cannot be the threshold, to whoever has all of them."""
     shown = {place: value for release in releases for place, value in release.items() if value is not None}
     found = 0
     for place in {place for release in releases for place in release}:
-        truth = sum(all(o in (None, v) for o, v in zip(place, record, strict=True)) for record in records)
+        truth = sum(holds(place, record) for record in records)
         if 0 < truth < THRESHOLD:
-            low, high = range_of(place, shown)
+            low, high = range_of(place, shown, [*itertools.product(*VALUES.values())], whole=True)
             found += low > 0.5 or high < THRESHOLD - 0.5
     return found
 

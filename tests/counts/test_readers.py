@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from counted_worlds import counted_by
+from counted_worlds import counted_by, holds, range_of
 from effort import Block, seeds
 from engine_kinds import duckdb
 
@@ -21,7 +21,7 @@ from sqlanon.counts.protecting import protect
 from sqlanon.counts.released import released_rows
 from sqlanon.counts.written import audit_written
 
-highspy = pytest.importorskip("highspy", reason="needs HiGHS: the extra exact")
+pytest.importorskip("highspy", reason="needs HiGHS: the extra exact")
 Shown = dict[tuple[str | None, ...], Any]
 """By the category of each dimension, None for the total: what is published, None for a suppressed cell."""
 
@@ -30,11 +30,6 @@ def shown_of(release: sqlanon.CountsRelease, names: Sequence[str], measure: str)
     """What a release shows of a measure."""
     rows = release.to_arrow().to_pylist()
     return {tuple(None if row[n] == "Total" else row[n] for n in names): row[measure] for row in rows}
-
-
-def holds(key: Sequence[str | None], place: Sequence[str]) -> bool:
-    """Whether a cell holds what is in these categories."""
-    return all(wanted is None or wanted == own for wanted, own in zip(key, place, strict=True))
 
 
 def test_what_is_suppressed_is_not_left_in_memory() -> None:
@@ -90,26 +85,6 @@ def test_no_reader_who_counts_persons_excludes_a_value(block: Block) -> None:
             assert tables[:, cell].max() >= threshold, (seed, keys[cell])
 
 
-def range_of_sum(shown: Shown, key: tuple[str | None, ...], places: Sequence[tuple[str, ...]]) -> tuple[float, float]:
-    """The least and the greatest sum of a cell: records are in one category each, whatever their persons are."""
-    found = []
-    for sense in (highspy.ObjSense.kMinimize, highspy.ObjSense.kMaximize):
-        solver = highspy.Highs()
-        solver.setOptionValue("output_flag", False)
-        for place in places:
-            solver.addVar(0.0, solver.getInfinity())
-            solver.changeColCost(solver.getNumCol() - 1, float(holds(key, place)))
-        for cell, value in shown.items():
-            own = np.array([n for n, place in enumerate(places) if holds(cell, place)], np.int32)
-            if value is not None and len(own):
-                solver.addRow(value - 1e-6, value + 1e-6, len(own), own, np.ones(len(own)))
-        solver.changeObjectiveSense(sense)
-        solver.run()
-        is_known = solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
-        found.append(solver.getInfo().objective_function_value if is_known else np.inf)
-    return found[0], found[1]
-
-
 @seeds(60, size=10)
 @pytest.mark.slow
 def test_sums_are_those_of_records_where_persons_are_in_several_categories(block: Block) -> None:
@@ -136,7 +111,7 @@ def test_sums_are_those_of_records_where_persons_are_in_several_categories(block
             amount, (first, second) = sum(own.values()), [*sorted(own.values(), reverse=True), 0.0, 0.0][:2]
             width = max((first + second) / 0.9 - amount, 0.1 * first - (amount - first - second))
             if first and width > 0:
-                least, most = range_of_sum(shown, key, places)
+                least, most = range_of(key, shown, places, whole=False)
                 assert least <= max(amount - width, 0.0) + 1e-3 * width, (seed, key)
                 assert most >= amount + width - 1e-3 * width, (seed, key)
 

@@ -116,6 +116,7 @@ def random_system(seed: int) -> System:
 
 
 @pytest.mark.slow
+@pytest.mark.shared
 @pytest.mark.skipif(not ORACLES.exists(), reason="needs the oracles beside the repository")
 @pytest.mark.parametrize("insiders", [False, True])
 def test_the_least_suppressions_are_those_of_the_oracles(insiders: bool) -> None:

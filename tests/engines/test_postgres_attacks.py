@@ -110,8 +110,14 @@ def test_no_table_beside_the_source_is_read_so(mallory: Server, use: str) -> Non
         "hierarchy": {"columns": {"q": {"role": "quasi_identifier", "hierarchy": {"table": "mallory.h"}}}},
         "population": {"privacy": [{"type": "k_map", "k": 2, "population": {"table": "mallory.s"}}]},
     }
-    with sqlanon.plan(None, policy("mallory.t")) as plan:
-        assert plan.ledger.records == 20
+    by_mallory(
+        mallory,
+        "CREATE MATERIALIZED VIEW mallory.m AS SELECT * FROM mallory.s",
+        "CREATE RULE r AS ON INSERT TO mallory.t DO ALSO SELECT mallory.evil(1)",
+    )
+    for stored in ("mallory.t", "mallory.m"):
+        with sqlanon.plan(None, policy(stored)) as plan:
+            assert plan.ledger.records == 20
     with pytest.raises(SourceError, match="functions of 'mallory'"):
         sqlanon.plan(None, policy("mallory.t", **changes[use])).close()
     assert calls(mallory) == 0

@@ -411,6 +411,11 @@ def test_a_folder_that_was_changed_is_not_added_to(tmp_path: Path, clock: list[d
     with pytest.raises(TargetError, match="is not what its manifest says"):
         released(place, world)
     shutil.move(tmp_path / "away", first)
+    manifest, paper = place.manifest(), place.path.with_name("released" + MANIFEST)
+    paper.write_text(json.dumps(manifest | {"periods": manifest["periods"] | {"through": "2020-01-01"}}))
+    with pytest.raises(TargetError, match="its manifest was changed"):
+        released(place, world)
+    paper.write_text(json.dumps(manifest))
     released(place, world)
     assert check_papers(place.path).holds
 

@@ -115,6 +115,17 @@ def test_no_entry_is_edited_unnoticed(edited: Edited) -> None:
             f"UPDATE {name} SET {key} = {key} + 1",
         ):
             assert edited.refused(edit), edit
+    edited.put_back()  # whoever writes the digest of the state anew, too, which has no key, lacks the seal
+    with duckdb.connect(str(edited.ledger)) as connection:
+        connection.execute("UPDATE releases SET recipient = 'others'")
+    assert edited.policy.key is not None
+    database, seals, _ = open_sealed(edited.ledger, edited.policy.key)
+    state = seals._state()
+    database.close()
+    with duckdb.connect(str(edited.ledger)) as connection:
+        connection.execute("UPDATE seals SET state = ? WHERE write = (SELECT max(write) FROM seals)", [state])
+    with pytest.raises(InputError, match="another seal"):
+        edited.next_release()
 
 
 @pytest.mark.slow

@@ -399,6 +399,18 @@ def test_work_that_waits_outside_of_python_is_cancelled_and_has_ended() -> None:
         interruptible(lambda: 1 // 0, cancel)
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_work_is_done_while_python_ends_and_in_a_fork() -> None:
+    code = (
+        "import atexit, os; from sqlanon.core.interrupts import interruptible as do; do(int)\n"
+        "child = os.fork(); print(do(lambda: 7), flush=True)\n"
+        "os.waitpid(child, 0) if child else os._exit(0)\n"
+        "atexit.register(lambda: print(do(lambda: 8)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout.split(), done.stderr) == (["7", "7", "8"], "")
+
+
 def test_an_interrupt_waits_for_what_must_not_be_cut_in_two() -> None:
     done = []
     with pytest.raises(KeyboardInterrupt), held():

@@ -100,7 +100,7 @@ def world_of(worlds: Worlds, rows: list[tuple[str, ...]]) -> int:
 @pytest.mark.slow
 def test_the_papers_for_recipients_exclude_no_world_and_the_operators_certificate_does() -> None:
     worlds = Worlds(BY_SIZE, len(SMALL))
-    same = alike(BY_SIZE, worlds, world_of(worlds, SMALL), scaled(60))
+    same = alike(BY_SIZE, worlds, world_of(worlds, SMALL), max(6, scaled(60)))
     assert len(same) > 4
     assert len({seen.manifest for seen in same}) == 1
     assert len({seen.recipient for seen in same}) == 1

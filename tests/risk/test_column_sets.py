@@ -2,21 +2,16 @@
 
 import random
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import brute_column_sets as brute
 import pyarrow as pa
 import pytest
 from effort import Block, scaled
 from engine_kinds import KINDS, SOURCE, Kind, duckdb
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from sqlanon.assess.risk.column_sets import ColumnSet, ColumnSets, measure_column_sets, rank_sets, singling_out
 from sqlanon.core.engines.base import Engine
-from sqlanon.core.engines.duckdb.engine import DuckDBEngine
 from sqlanon.core.source.files import Reading
 from sqlanon.core.source.opening import open_source
 from sqlanon.core.sqltrees.trees import table
@@ -91,22 +86,6 @@ def test_sets_agree_with_the_brute_force_on_every_engine(kind: Kind, request: py
     finally:
         engine.drop(SOURCE)
         engine.close()
-
-
-@pytest.fixture(scope="module")
-def shared_engine() -> Iterator[DuckDBEngine]:
-    """One engine for many small tables."""
-    with duckdb() as engine:
-        yield engine
-
-
-@settings(max_examples=scaled(60), deadline=None)
-@given(records=st.lists(st.tuples(*[st.sampled_from([None, "x", "y", "z"])] * 4), max_size=12))
-def test_any_small_table_agrees_with_the_brute_force(
-    shared_engine: DuckDBEngine, records: list[tuple[Any, ...]]
-) -> None:
-    named = loaded(shared_engine, records, 4)
-    agrees(measure_column_sets(shared_engine, table(SOURCE), named), records, 3)
 
 
 def test_limits_leave_out_whole_sizes_and_the_result_says_so() -> None:

@@ -42,13 +42,40 @@ def records(draw: random.Random, size: int = 60) -> list[dict[str, Any]]:
 
 
 def contingency(values: list[list[int]]) -> list[dict[str, Any]]:
-    """Records of which a two-way table has these counts; costs and persons are of no account."""
-    return [
-        {"person": 0, "sex": f"r{i}", "region": f"c{j}", "age": None, "cost": 0}
-        for i, row in enumerate(values)
-        for j, count in enumerate(row)
-        for _ in range(count)
-    ]
+    """Records, one a person, of which a two-way table has these counts; costs are of no account."""
+    cells = [(f"r{i}", f"c{j}") for i, row in enumerate(values) for j, count in enumerate(row) for _ in range(count)]
+    return [{"person": n, "sex": s, "region": r, "age": None, "cost": 0} for n, (s, r) in enumerate(cells)]
+
+
+def holds(key: Sequence[str | None], place: Sequence[str]) -> bool:
+    """Whether a cell, None for a total, holds what is in these categories."""
+    return all(wanted is None or wanted == own for wanted, own in zip(key, place, strict=True))
+
+
+def range_of(
+    key: Sequence[str | None], shown: Mapping[Any, Any], places: Sequence[Sequence[str]], *, whole: bool
+) -> tuple[float, float]:
+    """The least and the greatest value of a cell, by all that is shown (not None) of sums over some places."""
+    import highspy
+
+    found = []
+    for sense in (highspy.ObjSense.kMinimize, highspy.ObjSense.kMaximize):
+        solver = highspy.Highs()
+        solver.setOptionValue("output_flag", False)
+        for number, place in enumerate(places):
+            solver.addVar(0.0, 1000.0 if whole else solver.getInfinity())
+            solver.changeColCost(number, float(holds(key, place)))
+            if whole:
+                solver.changeColIntegrality(number, highspy.HighsVarType.kInteger)
+        for cell, value in shown.items():
+            own = [n for n, place in enumerate(places) if holds(cell, place)]
+            if value is not None and own:
+                solver.addRow(value - 1e-6, value + 1e-6, len(own), own, [1.0] * len(own))
+        solver.changeObjectiveSense(sense)
+        solver.run()
+        is_known = solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
+        found.append(solver.getInfo().objective_function_value if is_known else float("inf"))
+    return found[0], found[1]
 
 
 def as_table(rows: Sequence[Record]) -> pa.Table:

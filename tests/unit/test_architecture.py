@@ -50,7 +50,7 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 48_158,
+    "core": 48_227,
     "assess": 16_357,
     "interop": 8_093,
     "commands": 7_681,
@@ -60,7 +60,7 @@ LINES = {
     "ledger": 4_327,
     "periods": 618,
     "tables": 2_265,
-    "counts": 6_195,
+    "counts": 6_160,
     "studio": 1_734,
 }
 """The most lines of Python of each folder. A feature is paid for by what it takes away."""
@@ -68,7 +68,7 @@ MODULES_OF_A_FILE, ROOMS_OF_A_FILE, NAMES_OF_A_CLASS = 20, 12, 25
 """Budgets: how many modules and rooms of the package a file imports, and how many public names a class has."""
 MANY_MODULES = {"": 35}
 MANY_ROOMS = {
-    "": 27,
+    "": 28,
     "studio.pages": 16,
     "studio.workbench": 13,
     "counts.verb": 14,

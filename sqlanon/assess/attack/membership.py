@@ -37,8 +37,7 @@ def by_membership(world: AttackWorld) -> Iterator[Outcome]:
         if not world.controls or not world.published:
             yield NotApplicable(attack, MEMBERSHIP, "It needs a release, and a control group that is not in it.")
             continue
-        places = range(len(beside))
-        rows = world.engine.run("membership", _scores(places))
+        rows = world.engine.run("membership", _scores(range(len(beside))))
         found = [(int(part), int(half), int(score), int(records)) for part, half, score, records in rows]
         yield _finding(world, attack, (*world.quasi_identifiers, *beside), found, known)
 

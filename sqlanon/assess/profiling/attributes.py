@@ -27,6 +27,10 @@ PERIODS: Mapping[str, tuple[str, ...]] = {
     "day": ("day", "tag", "jour", "dia", "giorno", "dag"),
 }
 MOST_VALUES = {"month": 12, "day": 31}
+Columns = Mapping[str, ColumnProfile]
+Leaders = dict[str, Follower]
+Found = Mapping[tuple[str, str, str], int]
+"""Column, what follows from it, and how -> the records that contradict."""
 SAME, FINER, PART = "same", "finer", "part"
 """How a column follows besides ``VALUE`` and ``PARTS``: it says the same, says more, or is a part of one date."""
 
@@ -59,9 +63,7 @@ def _is_known(item: ColumnProfile) -> bool:
     return item.role in ("quasi_identifier", "keep")
 
 
-def _lead_twins(
-    by_name: Mapping[str, ColumnProfile], found: Mapping[tuple[str, str, str], int], leaders: dict[str, Follower]
-) -> None:
+def _lead_twins(by_name: Columns, found: Found, leaders: Leaders) -> None:
     """Let of columns of which each follows from the other the best one lead."""
     twins = [(of, to) for of, to, how in found if how == VALUE and (to, of, VALUE) in found]
     for name in sorted({of for of, _ in twins}, key=lambda name: _rank(by_name[name])):
@@ -78,7 +80,7 @@ def _rank(item: ColumnProfile) -> tuple[object, ...]:
     return (item.role != "sensitive", natural, item.reads_as != "text", -item.filled, item.name)
 
 
-def _keys(by_name: Mapping[str, ColumnProfile], free: set[str], found: Mapping[tuple[str, str, str], int]) -> set[str]:
+def _keys(by_name: Columns, free: set[str], found: Found) -> set[str]:
     """Return the columns from which most others follow, or several with what stays the same of a person: their keys."""
     given: dict[str, set[str]] = {name: set() for name in free}
     for of, to, how in found:
@@ -102,12 +104,7 @@ def _open(free: set[str], leaders: Mapping[str, Follower]) -> list[str]:
     return sorted(free - {*leaders} - {item.leader for item in leaders.values() if item.how in (AGE, SUM)})
 
 
-def _lead_parts(
-    by_name: Mapping[str, ColumnProfile],
-    free: set[str],
-    found: Mapping[tuple[str, str, str], int],
-    leaders: dict[str, Follower],
-) -> None:
+def _lead_parts(by_name: Columns, free: set[str], found: Found, leaders: Leaders) -> None:
     """Let dates lead their years, quarters, months and days; a birth before others."""
     dates = sorted((name for name in free if by_name[name].looks_like in DATES), key=lambda name: _rank(by_name[name]))
     for of in dates:
@@ -118,13 +115,7 @@ def _lead_parts(
                 leaders[name] = Follower(name, of, how, breaks)
 
 
-def _lead_values(
-    by_name: Mapping[str, ColumnProfile],
-    free: set[str],
-    leading: set[str],
-    found: Mapping[tuple[str, str, str], int],
-    leaders: dict[str, Follower],
-) -> None:
+def _lead_values(by_name: Columns, free: set[str], leading: set[str], found: Found, leaders: Leaders) -> None:
     """Let columns lead those that follow from their values; of several, the one with the fewest values."""
     for name in _open(free, leaders):
         givers = [
@@ -138,12 +129,7 @@ def _lead_values(
             leaders[name] = Follower(name, giver, VALUE, found[giver, name, VALUE])
 
 
-def _lead_finer(
-    by_name: Mapping[str, ColumnProfile],
-    free: set[str],
-    found: Mapping[tuple[str, str, str], int],
-    leaders: dict[str, Follower],
-) -> None:
+def _lead_finer(by_name: Columns, free: set[str], found: Found, leaders: Leaders) -> None:
     """Let the finer of two categories follow the coarser one, where the finer has rare values."""
     for of in _open(free, leaders):
         if by_name[of].looks_like in NATURAL:
@@ -232,22 +218,17 @@ def _following(item: ColumnProfile, follower: Follower, leader: ColumnProfile) -
     if leader.role not in ("quasi_identifier", "keep"):
         reason = f"It says the same as {leader.name!r}."
         return replace(item, role=leader.role if leader.role in DROPPED else "drop", reason=reason)
-    if follower.how in (AGE, SUM):
-        reason = f"It is a part of the total {leader.name!r}."
-        if follower.how == AGE:
-            reason = f"It says the same as {leader.name!r}, which has bands that readers know."
+    records = f"{follower.breaks:,} record{'s' * (follower.breaks != 1)}"
+    if follower.how in (AGE, SUM, FINER):
+        contradict = f"{records} contradict" if follower.breaks else "values that few records have"
+        reason = {
+            AGE: f"It says the same as {leader.name!r}, which has bands that readers know.",
+            SUM: f"It is a part of the total {leader.name!r}.",
+            FINER: f"{leader.name!r} follows from it: it says more, {'but' if follower.breaks else 'in'} {contradict}.",
+        }[follower.how]
         question = f"Is it needed more than {leader.name!r}? Then give it the role quasi_identifier, and drop that one."
         return replace(item, role="drop", reason=reason, question=question, otherwise="quasi_identifier")
-    if follower.breaks or follower.how == FINER:
-        records = f"{follower.breaks:,} record{'s' * (follower.breaks != 1)}"
-        if follower.how == FINER:
-            reason = f"{leader.name!r} follows from it: it says more" + (
-                f", but {records} contradict." if follower.breaks else ", in values that few records have."
-            )
-            question = (
-                f"Is it needed more than {leader.name!r}? Then give it the role quasi_identifier, and drop that one."
-            )
-            return replace(item, role="drop", reason=reason, question=question, otherwise="quasi_identifier")
+    if follower.breaks:
         reason = f"It follows from {leader.name!r}, but in {records}."
         question = f"Correct these records, and it can be published with {leader.name!r}."
         return replace(item, role="drop", reason=reason, question=question)

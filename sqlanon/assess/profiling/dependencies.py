@@ -32,7 +32,7 @@ from sqlanon.core.sqltrees.trees import (
     count_distinct,
     count_if,
     count_rows,
-    equal,
+    differs,
     named,
     not_null,
     number,
@@ -241,7 +241,7 @@ def _not_refuted(
         if not any(wanted[place]):
             continue
         differing = [
-            named(_differs(values[other.name]) if asked else number(0), f"differs_{i}")
+            named(differs(values[other.name]) if asked else number(0), f"differs_{i}")
             for i, (other, asked) in enumerate(zip(columns, wanted[place], strict=True))
         ]
         groups = exp.select(*differing).from_(part.copy()).group_by(given.value.copy())
@@ -254,12 +254,6 @@ def _not_refuted(
                 found.append((int(groups_differing), givens[int(place)], other))
     found.sort(key=lambda triple: triple[0])
     return [(given, other) for _, given, other in found[:MOST_PAIRS]]
-
-
-def _differs(value: exp.Expr) -> exp.Expr:
-    given, low, high = (kind(this=value.copy()) for kind in (exp.Count, exp.Min, exp.Max))
-    alike = exp.or_(equal(given, number(0)), exp.and_(equal(given.copy(), count_rows()), equal(low, high)))
-    return when(alike, number(0), number(1))
 
 
 def _counted(

@@ -191,23 +191,21 @@ def _as_proposed(columns: Sequence[DraftedColumn], proposal: Proposal) -> list[D
     for column in columns:
         leader = column.keys.get("with")
         leader = leader["column"] if isinstance(leader, Mapping) else leader
+        because = None
         if column.name in proposal.displaced:
-            reason = f"{column.reason} {proposal.displaced[column.name]}"
-            column = replace(column, keys={"role": "drop"}, reason=reason, remark="", questions=(), nodes=1,
-                             instead=column.keys)  # fmt: skip
-        elif column.name in gone or leader in gone or column.name in proposal.blank:
-            reason = f"{column.reason} Nothing of it is left in the release that is {proposal.name!r}."
-            if leader in gone:
-                reason = f"{column.reason} {leader!r}, with which it travels, is left out."
-            elif column.name not in gone:
-                reason = f"{column.reason} It would be blank where {leader!r} is generalized further."
-            column = replace(column, keys={"role": "drop"}, reason=reason, remark="", questions=(), nodes=1,
-                             instead=column.keys)  # fmt: skip
+            because = proposal.displaced[column.name]
+        elif leader in gone:
+            because = f"{leader!r}, with which it travels, is left out."
+        elif column.name in gone:
+            because = f"Nothing of it is left in the release that is {proposal.name!r}."
+        elif column.name in proposal.blank:
+            because = f"It would be blank where {leader!r} is generalized further."
         elif column.name in proposal.left_out:
-            reason = f"{column.reason} Protected by its model, it would cost too much of the other columns."
-            column = replace(
-                column, keys={"role": "drop"}, reason=reason, questions=(ASK_LEFT_OUT,), instead=column.keys
-            )
+            because = "Protected by its model, it would cost too much of the other columns."
+        if because is not None:
+            asked = (ASK_LEFT_OUT,) if column.name in proposal.left_out else ()
+            column = replace(column, keys={"role": "drop"}, reason=f"{column.reason} {because}", remark="", nodes=1,
+                             questions=asked, instead=column.keys)  # fmt: skip
         elif column.keys["role"] == "quasi_identifier":
             limit, weight = proposal.max_levels.get(column.name), proposal.weights.get(column.name)
             more = {"max_level": limit} if limit is not None else {}

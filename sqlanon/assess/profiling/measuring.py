@@ -214,27 +214,12 @@ class Measures:
         Args:
             read_as: column -> shape.
         """
-        found = dict.fromkeys(read_as, 0)
-        if not read_as:
-            return found
-        places = {place: read_as[name] for place, name in enumerate(self.names) if name in read_as}
-        arms = [
-            exp.If(
-                this=among([place for place, own in places.items() if own == shape]),
-                true=exp.RegexpLike(this=column("value"), expression=exp.Literal.string(SHAPES[shape])),
-            )
-            for shape in dict.fromkeys(places.values())
-        ]
-        fits = exp.Case(ifs=arms, default=exp.true())
-        query = (
-            exp.select(column("attribute"), total(column(names.COUNT)))
-            .from_(table(VALUES))
-            .where(among(list(places)), not_null(column("value")), exp.not_(fits))
-            .group_by(column("attribute"))
-        )
-        for attribute, records in self._engine.run("values that do not fit", query):
-            found[self.names[int(attribute)]] = int(records)
-        return found
+        shapes = {shape: exp.Literal.string(SHAPES[shape]) for shape in dict.fromkeys(read_as.values())}
+        wrong = {
+            shape: exp.not_(exp.RegexpLike(this=column("value"), expression=pattern))
+            for shape, pattern in shapes.items()
+        }
+        return dict.fromkeys(read_as, 0) | self._records_with("values that do not fit", read_as, wrong)
 
     def no_codes(self, systems: Mapping[str, Codes | Zip3]) -> dict[str, int]:
         """Return how many records hold a value that is no code of the system which their column seems to be written in.
@@ -242,12 +227,17 @@ class Measures:
         Args:
             systems: column -> system.
         """
-        places = {place: systems[name] for place, name in enumerate(self.names) if name in systems}
+        wrong = {name: is_null(known_code(system, column("value"))) for name, system in systems.items()}
+        return self._records_with("values no code", {name: name for name in systems}, wrong)
+
+    def _records_with(self, name: str, of: Mapping[str, str], wrong: Mapping[str, exp.Expr]) -> dict[str, int]:
+        """Return how many records of some columns hold a value that is wrong by the condition that each has."""
+        places = {place: of[name] for place, name in enumerate(self.names) if name in of}
         if not places:
             return {}
         arms = [
-            exp.If(this=among([place]), true=is_null(known_code(system, column("value"))))
-            for place, system in places.items()
+            exp.If(this=among([place for place, own in places.items() if own == key]), true=condition)
+            for key, condition in wrong.items()
         ]
         query = (
             exp.select(column("attribute"), total(column(names.COUNT)))
@@ -255,7 +245,7 @@ class Measures:
             .where(among(list(places)), not_null(column("value")), exp.Case(ifs=arms, default=exp.false()))
             .group_by(column("attribute"))
         )
-        return {self.names[int(place)]: int(records) for place, records in self._engine.run("values no code", query)}
+        return {self.names[int(place)]: int(records) for place, records in self._engine.run(name, query)}
 
     def quantiles(self, read_as: Mapping[str, str]) -> dict[str, tuple[float, ...]]:
         """Return quantiles of the numbers of some columns, and of the years of others, by what they are read as.

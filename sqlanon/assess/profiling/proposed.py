@@ -154,7 +154,6 @@ def proposal_of(
         weights, max_levels: what makes a run find the same.
         displaced: the columns that are left out, with the reason.
     """
-    unit, records, published, suppressed, smallest = account(plan)
     losses = plan.attribute_losses
     if not isinstance(plan, Plan):
         losses = {each: 1.0 - share for each, share in left_by_rules(plan).items()}
@@ -178,11 +177,7 @@ def proposal_of(
         name,
         "one" if isinstance(plan, Plan) else "several",
         _mean_loss(plan, displaced),
-        unit,
-        records,
-        published,
-        suppressed,
-        smallest,
+        *account(plan),
         ledger.classes / ledger.published if ledger.entities is None and ledger.published else None,
         plan.certificate.optimal,
         columns,

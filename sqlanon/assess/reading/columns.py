@@ -123,7 +123,7 @@ def recognise_columns(
     findings: list[ReadingFinding] = []
     own: dict[str, dict[str, Any]] = {name: dict(stated.get(name, {})) for name in columns}
     if "null" not in given:
-        words, disputed, findings = _missing(engine, relation, looks)
+        words, disputed, findings = _missing(looks)
         csv |= {"null": list(words)} if words else {}
         for name, kept in disputed.items():
             if {*words} & {*kept}:
@@ -153,17 +153,19 @@ def _counted(finding: ReadingFinding, told: Readings) -> ReadingFinding:
 
 
 def _look(engine: Engine, relation: exp.Expr, name: str) -> dict[str, int]:
-    """Return some of the texts of a column, the same ones whatever the order of records, and how many have each."""
+    """Return some of the texts of a column, the same ones whatever the order of records, and how many have each; words
+    for NULL are always among them."""
     texts = exp.select(named(trimmed(column(name)), "text"), named(count_rows(), "n")).from_(relation.copy())
     texts = texts.where(not_null(column(name))).group_by(exp.convert(1))
     order = exp.Anonymous(this="HASH", expressions=[column("text")])
     query = exp.select(column("text"), column("n")).from_(texts.subquery("texts"))
-    rows = engine.run("look at texts", query.order_by(order, column("text")).limit(LOOKED_AT))
+    missing = exp.In(this=column("text"), expressions=[exp.Literal.string(word) for word in MISSING])
+    rows = engine.run("look at texts", query.order_by(exp.not_(missing), order, column("text")).limit(LOOKED_AT))
     return {str(text): int(n) for text, n in rows}
 
 
 def _missing(
-    engine: Engine, relation: exp.Expr, looks: Mapping[str, Mapping[str, int]]
+    looks: Mapping[str, Mapping[str, int]],
 ) -> tuple[list[str], dict[str, list[str]], list[ReadingFinding]]:
     """Return the words for NULL, by column those that are none there, and what was found."""
     words: dict[str, None] = {}
@@ -171,12 +173,6 @@ def _missing(
     findings = []
     for name, texts in looks.items():
         counts = {word: texts[word] for word in MISSING if word in texts}
-        if len(texts) == LOOKED_AT:  # others may be among those that were not looked at
-            text = trimmed(column(name))
-            listed = exp.In(this=text, expressions=[exp.Literal.string(word) for word in MISSING])
-            query = exp.select(named(text.copy(), "word"), named(count_rows(), "n")).from_(relation.copy())
-            rows = engine.run("words for NULL", query.where(listed).group_by("word"))
-            counts = {str(word): int(n) for word, n in rows}
         others = [text for text in texts if text and text not in MISSING]
         codes = [text for text in others if re.fullmatch("[A-Z]{1,3}", text)]
         capitals = len(others) > 1 and all(text.isupper() and not re.search("[0-9]", text) for text in others)

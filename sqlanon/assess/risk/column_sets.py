@@ -14,8 +14,7 @@ Definitions (f: the records of a combination; n: the records; Q: the columns):
   for. The contribution of a column is the share of all scores that comes from minimal uniques with this column. A
   minimal unique counts for each of its columns, so that the contributions add up to more than 1.
 
-What is pruned changes no result: the supersets of a set that separates all records (a key) separate them too. And where
-a set singles out every record that all columns together single out, none of its supersets is a minimal unique.
+What is pruned changes no result: the supersets of a set that separates all records (a key) separate them too.
 """
 
 from __future__ import annotations
@@ -209,8 +208,6 @@ class _Look:
         """By the mask of its columns."""
         self._keys: list[int] = []
         """The sets that separate all records."""
-        self._exhausting: list[int] = []
-        """The sets that single out every record that any set does."""
         self._sizes = _complete_sizes(len(columns), base.combinations, most_sets, most_work)
         self._largest = min(largest_minimal, self._sizes, max(len(columns) - 1, 1)) if base.records else 0
 
@@ -238,16 +235,12 @@ class _Look:
         for mask in set(masks) - set(counted):
             self._add(mask, self._base.records, self._base.records, 0, 0 if minimal else None)
         asked = [mask for mask in counted if mask not in self._found or minimal]
-        exhausted = {mask for mask in asked if _holds_one(mask, self._exhausting)}
         weight = self._weight(size) if minimal else None
         new_keys: list[int] = []
-        for counts in self._base.count_sets(asked, weight, without_minimal=exhausted):
-            found = 0 if minimal and counts.mask in exhausted else counts.minimal
-            self._add(counts.mask, counts.combinations, counts.uniques, counts.pairs, found)
+        for counts in self._base.count_sets(asked, weight):
+            self._add(counts.mask, counts.combinations, counts.uniques, counts.pairs, counts.minimal)
             if counts.combinations == self._base.records:
                 new_keys.append(counts.mask)
-            if counts.uniques == self._base.uniques:
-                self._exhausting.append(counts.mask)
         self._keys += new_keys
 
     def _add(self, mask: int, combined: int, uniques: int, pairs: int, minimal: int | None = None) -> None:

@@ -10,13 +10,13 @@ of columns is a mask a word (``assess/relations/null_patterns.py`` packs classes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlanon.assess.relations.null_patterns import WORD_BITS, BitField, Layout, layout
+from sqlanon.assess.relations.null_patterns import BitField, Layout, layout
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.source.beside import compared
 from sqlanon.core.sqltrees import names
@@ -94,31 +94,30 @@ class PackedBase:
     pairs: int
     numbered: list[int] = field(default_factory=list)
 
-    def count_sets(
-        self, sets: Sequence[int], weight: int | None, *, without_minimal: Collection[int] = ()
-    ) -> Iterator[SetCounts]:
+    def count_sets(self, sets: Sequence[int], weight: int | None) -> Iterator[SetCounts]:
         """Yield the counts of sets of one size.
 
         Args:
             weight: what a minimal unique of this size adds to a score; None does not look for them. Smaller sizes have
                 been looked at before.
-            without_minimal: sets that are known to be minimal uniques of no record.
         """
         if not sets:
             return
         at_once = max(STEP // max(self.combinations, 1), 1)
         smaller = [mask for mask in self.numbered if weight is not None and mask.bit_count() < sets[0].bit_count()]
+        marks = layout([1] * len(smaller))
         if smaller:
-            self._mark(smaller)
+            self._mark(smaller, marks)
         for start in range(0, len(sets), at_once):
             part = sets[start : start + at_once]
-            parts = [[other for other in smaller if other & mask == other] for mask in part]
-            self._load(SETS, part, self._masks(part) | _bits(smaller, parts))
+            held = [[i for i, other in enumerate(smaller) if other & mask == other] for mask in part]
+            columns = [[i for i in range(len(self.shape.places)) if mask >> i & 1] for mask in part]
+            self._load(SETS, part, _masks(self.shape, columns, names.mask) | _masks(marks, held, _mark))
             self.create("group sets", GROUPED, self._grouped())
             rows = {int(row[0]): row[1:] for row in self.engine.run("count sets", _figures())}
             minimal: dict[int, int] = {}
-            if weight is not None and len(without_minimal) < len(sets):
-                query = _minimal(weight, part, without_minimal, _words(smaller))
+            if weight is not None:
+                query = _minimal(weight, part[0].bit_count(), marks.words if smaller else range(0))
                 self.engine.insert("minimal uniques", MINIMAL, query)
                 minimal = dict(self.engine.run("count minimal uniques", _minimal_by_set(part)))
             self.numbered += [mask for mask in part if minimal.get(mask)]
@@ -143,13 +142,13 @@ class PackedBase:
         by_smallest = {size: count for size, count, _ in rows}
         return sum(by_smallest.values()), by_smallest, max((high for *_, high in rows), default=0)
 
-    def _mark(self, sets: Sequence[int]) -> None:
+    def _mark(self, sets: Sequence[int], marks: Layout) -> None:
         """Note of each class which of some sets are its minimal uniques, a bit each: a larger set with one is none.
 
         So no join of the minimal uniques of a class with each other is needed to see that.
         """
-        self._load(NUMBERED, sets, _bits(sets, [[mask] for mask in sets]))
-        bits = [named(total(column(_mark(word), "s")), _mark(word)) for word in _words(sets)]
+        self._load(NUMBERED, sets, _masks(marks, [[place] for place in range(len(sets))], _mark))
+        bits = [named(total(column(_mark(word), "s")), _mark(word)) for word in marks.words]
         marked = exp.select(column(CLASS, "u"), *bits).from_(table(MINIMAL, "u"))
         marked = marked.join(table(NUMBERED, "s"), on=equal(column(COLUMNS, "u"), column(COLUMNS, "s")))
         self.engine.drop(MARKED)
@@ -160,16 +159,6 @@ class PackedBase:
         """Load some sets, with further columns."""
         columns = {key: pa.array(values, pa.int64()) for key, values in {COLUMNS: sets, **more}.items()}
         self.engine.load(name.removeprefix(names.PREFIX).replace("_", " "), name, pa.table(columns), replayed=False)
-
-    def _masks(self, sets: Sequence[int]) -> dict[str, list[int]]:
-        """Return the mask of each set in the words of the key."""
-        return {
-            names.mask(word): [
-                sum(place.mask for i, place in enumerate(self.shape.places) if place.word == word and mask >> i & 1)
-                for mask in sets
-            ]
-            for word in self.shape.words
-        }
 
     def _grouped(self) -> exp.Select:
         """Select the combinations of the loaded sets: the set, the records, and a class of the base."""
@@ -268,17 +257,16 @@ def _none() -> exp.Select:
     return exp.select(*cells).where(exp.false())
 
 
-def _minimal(weight: int, sets: Sequence[int], without: Collection[int], words: range) -> exp.Select:
+def _minimal(weight: int, size: int, words: range) -> exp.Select:
     """Select the records that are alone on a set and on no part of it: class, set, its size, and what it scores.
 
     A record that is alone on a part of a set is alone on a minimal unique within that part, which is marked.
     """
     query = exp.select(
-        column(CLASS, "g"), column(COLUMNS, "g"), named(bigint(number(sets[0].bit_count())), "size"),
+        column(CLASS, "g"), column(COLUMNS, "g"), named(bigint(number(size)), "size"),
         named(bigint(number(weight)), WEIGHT),
     ).from_(table(GROUPED, "g"))  # fmt: skip
     query = query.where(equal(column(names.COUNT, "g"), number(1)))
-    query = query.where(*[exp.NEQ(this=column(COLUMNS, "g"), expression=number(m)) for m in sets if m in without])
     if not words:
         return query
     query = query.join(table(SETS, "m"), on=equal(column(COLUMNS, "g"), column(COLUMNS, "m")))
@@ -302,13 +290,9 @@ def _mark(word: int) -> str:
     return f"mark_{word}"
 
 
-def _words(numbered: Sequence[int]) -> range:
-    """Return the numbers of the words that hold a bit of each set."""
-    return range(-(-len(numbered) // WORD_BITS))
-
-
-def _bits(numbered: Sequence[int], parts: Iterable[Collection[int]]) -> dict[str, list[int]]:
-    """Return for each of some collections of sets, word by word, the bits that these sets have."""
-    bits = {mask: divmod(place, WORD_BITS) for place, mask in enumerate(numbered)}
-    held = [[bits[mask] for mask in own] for own in parts]
-    return {_mark(word): [sum(1 << bit for at, bit in own if at == word) for own in held] for word in _words(numbered)}
+def _masks(shape: Layout, chosen: Sequence[Collection[int]], name: Callable[[int], str]) -> dict[str, list[int]]:
+    """Return, word by word, the bits of the places that are chosen, of each of some choices."""
+    return {
+        name(word): [sum(shape.places[i].mask for i in own if shape.places[i].word == word) for own in chosen]
+        for word in shape.words
+    }

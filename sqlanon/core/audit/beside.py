@@ -24,7 +24,7 @@ from sqlanon.core.audit.judged_columns import FEWEST, NEARLY, OF_A_PERSON, Judge
 from sqlanon.core.audit.trees import rows_of_all
 from sqlanon.core.engines.base import Engine, Row
 from sqlanon.core.sqltrees.binding import bind
-from sqlanon.core.sqltrees.trees import column, count_distinct, count_rows, equal, named, number, total, when
+from sqlanon.core.sqltrees.trees import column, count_distinct, count_rows, differs, equal, named, number, total, when
 from sqlanon.errors import UnsupportedError
 
 WHOLE = 0.95
@@ -282,10 +282,8 @@ def _differing(
         if guessed is None:
             impure.append(named(number(0), f"impure_{place}"))
             continue
-        value, name = guessed.column.compared, f"sqlanon_differs_{place}"
-        given, low, high = (kind(this=value.copy()) for kind in (exp.Count, exp.Min, exp.Max))
-        alike = exp.or_(equal(given, number(0)), exp.and_(equal(given.copy(), count_rows()), equal(low, high)))
-        differing.append(named(when(alike, number(0), number(1)), name))
+        name = f"sqlanon_differs_{place}"
+        differing.append(named(differs(guessed.column.compared), name))
         impure.append(named(total(column(name)), f"impure_{place}"))
     return bind(
         "audit/differing_values.sql",

@@ -346,3 +346,10 @@ def translated(text: str, characters: Mapping[int, str | None]) -> str:
         exp.Literal.string(part).sql("postgres") for part in ("".join(replaced) + removed, "".join(replaced.values()))
     )
     return f"TRANSLATE({text}, {old}, {new})"
+
+
+def differs(value: exp.Expr) -> exp.Expr:
+    """Return 1 where the records of a group hold several values, NULL being one; otherwise 0."""
+    held, low, high = (kind(this=value.copy()) for kind in (exp.Count, exp.Min, exp.Max))
+    alike = exp.or_(equal(held, number(0)), exp.and_(equal(held.copy(), count_rows()), equal(low, high)))
+    return when(alike, number(0), number(1))

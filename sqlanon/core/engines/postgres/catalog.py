@@ -57,6 +57,13 @@ ROOM = (
 TIMEOUT = "SELECT CAST(setting AS BIGINT) FROM pg_catalog.pg_settings WHERE name = 'statement_timeout'"
 
 
+NAMED_RELATION = (
+    "FROM pg_catalog.pg_namespace n JOIN pg_catalog.pg_class c ON n.nspname = $1 AND c.relname = $2 "
+    "AND n.oid = c.relnamespace"
+)
+_COLUMNS = f"{NAMED_RELATION} JOIN pg_catalog.pg_attribute a ON c.oid = attrelid AND attnum > 0 AND NOT attisdropped"
+
+
 def is_of_the_server(schema: str) -> bool:
     """Return whether a schema belongs to the server, which lists none of its relations as somebody's data."""
     return schema == "information_schema" or schema.startswith("pg_")
@@ -64,12 +71,7 @@ def is_of_the_server(schema: str) -> bool:
 
 def kind_of(ask: Ask, schema: str, name: str) -> str | None:
     """Return the kind of what has a name in a schema: one of ``KINDS``, ``type``, or None."""
-    relations = (
-        "SELECT relkind FROM pg_catalog.pg_class JOIN pg_catalog.pg_namespace n ON n.oid = relnamespace "
-        "WHERE nspname = $1 AND relname = $2"
-    )
-    found = ask("existing", relations, [schema, name])
-    if found:
+    if found := ask("existing", f"SELECT relkind {NAMED_RELATION}", [schema, name]):
         return KINDS.get(str(found[0][0]), "relation of another kind")
     types = (  # a table is a type too, and cannot be created beside another of its name
         "SELECT 1 FROM pg_catalog.pg_type JOIN pg_catalog.pg_namespace n ON n.oid = typnamespace "
@@ -107,10 +109,8 @@ def columns_of(ask: Ask, schema: str, name: str) -> list[tuple[str, str, int, bo
     No right on the relation is needed. A domain is the type beneath it, as it is in results.
     """
     query = (
-        "WITH RECURSIVE found(place, title, type, modifier) AS (SELECT a.attnum, a.attname, a.atttypid, a.atttypmod "
-        "FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid "
-        "JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
-        "WHERE n.nspname = $1 AND c.relname = $2 AND a.attnum > 0 AND NOT a.attisdropped "
+        "WITH RECURSIVE found(place, title, type, modifier) AS "
+        f"(SELECT attnum, attname, atttypid, atttypmod {_COLUMNS} "
         "UNION ALL SELECT place, title, typbasetype, typtypmod FROM found "
         "JOIN pg_catalog.pg_type t ON t.oid = type AND typtype = 'd') "
         "SELECT title, typname, modifier, typtype = 'e' FROM found "
@@ -124,20 +124,14 @@ def columns_of(ask: Ask, schema: str, name: str) -> list[tuple[str, str, int, bo
 def unreadable_columns(ask: Ask, schema: str, name: str) -> list[str]:
     """Return the columns of a relation that the session's role has no right to read."""
     query = (
-        "SELECT a.attname FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid "
-        "JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
-        "WHERE n.nspname = $1 AND c.relname = $2 AND a.attnum > 0 AND NOT a.attisdropped "
-        "AND NOT pg_catalog.has_column_privilege(c.oid, a.attnum, 'SELECT') ORDER BY a.attnum"
+        f"SELECT attname {_COLUMNS} AND NOT pg_catalog.has_column_privilege(c.oid, attnum, 'SELECT') ORDER BY attnum"
     )
     return [str(title) for (title,) in ask("rights", query, [schema, name])]
 
 
-_NAMED = (
-    "FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
-    "JOIN pg_catalog.pg_roles r ON r.rolname = current_user WHERE n.nspname = $1 AND c.relname = $2"
-)
 _SECURED = (
-    f"WITH RECURSIVE beneath(oid, reader) AS (SELECT c.oid, r.oid {_NAMED} "
+    f"WITH RECURSIVE beneath(oid, reader) AS (SELECT c.oid, r.oid {NAMED_RELATION} "
+    "JOIN pg_catalog.pg_roles r ON rolname = current_user "
     "UNION SELECT d.refobjid, CASE WHEN EXISTS (SELECT 1 FROM pg_catalog.pg_options_to_table(v.reloptions) "
     "WHERE option_name = 'security_invoker' AND CAST(option_value AS boolean)) THEN reader ELSE v.relowner END "
     "FROM beneath JOIN pg_catalog.pg_class v ON v.oid = beneath.oid AND v.relkind = 'v' "
@@ -151,14 +145,15 @@ _SECURED = (
 _CODE = (
     "WITH RECURSIVE kind(name, oid) AS (SELECT relname, oid FROM pg_catalog.pg_class "
     "WHERE relnamespace = CAST('pg_catalog' AS pg_catalog.regnamespace)), beneath(kind, oid) AS ("
-    f"SELECT CAST('pg_class' AS name), c.oid {_NAMED} "
+    f"SELECT CAST('pg_class' AS name), c.oid {NAMED_RELATION} "
     "UNION SELECT more.kind, more.oid FROM beneath b JOIN kind k ON k.name = b.kind, LATERAL ("
     "SELECT o.name AS kind, d.refobjid AS oid FROM pg_catalog.pg_depend d JOIN kind o ON o.oid = d.refclassid "
     "WHERE d.classid = k.oid AND d.objid = b.oid AND (o.name IN ('pg_proc', 'pg_type', 'pg_operator') "
     "OR o.name = 'pg_class' AND b.kind IN ('pg_rewrite', 'pg_policy')) "
     "UNION ALL SELECT o.name, d.objid FROM pg_catalog.pg_depend d JOIN kind o ON o.oid = d.classid "
-    "WHERE d.refclassid = k.oid AND d.refobjid = b.oid AND (o.name = 'pg_cast' OR d.deptype IN ('a', 'i') "
-    "AND o.name IN ('pg_class', 'pg_constraint', 'pg_policy', 'pg_rewrite', 'pg_statistic_ext')) "
+    "LEFT JOIN pg_catalog.pg_class v ON o.name = 'pg_rewrite' AND v.oid = b.oid AND v.relkind = 'v' "
+    "WHERE d.refclassid = k.oid AND d.refobjid = b.oid AND (o.name = 'pg_cast' OR d.deptype = 'i' AND v.oid > 0 "
+    "OR d.deptype IN ('a', 'i') AND o.name IN ('pg_class', 'pg_constraint', 'pg_policy', 'pg_statistic_ext')) "
     "UNION ALL SELECT b.kind, inhrelid FROM pg_catalog.pg_inherits WHERE inhparent = b.oid AND b.kind = 'pg_class'"
     ") AS more) SELECT DISTINCT rolname FROM beneath b "
     "JOIN pg_catalog.pg_proc p ON kind = 'pg_proc' AND p.oid = b.oid "
@@ -167,7 +162,8 @@ _CODE = (
     "WHERE rolname IN (session_user, current_user) AND (rolsuper OR rolcreaterole)) ORDER BY rolname"
 )
 """Whose functions a SELECT from a relation may call with the rights of a session that has many: by views, policies,
-casts, domains, expressions of indexes and statistics, constraints (which a plan computes), of children too."""
+casts, domains, expressions of indexes and statistics, constraints (which a plan computes), of children too. A
+materialized view is read as it is stored."""
 
 
 def hides_rows(ask: Ask, schema: str, name: str) -> bool:

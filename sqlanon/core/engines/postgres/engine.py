@@ -300,10 +300,7 @@ class PostgresEngine(SerialEngine):
         return [] if (named := _named(relation)) is None else pg_catalog.unreadable_columns(self.run, *named)
 
     def hides_rows(self, relation: exp.Expr) -> bool:
-        if (named := _named(relation)) is None:
-            return False
-        pg_catalog.refuse_code(self.run, *named)
-        return pg_catalog.hides_rows(self.run, *named)
+        return (named := _named(relation)) is not None and pg_catalog.hides_rows(self.run, *named)
 
     def accept_visible_rows(self) -> None:
         self.run("session", "SET row_security = on")
@@ -320,6 +317,8 @@ class PostgresEngine(SerialEngine):
             parts = [schemas[0], name]
         if len(parts) > 1 and pg_catalog.is_of_the_server(parts[-2]):
             raise unlisted("UndefinedTable")
+        if len(parts) > 1:
+            pg_catalog.refuse_code(self.run, *parts[-2:])
         return table_reference(parts)
 
     def place(self, parts: Sequence[str], target_catalog: str | None) -> Place:
@@ -349,11 +348,7 @@ class PostgresEngine(SerialEngine):
         pg_catalog.check_roles(self.run, where.schema, owner, readers)
 
     def view_text(self, where: Place) -> str:
-        query = (
-            "SELECT pg_catalog.pg_get_viewdef(c.oid) FROM pg_catalog.pg_class c "
-            "JOIN pg_catalog.pg_namespace n ON n.oid = relnamespace "
-            "WHERE nspname = $1 AND relname = $2 AND relkind = 'v'"
-        )
+        query = f"SELECT pg_catalog.pg_get_viewdef(c.oid) {pg_catalog.NAMED_RELATION} AND relkind = 'v'"
         rows = self.run("existing", query, [where.schema, where.name])
         return str(rows[0][0]) if rows else ""
 
@@ -387,10 +382,9 @@ class PostgresEngine(SerialEngine):
     def _granted(self, place: Place) -> list[str]:
         """Return who has rights on a relation besides its owner, as REVOKE names them."""
         query = (
-            "SELECT DISTINCT rolname FROM pg_catalog.pg_class c "
-            "JOIN pg_catalog.pg_namespace n ON n.oid = relnamespace, "
+            f"SELECT DISTINCT rolname {pg_catalog.NAMED_RELATION}, "
             "LATERAL aclexplode(relacl) AS rights LEFT JOIN pg_catalog.pg_roles r ON r.oid = rights.grantee "
-            "WHERE nspname = $1 AND relname = $2 AND rights.grantee <> relowner"
+            "WHERE rights.grantee <> relowner"
         )
         rows = self.run("rights", query, [place.schema, place.name])
         return ["PUBLIC" if role is None else quoted(str(role)) for (role,) in rows]
