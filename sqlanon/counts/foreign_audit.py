@@ -233,10 +233,9 @@ class _Judging:
         shows = []
         for each in self.relations:
             inner = [self.bounds[cell] for cell in each.children if cell in self.bounds]
-            if each.parent in self.bounds and 0 < len(inner) < len(each.children):
-                known = [self.bounds[each.parent], *inner]
-                if all(low == high for low, high in known):
-                    shows.append(known[0][0] == sum(low for low, _ in inner))
+            known = [self.bounds.get(each.parent, HIDDEN), *inner]
+            if 0 < len(inner) < len(each.children) and all(low == high for low, high in known):
+                shows.append(known[0][0] == sum(low for low, _ in inner))
         # a table would show a cell if each of its categories occurs in it
         shown = {c for own in self._occurring for c in absent if all(map(set.__contains__, own, c))}
         if shows and all(shows):

@@ -140,12 +140,12 @@ def protect(
     low, high = rules.interval or (0, rules.threshold)
     least = np.where(unsafe, low, np.where(wide, np.maximum(truth - rules.threshold, 0), truth))
     greatest = np.where(unsafe, high, np.where(wide, truth + rules.threshold, truth))
-    work = _Protecting(grid, rules, weights, exempt, report)
+    work = _Protecting(rules, weights, exempt, report)
     own = np.where(unsafe & (counted.contributors == 1), np.arange(len(grid)), ALONE)
     waives = not (exempt & (truth > 0)).any()
     insiders: dict[str, Any] = {"contributor": own, "waives": waives} if rules.insiders else {}
     system = work.system_of(grid, truth, primary, least, greatest, **insiders)
-    unknowns = "joint" if work.has_joint else "published"
+    unknowns = "joint" if _is_joint(grid, rules.joint) else "published"
     if not rules.suppress:
         values, steps = rounded_counts(counted, policy, system, np.zeros(len(system), bool))
         check_ranges(system, values, rules, steps)
@@ -167,12 +167,9 @@ def protect(
 class _Protecting:
     """Makes systems of the cells of a release, and suppresses in them."""
 
-    def __init__(
-        self, grid: Grid, rules: CountsFacts, weights: Floats, exempt: Flags, report: Callable[..., None] | None
-    ) -> None:
+    def __init__(self, rules: CountsFacts, weights: Floats, exempt: Flags, report: Callable[..., None] | None) -> None:
         self._rules, self._weights, self._exempt, self._report = rules, weights, exempt, report
         self._until = time.monotonic() + rules.time_limit  # sums have a quarter of it, at least
-        self.has_joint = _is_joint(grid, rules.joint)
 
     def system_of(
         self, grid: Grid, values: Floats, fixed: Flags, least: Floats, greatest: Floats, **changes: Any
