@@ -105,7 +105,7 @@ def _finding(item: Finding) -> list[str]:
         title += f" ({share(item.rate)}; {_span(item.interval)})"
     lines = [title]
     if item.baseline is not None:
-        lines.append(f"    baseline (a guess without the release): {share(item.baseline)}")
+        lines.append(f"    baseline (the naive guess): {share(item.baseline)}")
     if item.control is not None:
         counts = f"{item.control.control_successes:,} of {item.control.control_attempts:,}"
         interval = item.control.interval

@@ -130,7 +130,7 @@ def halves(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Records of age, income, town and illness, half of them held out, and records drawn anew."""
     folder, rng = tmp_path_factory.mktemp("files"), random.Random(5)
     people = [
-        (str(rng.randint(20, 79)), str(rng.randint(1, 9999)), rng.choice("abcdef"), rng.choice("uvwxyz"))
+        (str(rng.randint(20, 79)), str(rng.randint(1, 9999)), rng.choice("abcdef"), rng.choice("123456"))
         for _ in range(3000)
     ]
     anew = [tuple(rng.choice(people)[i] for i in range(4)) for _ in range(1500)]
@@ -139,7 +139,7 @@ def halves(tmp_path_factory: pytest.TempPathFactory) -> Path:
             text_table(connection, ["age", "income", "town", "illness"], rows, name)
             numbers = "CAST(age AS INTEGER) AS age, CAST(income AS INTEGER) AS income"
             connection.execute(f"COPY (SELECT * REPLACE ({numbers}) FROM \"{name}\") TO '{folder / name}.csv'")
-        others = "age || '.0' AS age, '0' || income AS income"
+        others = "age || '.0' AS age, '0' || income AS income, illness || '.0' AS illness"
         connection.execute(f"COPY (SELECT * REPLACE ({others}) FROM \"in\") TO '{folder}/written otherwise.csv'")
     return folder
 
@@ -171,6 +171,16 @@ def test_a_copy_of_the_source_is_found_by_each_attack(halves: Path, name: str) -
     }.items():  # fmt: skip
         assert found[attack]["excess"] > least, found[attack]
     assert found["class_inference"]["loss_coefficient"] > 0.95 < found["membership_by_all_columns"]["loss_coefficient"]
+
+
+@pytest.mark.slow
+def test_a_control_group_of_the_same_people_and_one_of_nobody_are_no_control(halves: Path) -> None:
+    qi = ("age", "income", "town")
+    same = sqlanon.attack_file(halves / "in.csv", halves / "in.csv", qi, control=halves / "in.csv")
+    assert [text.split(" records ")[0] for text in same.warnings] == ["1,500 of 1,500"]
+    (halves / "nobody.csv").write_text("age,income,town,illness\n")
+    nobody = sqlanon.attack_file(halves / "in.csv", halves / "in.csv", qi, control=halves / "nobody.csv")
+    assert all(item.loss_coefficient is None for item in nobody.findings)
 
 
 @pytest.mark.slow

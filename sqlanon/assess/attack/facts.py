@@ -84,7 +84,7 @@ class Control:
         control, control_error = _wilson(self.control_successes, self.control_attempts)
         middle = (rate - control) / (1 - control)
         half = math.hypot(error / (1 - control), control_error * (1 - rate) / (1 - control) ** 2)
-        return min(middle - half, self.excess), max(middle + half, self.excess)
+        return min(middle - half, self.excess), min(1.0, max(middle + half, self.excess))
 
     @property
     def meaning(self) -> str:
@@ -139,8 +139,8 @@ class Finding(Facts):
     @property
     def loss_coefficient(self) -> float | None:
         """The anonymity loss coefficient (Francis and Wagner 2025), beside what is guessed without the release, and as
-        well of records that are not in one; None where guesses are not ranked."""
-        if self.ranked is None:
+        well of records that are not in one; None where guesses are not ranked, or nothing was tried on such records."""
+        if self.ranked is None or (self.control is not None and not self.control.control_attempts):
             return None
         beside = self.control.prc if self.control is not None else None
         return loss_coefficient(self.ranked.prc, max(self.ranked.naive, beside or 0.0))

@@ -9,7 +9,7 @@ be equal. That stands in the place of the nearest neighbours of Giomi et al. (Po
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -31,12 +31,14 @@ from sqlanon.core.sqltrees.trees import (
     both,
     canonical,
     column,
+    count_distinct,
     count_if,
     equal,
     is_null,
     named,
     not_null,
     number,
+    sum_if,
     table,
     union_all,
     when,
@@ -125,7 +127,9 @@ def _prepared(
 ) -> tuple[AttackWorld, tuple[str, ...]]:
     quasi, secrets = columns
     kinds = {name: _common_type(name, types) for name in (*quasi, *secrets)}
-    alike = {name: _projected(relation, types[name], kinds) for name, relation in relations.items()}
+    texts = [name for name in secrets if kinds[name] == "VARCHAR"]
+    numbers = _written_apart(engine, _projected(relations["source"], types["source"], kinds), texts)
+    alike = {name: _projected(relation, types[name], kinds, numbers) for name, relation in relations.items()}
     release = alike["release"]
     parts = [exp.select(exp.Star(), named(number(IN_RELEASE), PART)).from_(alike["source"])]
     if "control" in alike:
@@ -149,7 +153,7 @@ def _prepared(
         records=records,
         controls=controls if "control" in alike else None,
     )
-    return world, tuple(_not_understood(engine, quasi))
+    return world, (*_not_understood(engine, quasi), *_overlapping(world))
 
 
 def _common_type(name: str, types: Mapping[str, Mapping[str, str]]) -> str:
@@ -171,13 +175,50 @@ def _common_type(name: str, types: Mapping[str, Mapping[str, str]]) -> str:
     return "DOUBLE" if kinds == {"number"} else "TIMESTAMP" if kinds == {"moment"} else "VARCHAR"
 
 
-def _projected(relation: exp.Expr, types: Mapping[str, str], kinds: Mapping[str, str]) -> exp.Subquery:
-    """Return the compared columns of a file, in their common types."""
-    shown = [
-        column(name) if types[name] == kind else named(exp.cast(column(name), kind), name)
-        for name, kind in kinds.items()
-    ]
+def _projected(
+    relation: exp.Expr, types: Mapping[str, str], kinds: Mapping[str, str], numbers: Collection[str] = ()
+) -> exp.Subquery:
+    """Return the compared columns of a file, in their common types.
+
+    Args:
+        numbers: columns of texts whose numbers are compared however they are written.
+    """
+    shown = []
+    for name, kind in kinds.items():
+        read = column(name) if types[name] == kind else exp.cast(column(name), kind)
+        shown.append(named(_as_number(read) if name in numbers else read, name))
     return exp.select(*shown).from_(relation.copy()).subquery("compared")
+
+
+def _as_number(text: exp.Expr) -> exp.Expr:
+    read = exp.TryCast(this=text.copy(), to=exp.DataType.build("DOUBLE"))
+    return exp.Coalesce(this=exp.cast(read, "VARCHAR"), expressions=[text])
+
+
+def _written_apart(engine: Engine, source: exp.Expr, names_of: Sequence[str]) -> list[str]:
+    """Return the columns of texts in which no two values of the source are one number, so that 65 may be read as 65.0;
+    codes such as 250.0 and 250.00 are not."""
+    if not names_of:
+        return []
+    counts = [count_distinct(each) for name in names_of for each in (column(name), _as_number(column(name)))]
+    [found] = engine.run("numbers that are written apart", exp.select(*counts).from_(source))
+    return [name for name, texts, values in zip(names_of, found[::2], found[1::2], strict=True) if texts == values]
+
+
+def _overlapping(world: AttackWorld) -> Iterator[str]:
+    """Yield whether most of a control group look like records of the source."""
+    if not world.controls:
+        return
+    by = [column(TYPE), *[column(statements.other(place)) for place in range(len(world.beside))]]
+    counts = [named(count_if(equal(column(statements.PART), number(part))), f"of_{part}") for part in (0, 1)]
+    groups = exp.select(*counts).from_(table(names.TARGETS)).group_by(*by).subquery("groups")
+    alike = exp.select(sum_if(exp.GT(this=column("of_0"), expression=number(0)), column("of_1"))).from_(groups)
+    [(found,)] = world.engine.run("controls in the source", alike)
+    if int(found or 0) * 2 > world.controls:
+        yield (
+            f"{int(found):,} of {world.controls:,} records of the control group equal records of the source in all "
+            "compared columns. Where they are the same people, they are no control, and the excess is too small."
+        )
 
 
 def _values(relation: exp.Expr, position: int, name: str, kind: str, title: str) -> exp.Select:

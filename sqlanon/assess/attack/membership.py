@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from sqlglot import exp
 
 from sqlanon.assess.attack.facts import MEMBERSHIP, Control, Finding, NotApplicable, Outcome
-from sqlanon.assess.attack.ranked import prc, ranked
+from sqlanon.assess.attack.ranked import FEWEST, prc, ranked
 from sqlanon.assess.attack.statements import CLASS, DISTANCE, IN_RELEASE, PART, TYPE, other
 from sqlanon.assess.attack.world import AttackWorld
 from sqlanon.core.sqltrees import names
@@ -62,7 +62,7 @@ def _finding(world: AttackWorld, attack: str, columns: tuple[str, ...], scores: 
         successes=right,
         baseline_successes=round(world.records * (right + wrong) / everybody),
         control=Control(world.records, right, world.controls, wrong),
-        ranked=ranked(sure, everybody, naive=prc(world.records / everybody, 1.0)),
+        ranked=ranked(sure, everybody, naive=prc(world.records / everybody, 1.0)) if world.controls >= FEWEST else None,
         how=f"Know {known} of {everybody:,} people, and claim of those that they are in the release of whom a large "
         "share of the people whom their class covers is; a success is a claim about somebody who is. The baseline "
         "makes as many claims at random.",

@@ -6,8 +6,10 @@ the targets that are guessed at),
 
     PRC = P (1 - (log10 R / log10 0.0001)³),    ALC = (PRC - PRC of the baseline) / (1 - PRC of the baseline).
 
-Of an attack the threshold of confidence counts that makes PRC largest. ALC is 0 where the release tells no more than
-the baseline knows, and 1 where it tells all about everybody; the authors take 0.5 for a loss that attracts no attacker.
+Of an attack the threshold of confidence counts that makes PRC largest, as in the authors' package; it is chosen among
+the guesses that it judges, so that ALC of few guesses is somewhat too large. ALC is 0 where the release tells no more
+than the baseline knows, and 1 where it tells all about everybody; the authors take 0.5 for a loss that attracts no
+attacker.
 """
 
 from __future__ import annotations
