@@ -50,11 +50,11 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 48_227,
-    "assess": 16_357,
+    "core": 48_261,
+    "assess": 16_341,
     "interop": 8_093,
-    "commands": 7_681,
-    "report": 6_251,
+    "commands": 7_679,
+    "report": 6_262,
     "recoding": 5_481,
     "live": 3_668,
     "ledger": 4_327,
