@@ -189,3 +189,14 @@ def test_names_of_columns_and_relations_are_no_code(mallory: Server) -> None:
     sqlanon.risk("postgresql://", [plain], table=f"mallory.{name}")
     assert sqlanon.check("postgresql://", [plain], k=5, table=f"mallory.{name}").holds
     assert calls(mallory) == 0
+
+
+@pytest.mark.parametrize(
+    ("uri", "joined"),
+    [("postgresql:///d", "?options="), ("postgresql:///d?", "options="), ("postgresql:///d?sslmode=", "&options="),
+     ("postgresql:///d?user=a", "&options="), ("postgresql:///d?options=-csearch_path%3Da", "")],
+)  # fmt: skip
+def test_a_session_begins_with_the_servers_own_names_whatever_its_uri(uri: str, joined: str) -> None:
+    session = pytest.importorskip("sqlanon.core.engines.postgres.session")
+    guarded = session._guarded(uri)
+    assert guarded == (uri if not joined else f"{uri}{joined}-csearch_path%3Dpg_catalog")

@@ -195,7 +195,7 @@ def published_values(catalog: Catalog, row_types: exp.Query, levels: Mapping[int
         for word in range(catalog.words):
             if mask := catalog.attributes[position].mask(level, word):
                 part = exp.cast(exp.paren(masked(column(names.key(word)), number(mask))), "VARCHAR")
-                text = exp.DPipe(this=text, expression=part, safe=True)
+                text = exp.DPipe(this=exp.DPipe(this=text, expression=exp.Literal.string("/")), expression=part)
         counts.append(named(count_distinct(text), f"values_{position}"))
     return exp.select(*counts).from_(row_types.subquery("row_types")).where(not_null(column(names.RULE)))
 

@@ -116,6 +116,8 @@ CONNECTING: tuple[tuple[str, str, str, str], ...] = (
     (r"translate host name", "08001", "there is no host of that name", _HOST),
     (r"refused|No such file or directory", "08001", "no server answers there", _HOST),
     (r"timeout|timed out|No route to host|unreachable", "08001", "the host cannot be reached", _HOST),
+    (r"startup parameter", "08P01", "a pooler lets no session begin with PostgreSQL's own names (options)",
+     "connect to the server itself, or let the pooler pass options."),
     (r"service", "08001", "the service is not defined", "check PGSERVICE, and the file that PGSERVICEFILE names."),
     (r"SSL|TLS|certificate", "08001", "no encrypted connection could be made", _TLS),
     (r"invalid|missing", "08001", "the URL or a variable of libpq (PG…) cannot be read",

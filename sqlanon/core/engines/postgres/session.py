@@ -146,4 +146,5 @@ def _guarded(uri: str) -> str:
     options = " ".join(asked.get("options", [os.environ.get("PGOPTIONS", "")]))
     if "search_path" in options or "service" in asked or "PGSERVICE" in os.environ:
         return uri
-    return f"{uri}{'&' if asked else '?'}options={quote(f'{options} {PATH}'.strip())}"
+    joint = "" if uri.endswith("?") else "&" if urlsplit(uri).query else "?"
+    return f"{uri}{joint}options={quote(f'{options} {PATH}'.strip())}"
