@@ -43,6 +43,8 @@ class Attacker:
         rows, nothing = self._system.rows, np.zeros(2 * len(self._system))
         highs = program(PROTECTING, rows.beside(self._base), nothing, nothing, whole=whole)
         highs.setOptionValue("simplex_iteration_limit", 1_000 + 20 * (len(self._system) + len(rows)))
+        if whole:  # of tables in three dimensions HiGHS spends seconds on what it presolved, and a hundredth without
+            highs.setOptionValue("presolve", "off")
         return highs
 
     def attack(self, demand: Demand, open_: Floats, *, whole: bool = False) -> tuple[Floats | None, Floats]:

@@ -477,7 +477,8 @@ def test_a_database_of_ours_and_a_connection_of_the_users_agree(plan: Any, tmp_p
     document = {key: value for key, value in levelled(5, {}).items() if key != "table"} | {"source": str(path)}
     with sqlanon.plan(None, sqlanon.Policy.from_dict({**document, "engine": {"threads": 2}})) as own:
         assert engine_of(own).lanes == 2
-        assert chosen(own) == chosen(plan)
+        here, there = chosen(own), chosen(plan)
+        assert here.nodes == there.nodes and here.start == pytest.approx(there.start)  # a sum in another order
         first, second = (first_fit(engine_of(p), p._problem, p.question, chosen(p).nodes) for p in (own, plan))
         assert first == second
 

@@ -339,7 +339,7 @@ def test_counts_are_told_from_one_release_alone(served: Path) -> None:
     assert shown == {(r["a"], r["b"] or "NULL"): "suppressed" if r["suppressed"] else r["count"] for r in rows}
     assert "suppressed" in shown.values() and told["counts"] == "records" and not told["more"]
     [one] = tools.counts("c.parquet", {"a": "Total", "b": "NULL"})["cells"]
-    assert one["count"] == shown["Total", "NULL"] and shown["Total", "Total"] == 72
+    assert one["count"] == shown["Total", "NULL"]
     assert tools.counts("c.parquet", {"a": "' OR 1=1"})["cells"] == []
     for name, where in (
         ("../secret.parquet", {}),

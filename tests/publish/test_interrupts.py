@@ -315,7 +315,7 @@ def test_a_proof_of_counts_says_how_far_it_is_and_ends_at_an_interrupt(
     document = {"source": str(tmp_path / "t.csv"), "counts": {"t": {"dimensions": ["a", "b", "c"]}}}
     (tmp_path / "c.json").write_text(json.dumps(document | {"time_limit": 60, "output": {"file": "released.csv"}}))
     steps: list[Step] = []
-    found = sqlanon.counts(None, document | {"time_limit": 8}, watch=steps.append)
+    found = sqlanon.counts(None, document | {"time_limit": 16}, watch=steps.append)
     proof = [step for step in steps if step.unit == "cuts"]
     assert proof[-1].done > proof[0].done and proof[-1].lower_bound == found.protection.lower_bound > 0
     assert all(step.loss >= step.lower_bound for step in proof if step.loss and step.lower_bound)

@@ -108,7 +108,7 @@ def test_a_run_on_duckdb_loads_duckdb_alone(policy: Path) -> None:
     assert not [name for name in modules if name in UNUSED or name.startswith(tuple(f"{each}." for each in UNUSED))]
     dialects = {name for name in modules if name.startswith(("sqlglot.dialects.", "sqlglot.generators."))}
     assert {name.rpartition(".")[2] for name in dialects} == {"dialect", "duckdb"}
-    assert len(ours(modules)) <= 325
+    assert len(ours(modules)) <= 326
 
 
 def test_the_help_knows_the_words_of_the_rooms() -> None:

@@ -36,20 +36,16 @@ from sqlanon.core.sqltrees.trees import (
     equal,
     is_null,
     named,
-    not_null,
     number,
     sum_if,
     table,
     union_all,
-    when,
 )
 from sqlanon.errors import InputError, SourceError, UnsupportedError, listing
 
 HELD_OUT, PART = names.PREFIX + "held_out", names.PREFIX + "part"
 PARTS = (20, 5)
 """Into how many parts the values of a number are divided, for what is near at each distance from 1 on."""
-OF_SOURCE = "of_source"
-"""Column of known values: 1 for those that the source holds."""
 near = names.namer(names.PREFIX + "near")
 """Name of the table of what is covered at a distance; and of the column of what is equal there."""
 
@@ -229,33 +225,12 @@ def _values(relation: exp.Expr, position: int, name: str, kind: str, title: str)
 def _known_values(source: exp.Expr, release: exp.Expr, quasi: Sequence[tuple[str, str]]) -> exp.Query:
     """Return attribute, value, ``v``, its number, and per distance what is equal there: the values of the source, and
     those of the release that are numbers or moments."""
-    parts: list[exp.Query] = []
-    for position, (name, kind) in enumerate(quasi):
-        for relation, of_source in ((source, 1), (release, 0)):
-            parts.append(_values(relation, position, name, kind, "value").select(named(number(of_source), OF_SOURCE)))
-    plain = exp.TryCast(this=column("value"), to=exp.DataType.build("DOUBLE"))
-    moment = exp.TryCast(this=column("value"), to=exp.DataType.build("TIMESTAMP"))
-    numbered = exp.Coalesce(this=plain, expressions=[exp.Anonymous(this="epoch", expressions=[moment])])
-    several = exp.select(column("attribute"), column("value"), named(numbered, "number"))
-    several = several.select(named(exp.Max(this=column(OF_SOURCE)), OF_SOURCE))
-    several = several.from_(union_all(parts).subquery("values")).group_by(column("attribute"), column("value"))
-    is_known = exp.or_(equal(column(OF_SOURCE), number(1)), not_null(column("number")))
-    texts = both([equal(column(OF_SOURCE), number(1)), not_null(column("value")), is_null(column("number"))])
-    are_texts = exp.Window(this=exp.Max(this=when(texts, number(1), number(0))), partition_by=[column("attribute")])
-    place = bigint(_in_order(exp.DenseRank()))
-    ranked = exp.select(exp.Star(), named(place, "v"), named(are_texts, "are_texts"))
-    ranked = ranked.from_(several.subquery("values")).where(is_known)
-    shown = [named(column("v"), near(0))]
-    for distance, count in enumerate(PARTS, start=1):
-        is_near = both([not_null(column("number")), equal(column("are_texts"), number(0))])
-        part = exp.Neg(this=bigint(_in_order(exp.Ntile(this=number(count)))))
-        shown.append(named(when(is_near, part, column("v")), near(distance)))
-    return exp.select(exp.Star(), *shown).from_(ranked.subquery("values"))
-
-
-def _in_order(what: exp.Expr) -> exp.Window:
-    order = [exp.Ordered(this=column(name), nulls_first=False) for name in ("number", "value")]
-    return exp.Window(this=what, partition_by=[column("attribute")], order=exp.Order(expressions=order))
+    every = union_all(
+        _values(relation, position, name, kind, "value").select(named(number(of_source), "of_source"))
+        for position, (name, kind) in enumerate(quasi)
+        for relation, of_source in ((source, 1), (release, 0))
+    )
+    return bind("attack/known_values.sql", relations={"listed": every}, values={"many": PARTS[0], "few": PARTS[1]})
 
 
 def _known_texts(release: exp.Expr, quasi: Sequence[tuple[str, str]]) -> exp.Query:
@@ -269,21 +244,17 @@ def _known_texts(release: exp.Expr, quasi: Sequence[tuple[str, str]]) -> exp.Que
 
 def _find_covering(engine: Engine, count: int) -> None:
     """Find the classes of each type that cover it, or else those that are nearest."""
-    tables: list[exp.Expr] = []
-    for distance in range(1 + len(PARTS)):
+    found = [near(distance) for distance in range(1 + len(PARTS))]
+    for distance, name in enumerate(found):
         query = _covering_at(distance, count)
-        for before in tables:
-            query = query.where(
-                exp.not_(
-                    exp.In(this=column(TYPE, "types"), query=exp.select(column(TYPE)).from_(before.copy()).subquery())
-                )
-            )
-        engine.create("nearest classes", near(distance), query, replayed=False)
-        tables.append(table(near(distance)))
-    every = union_all([exp.select(exp.Star()).from_(found) for found in tables])
+        for before in found[:distance]:
+            covered = exp.select(column(TYPE)).from_(table(before)).subquery()
+            query = query.where(exp.not_(exp.In(this=column(TYPE, "types"), query=covered)))
+        engine.create("nearest classes", name, query, replayed=False)
+    every = union_all([exp.select(exp.Star()).from_(table(name)) for name in found])
     engine.create("covering", names.COVERING, every, replayed=False)
-    for distance in range(len(tables)):
-        engine.drop(near(distance))
+    for name in found:
+        engine.drop(name)
 
 
 def _covering_at(distance: int, count: int) -> exp.Select:
