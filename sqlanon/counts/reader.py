@@ -109,10 +109,14 @@ class CellAudit:
         self._least, self._most = np.full(len(self._low), np.inf), np.full(len(self._low), -np.inf)
         self._solver: Any = None
 
-    def learn(self, truth: Floats, witnesses: Iterable[Vector]) -> None:
-        """Take from tables that are said to fit what is published how small and large cells may be; each is checked."""
+    def learn(self, truth: Floats, witnesses: Iterable[Vector], near: float = 0.0) -> None:
+        """Take from tables that are said to fit what is published how small and large cells may be; each is checked.
+
+        Args:
+            near: the part of the values of a relation by which it may be missed; counts miss none.
+        """
         truth = np.pad(truth, (0, self._further))
-        kept = Kept(self._rows, truth, NEAR)
+        kept = Kept(self._rows, truth, near)
         for cells, changes in witnesses:
             low, high, now = self._low[cells], self._high[cells], truth[cells] + changes
             is_open = (low < high) & (low - NEAR <= now) & (now <= high + NEAR)

@@ -88,7 +88,7 @@ def _faults_of_sums(
     width = np.where((width > 1e-6 / unit) & (first > 0) & counted.grid.is_published, width, 0.0)
     grid = counted.grid.of_records()
     audit = audit_of(grid, rules.joint, shown / unit)
-    audit.learn(truth, [(cells, changes / unit) for cells, changes in witnesses])
+    audit.learn(truth, [(cells, changes / unit) for cells, changes in witnesses], near=1e-9)
     least = np.where(unsafe, 0.0, np.maximum(truth - width, 0.0))
     found = audit.faults(0, (width > 0) | unsafe, least, truth + width)
     return {f"{kind} (sums)": number for kind, number in found.items()}

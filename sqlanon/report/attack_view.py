@@ -34,16 +34,16 @@ POINTS = 10
 def attack_view(found: AttackReport) -> View:
     """Return what the report of attacks shows, which is for the operator."""
     now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    worst = max(found.findings, key=lambda item: item.excess or 0.0, default=None)
     figures = [("Release", count(found.published), "records"), ("Source", count(found.records), "records")]
-    headline = "No attack was tried."
-    if worst is not None:
+    compared = {item.excess: item.attack for item in found.findings if item.excess is not None}
+    worst = max(compared, default=None)
+    if worst is None:
+        headline = "Nothing was compared with a control group, so that nobody knows how much is due to the release."
+    elif worst <= 0:
         headline = "No attack does better on records of the release than on others."
-        if worst.excess is None:
-            headline = "There is no control group, so that nobody knows how much is due to the release."
-        elif worst.excess > 0:
-            headline = f"Largest excess over a control group: {share(worst.excess)} ({worst.attack})."
-            figures.append(("Largest excess", share(worst.excess), worst.attack))
+    else:
+        headline = f"Largest excess over a control group: {share(worst)} ({compared[worst]})."
+        figures.append(("Largest excess", share(worst), compared[worst]))
     by_risk = [(risk, [item for item in found.findings if item.risk == risk]) for risk in RISKS]
     return View(
         audience="operator",

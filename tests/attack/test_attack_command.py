@@ -9,6 +9,10 @@ import yaml
 from command_line import sqlanon
 
 from sqlanon import InputError, attack, write_report
+from sqlanon.assess.attack.facts import AttackReport, Control, Finding
+from sqlanon.assess.attack.world import open_world
+from sqlanon.core.policy import as_policy
+from sqlanon.report.attack_view import attack_view
 
 ROWS = [("a", "1", "p"), ("a", "1", "q"), ("a", "2", "p"), ("b", "2", "p"), ("b", "2", "q"), ("b", "1", "r")]
 POLICY = {
@@ -76,6 +80,24 @@ def test_a_report_has_every_form_and_is_for_the_operator() -> None:
     assert json.loads(Path("r.json").read_text())["facts"]["findings"] == found.to_dict()["findings"]
     with pytest.raises(InputError, match="for the operator"):
         write_report(found, "r.md", audience="recipient")
+
+
+def test_the_headline_says_whether_an_attack_does_better_beside_a_control_group() -> None:
+    plain = Finding(attack="minimality", risk="inference", attempts=10, successes=0, how="", meaning="")
+    for control, said in (
+        (None, "Nothing was compared"),
+        (Control(10, 4, 10, 5), "No attack does better"),
+        (Control(10, 5, 10, 4), "Largest excess over a control group: 16.7 % (guess)."),
+    ):
+        item = Finding(attack="guess", risk="inference", attempts=10, successes=5, how="", meaning="", control=control)
+        view = attack_view(AttackReport("r", 10, 10, 1, (plain, item), (), ""))
+        assert view.headline.startswith(said)
+
+
+def test_releases_with_columns_that_the_source_lacks_are_not_compared() -> None:
+    policy = as_policy("p.yaml")
+    with pytest.raises(InputError, match="no column 'zip', which is a quasi-identifier of another release"):
+        open_world("released.parquet", policy, known=("a", "zip")).__enter__()
 
 
 @pytest.mark.slow

@@ -132,12 +132,14 @@ def test_programs_meet_what_moves_do_not(block: Block) -> None:
         assert found.lower_bound <= found.weight
 
 
-def test_the_audit_checks_each_witness() -> None:
-    """A table of two by two with totals: one that fits is learnt from, others are not."""
+@pytest.mark.parametrize("others", [0, 50_000_000])
+def test_the_audit_checks_each_witness(others: int) -> None:
+    """A table of two by two with totals: one that fits is learnt from, others are not, however large the totals are."""
     shape = np.arange(9).reshape(3, 3)  # the last row and column are totals
     lines = [*shape.tolist(), *shape.T.tolist()]
     rows = SparseRows.of((line, [1.0, 1.0, -1.0], 0.0, 0.0) for line in lines)
     truth = np.array([2.0, 9, 11, 9, 9, 18, 11, 18, 29])
+    truth[[1, 2, 3, 6, 4, 5, 7, 8]] += np.array([1, 1, 1, 1, 1, 2, 2, 3]) * float(others)
     inner = np.array([0, 1, 3, 4])
     hidden = np.isin(shape.reshape(-1), inner)
     low, high = np.where(hidden, 0.0, truth), np.where(hidden, np.inf, truth)

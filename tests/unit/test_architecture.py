@@ -51,7 +51,7 @@ NEVER = (
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
     "core": 48_264,
-    "assess": 16_312,
+    "assess": 16_317,
     "interop": 8_093,
     "commands": 7_679,
     "report": 6_262,
@@ -60,7 +60,7 @@ LINES = {
     "ledger": 4_327,
     "periods": 618,
     "tables": 2_265,
-    "counts": 6_158,
+    "counts": 6_162,
     "studio": 1_734,
 }
 """The most lines of Python of each folder. A feature is paid for by what it takes away."""

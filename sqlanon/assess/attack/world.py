@@ -236,6 +236,11 @@ def _prepared(opened: _Opened, *, part: str | None, known: Sequence[str], seed: 
     }
     group = number(IN_RELEASE) if part is None else exp.cast(column(part, statements.SOURCE), "INTEGER")
     of_source = dict(engine.columns(encoding.source.relation)) if known else {}
+    if lacking := [name for name in known if name not in of_source]:
+        raise InputError(
+            f"The source has no column {listing(lacking)}, which is a quasi-identifier of another release.",
+            hint="compare releases of one source, with the same names of columns.",
+        )
     key = statements.key_of([(name, of_source[name]) for name in known]) if known else None
     published, strange = number_records(
         engine,
