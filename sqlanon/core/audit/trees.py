@@ -4,6 +4,7 @@ of ``sql/`` and the smallest trees (a column, a table, a number) and nothing els
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 
 from sqlglot import exp
 
@@ -15,9 +16,10 @@ TERMS = 40
 
 
 def rows_of_all(engine: Engine, name: str, queries: Sequence[exp.Query]) -> list[Row]:
-    """Return the rows of all queries, of any number, which have the same columns."""
+    """Return the rows of all queries, of any number, which have the same columns, sorted by their first cell, which is
+    a number: engines return the parts of a UNION ALL in any order."""
     parts = (queries[start : start + TERMS] for start in range(0, len(queries), TERMS))
-    return [row for part in parts for row in engine.run(name, union_all(part))]
+    return sorted((row for part in parts for row in engine.run(name, union_all(part))), key=itemgetter(0))
 
 
 def both_bits(left: exp.Expr, right: exp.Expr) -> exp.Expr:
