@@ -57,8 +57,8 @@ penalty in percent, by one formula. Basic Mondrian comes out as it was published
 generalization for all records, with the proof that no other loses less. *None held back*: nobody is protected from an
 attacker who reasons about the order of the rules ([why](patterns.md#what-a-share-means)); ARX protects nobody from
 that either. Its local recoding is its procedure, written again (`benchmarks/reproduce/rivals.py`): each round is
-searched to its optimum. The figures of others are [theirs](SOURCE). *Mondrian of ranges* publishes ranges of categories, in the
-order in which the file has them.""",
+searched to its optimum. The figures of others are [theirs](SOURCE). *Mondrian of ranges* publishes ranges of
+categories, in the order in which the file has them.""",
         {name: name for name in RECODING},
     ),
     ("wide", "Many columns", "No optimum is expected. The gap is how much lower the loss could be at most.", None),
