@@ -259,17 +259,20 @@ def _owners(entity: exp.Expr | None) -> exp.Expr:
 
 
 def _values_of(item: SourceColumn, relation: exp.Expr, entity: exp.Expr | None, k: int) -> exp.Select:
-    whole: exp.Expr = number(0)
+    value, whole = column("sqlanon_value"), number(0)
     if item.kind == "number":
         # towards 0: the greatest DECIMAL cannot be rounded, nor the least BIGINT be given without its sign
-        value = column("sqlanon_value")
         down, up = (equal(kind(this=value.copy()), value.copy()) for kind in (exp.Floor, exp.Ceil))
         truncated = when(exp.GTE(this=value.copy(), expression=number(0)), down, up)
         whole = when(truncated, number(1), number(0))
+    compared, counted, owners = item.compared, _owners(None), _owners(entity)
+    if item.counted is not None and entity is None:
+        relation, compared = item.counted, column("value")
+        counted, owners = total(column("n")), total(column("n"))
     return bind(
         "audit/column_values.sql",
         relations={"source": relation},
-        columns={"audited_column": [item.compared], "owners": [_owners(entity)], "whole": [whole]},
+        columns={"audited_column": [compared], "counted": [counted], "owners": [owners], "whole": [whole]},
         values={"k": k, "of_a_person": OF_A_PERSON},
     )
 

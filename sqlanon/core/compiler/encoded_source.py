@@ -37,6 +37,8 @@ leaves = names.namer("leaves")
 """Name of the column of a lookup that counts the leaves under a value's generalization to a level."""
 least_cost = names.namer("cost")
 """Name of the column of ``names.LEAF`` with the least D - leaves among the values of a lower level."""
+kept = names.namer("kept")
+"""Name of the column of ``names.CODED`` that holds a column of the source, by its place."""
 branch = names.namer("branch")
 """Name of the column that numbers a value's branch at a level."""
 
@@ -124,6 +126,7 @@ class EncodedSource:
             A subset has no such table: its population is the source. With an entity, it numbers persons (names.ENTITY).
         earlier: where the number of a record's classes in earlier releases stands in the key; the relation has it in
             its column ``names.EARLIER``. It has no lookup.
+        coded: the columns that ``names.CODED`` holds beside the keys of the records; None: there is no such table.
     """
 
     relation: exp.Expr
@@ -132,6 +135,7 @@ class EncodedSource:
     entity: EntityColumn | None = None
     population: exp.Expr | None = None
     earlier: EarlierClasses | None = None
+    coded: tuple[str, ...] | None = None
 
     @property
     def people(self) -> EncodedSource:

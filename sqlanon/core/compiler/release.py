@@ -8,11 +8,12 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
-from sqlanon.core.compiler.encoded_source import COVERED, SOURCE, EncodedSource
+from sqlanon.core.compiler.encoded_source import COVERED, SOURCE, EncodedSource, kept
 from sqlanon.core.compiler.entities import with_entities
 from sqlanon.core.compiler.judged import grouped_node, judged
 from sqlanon.core.compiler.profiles import published_persons
 from sqlanon.core.compiler.question import Question
+from sqlanon.core.lattice.catalog import Catalog
 from sqlanon.core.lattice.nodes import Node
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.data_types import data_type
@@ -142,13 +143,54 @@ def released_classes(
         snapshot: the grain.
         copies: the name of the column of the counts.
     """
-    catalog, passing = question.catalog, "passing"
+    cells = [named(text, name) for name, text in _texts(source, published).items()]
+    query = exp.select(*cells, named(column(names.COUNT, "passing"), copies))
+    ctes = passing_classes(question, node, snapshot, column(names.COUNT))
+    return with_ctes(_with_texts(query, question.catalog, node), ctes)
+
+
+def coded_release(
+    source: EncodedSource, question: Question, node: Node, *, published: Mapping[str, str], snapshot: str
+) -> exp.Query:
+    """Return the rows of a release as ``release`` does, by the codes of the records and without the source.
+
+    Args:
+        published: quasi-identifiers and what ``names.CODED`` holds.
+    """
+    catalog, texts = question.catalog, _texts(source, published)
+    places = {name: kept(place) for place, name in enumerate(source.coded or ())}
+    shown, cells = [], []
+    for index, (name, type_name) in enumerate(published.items()):
+        if name in texts:
+            cells.append(named(texts[name], f"column_{index}"))
+            shown.append(named(column(f"column_{index}", "generalized"), name))
+        else:
+            shown.append(named(typed(column(places[name], "records"), type_name, generalized=False), name))
+    key_names = [names.key(word) for word in range(catalog.words)]
+    own = as_keys(masked(column(name), number(mask)) for name, mask in zip(key_names, catalog.masks(node), strict=True))
+    records = exp.select(*own, *map(column, places.values())).from_(table(names.CODED))
+    query = exp.select(*shown).from_(records.subquery("records"))
+    query = query.join(table("generalized"), on=equal_columns(key_names, "records", "generalized"))
+    of_class = _with_texts(exp.select(*keys(catalog.words, "passing"), *cells), catalog, node)
+    return with_ctes(
+        query, [*passing_classes(question, node, snapshot), cte("generalized", of_class, materialized=True)]
+    )
+
+
+def _texts(source: EncodedSource, published: Mapping[str, str]) -> dict[str, exp.Expr]:
+    """Return the texts of the published quasi-identifiers, as ``_with_texts`` joins them."""
     places = {item.name: position for position, item in enumerate(source.quasi.items)}
-    cells = [
-        named(typed(column("text", names.lookup(places[name])), type_name, generalized=True), name)
+    return {
+        name: typed(column("text", names.lookup(places[name])), type_name, generalized=True)
         for name, type_name in published.items()
-    ]
-    query = exp.select(*cells, named(column(names.COUNT, passing), copies)).from_(table(passing))
+        if name in places
+    }
+
+
+def _with_texts(query: exp.Select, catalog: Catalog, node: Node) -> exp.Select:
+    """Return a query of the passing classes, joined with the texts of their codes at the levels of a node."""
+    passing = "passing"
+    query = query.from_(table(passing))
     for position, (attribute, level) in enumerate(zip(catalog.attributes, node, strict=True)):
         bits = [(word, mask) for word in range(catalog.words) if (mask := attribute.mask(level, word))]
         keys_of_level = [named(masked(column(names.key(word)), number(mask)), names.key(word)) for word, mask in bits]
@@ -160,7 +202,7 @@ def released_classes(
             for word, mask in bits
         ]
         query = query.join(texts.subquery(lookup), on=both(met))
-    return with_ctes(query, passing_classes(question, node, snapshot, column(names.COUNT)))
+    return query
 
 
 def passing_classes(question: Question, node: Node, snapshot: str, *also: exp.Expr) -> list[exp.CTE]:

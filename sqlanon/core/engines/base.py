@@ -235,6 +235,12 @@ class Engine(ABC):
         What is created meanwhile belongs to the same transaction, and goes if the engine is closed before."""
         return
 
+    @property
+    def reads_one_state(self) -> bool:
+        """Whether the source is still as ``hold`` found it, or ``unchanged`` tells: then records are joined with their
+        lookups once, which a database of rows pays for, and are published by their codes."""
+        return False
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Run what is within in one transaction: commit at the end, roll back on any error."""

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sqlglot import exp
+
 from sqlanon.core.engines.base import Engine, Job, Row
+from sqlanon.core.sqltrees.trees import table as working_table
 
 
 class SerialEngine(Engine):
@@ -30,6 +33,10 @@ class SerialEngine(Engine):
             query = f"SELECT * FROM {self._working_table(table)}"
             self.run("show", f"CREATE TEMPORARY VIEW {self._quoted(view)} AS {query}")
             self._shown[view] = table
+
+    def read_once(self, name: str, table: str, relation: exp.Expr) -> exp.Expr:
+        self.create(name, table, self.render(exp.select("*").from_(relation.copy())))
+        return working_table(table)
 
     def drop(self, table: str) -> None:
         for view in [view for view, shown in self._shown.items() if shown == table]:

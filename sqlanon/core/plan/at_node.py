@@ -19,7 +19,7 @@ from sqlanon.core.engines.standalone import standalone
 from sqlanon.core.evaluate.evaluator import Evaluator
 from sqlanon.core.evaluate.node_classes import settled_question, sizes_at
 from sqlanon.core.lattice.nodes import Node, node_of
-from sqlanon.core.plan.keyed import keyed_source, refuse_scripts
+from sqlanon.core.plan.keyed import keyed_columns, keyed_source, refuse_scripts
 from sqlanon.core.plan.published import PublishedClasses, PublishedTypes
 from sqlanon.core.plan.publishing import PublishablePlan
 from sqlanon.core.plan.represented import NO_VALUES
@@ -166,6 +166,17 @@ class NodePlan(PublishablePlan):
             entities=entities,
             values=values,
             instead=instead | {name: column(held, SOURCE) for name, held in held_by.items()},
+        )
+
+    def _rows_query(self) -> exp.Query:
+        source = self._session.encoding.source
+        held = {item.name for item in source.quasi.items} | set(source.coded or ())
+        computed = self.represented or self.travelling or keyed_columns(self._session) is not None
+        if not self.engine.reads_one_state or source.coded is None or computed or not self.generalized.keys() <= held:
+            return self._release_query()
+        published = self.generalized
+        return compiler.coded_release(
+            source, self._settled_question, self.node, published=published, snapshot=names.BASE
         )
 
     def _records_by_levels(self) -> list[tuple[Node, int]]:

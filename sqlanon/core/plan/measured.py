@@ -140,7 +140,7 @@ class MeasuredPlan(PlanFacts):
     def _stage(self) -> exp.Expr:
         """Write the released rows to a working table of this plan's own, from which they are published too."""
         staged = f"{names.STAGED_RELEASE}_{token_hex(4)}"
-        self.engine.create("stage release", staged, self._release_query(), replayed=False)
+        self.engine.create("stage release", staged, self._rows_query(), replayed=False)
         return table(staged)
 
     def _drop_staged(self) -> None:

@@ -218,6 +218,10 @@ class PostgresEngine(SerialEngine):
     def hold(self) -> None:
         self._guarded("hold", self._session.hold)
 
+    @property
+    def reads_one_state(self) -> bool:
+        return self._session.holds
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         if not self._session.holds:
@@ -265,10 +269,6 @@ class PostgresEngine(SerialEngine):
 
         rows: int = self._guard(name, execute)
         return rows
-
-    def read_once(self, name: str, table: str, relation: exp.Expr) -> exp.Expr:
-        self.create(name, table, self.render(exp.select("*").from_(relation.copy())))
-        return working_table(table)
 
     def drop(self, table: str) -> None:
         if self._session.failed:

@@ -143,6 +143,10 @@ class SQLiteEngine(SerialEngine):
     def _data_version(self) -> int:
         return int(self.run("data version", "PRAGMA main.data_version")[0][0])
 
+    @property
+    def reads_one_state(self) -> bool:
+        return True
+
     def hold(self) -> None:
         # the first read of a transaction fixes what all of its statements read
         self.run("hold", "BEGIN")
