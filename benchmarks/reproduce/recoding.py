@@ -53,7 +53,7 @@ def measured(data: Path, k: int, records: list[list[str]], hierarchies: list[Hie
     if squares < DISCERNIBILITY[k]:
         wrong.append(f"basic Mondrian has other classes ({squares})")
     reference = arx_local_recoding(records, hierarchies, k)
-    row["local recoding of ARX, run here"] = round(penalty_of(reference, hierarchies), 4)
+    row["ARX (local recoding), run here"] = round(penalty_of(reference, hierarchies), 4)
     if min(n for shown, n in Counter(reference).items() if set(shown) != {"*"}) < k:
         wrong.append("the local recoding of ARX publishes small classes")
     case = {"dataset": "adult", "quasi_identifiers": list(COLUMNS), "suppression_limit": 1.0}

@@ -33,4 +33,6 @@ FROM (
     NOT audited_column IS NULL
   GROUP BY
     audited_column
+  HAVING
+    counted > 0
 ) AS held

@@ -88,18 +88,17 @@ def audit_release(engine: Engine, relation: exp.Expr, claim: ReleaseClaim) -> No
         # those of the models hold all classes at once, which must not add up
         _run(engine, audits, failures, apart={model.name for model in claim.models})
     finally:
-        engine.drop(names.RELEASED_CLASSES)
+        engine.drop(names.AUDITED_CLASSES)
 
 
 def _read_classes(engine: Engine, relation: exp.Expr, claim: ReleaseClaim) -> exp.Table | None:
-    """Return the classes of a release with their records in a working table, if the engine is to read them once and an
-    audit reads them all."""
-    if not claim.quasi_identifiers or all(model.file != SMALL_CLASSES for model in claim.models):
-        return None
+    """Return the classes of a release with their records in a working table, where that spares readings."""
     cells = [column(name) for name in claim.class_columns]
+    if not cells or all(model.file != SMALL_CLASSES for model in claim.models):
+        return None
     classes = exp.select(*cells, named(count_rows(), RECORDS)).from_(records_of(relation, claim).copy())
     classes = classes.group_by(*[cell.copy() for cell in cells])
-    found = engine.read_once("audit classes", names.RELEASED_CLASSES, classes.subquery("classes"))
+    found = engine.read_once("audit classes", names.AUDITED_CLASSES, classes.subquery("classes"))
     return found if isinstance(found, exp.Table) else None
 
 
@@ -203,7 +202,8 @@ def release_audits(
     for model in claim.models:  # the classes of a population are known by their texts alone
         keyed = quasi if "population" in model.references else claim.class_columns
         if classes is not None and model.file == SMALL_CLASSES:
-            audits.append((model.name, _few(classes, int(model.values["k"]))))
+            few = exp.LT(this=column(RECORDS), expression=number(int(model.values["k"])))
+            audits.append((model.name, exp.select(column(RECORDS)).from_(classes.copy()).where(few)))
             continue
         settled = model if engine is None else model.settled(engine, judged, keyed)
         audits += [(model.name, query) for query in settled.queries(judged, keyed)]
@@ -222,11 +222,3 @@ def release_audits(
         )
         audits.append((f"untranslated_values of {name}", query))
     return audits
-
-
-def _few(classes: exp.Table, k: int) -> exp.Select:
-    """Return the classes of fewer than k records, as ``SMALL_CLASSES`` does, of classes with their records."""
-    size = column(RECORDS)
-    return (
-        exp.select(named(size, "records")).from_(classes.copy()).where(exp.LT(this=size.copy(), expression=number(k)))
-    )

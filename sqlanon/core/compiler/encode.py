@@ -18,7 +18,6 @@ from sqlanon.core.compiler.encoded_source import (
     EncodedSource,
     TakingPart,
     branch,
-    kept,
     least_cost,
     leaves,
 )
@@ -321,7 +320,7 @@ def leaf_rows(domains: Sequence[int], tallest: int, words: int) -> exp.Select:
 
 def coded_records(source: EncodedSource, words: int) -> exp.Select:
     """Return the keys of the records that the base counts, with the columns that are published as they are."""
-    beside = [named(column(name, SOURCE), kept(place)) for place, name in enumerate(source.coded or ())]
+    beside = [named(column(name, SOURCE), f"column_{place}") for place, name in enumerate(source.coded or ())]
     return source.encoded([*as_keys(map(source.packed, range(words))), *beside])
 
 

@@ -37,8 +37,6 @@ leaves = names.namer("leaves")
 """Name of the column of a lookup that counts the leaves under a value's generalization to a level."""
 least_cost = names.namer("cost")
 """Name of the column of ``names.LEAF`` with the least D - leaves among the values of a lower level."""
-kept = names.namer("kept")
-"""Name of the column of ``names.CODED`` that holds a column of the source, by its place."""
 branch = names.namer("branch")
 """Name of the column that numbers a value's branch at a level."""
 

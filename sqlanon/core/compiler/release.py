@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
 from sqlglot import exp
 
-from sqlanon.core.compiler.encoded_source import COVERED, SOURCE, EncodedSource, kept
+from sqlanon.core.compiler.encoded_source import COVERED, SOURCE, EncodedSource
 from sqlanon.core.compiler.entities import with_entities
 from sqlanon.core.compiler.judged import grouped_node, judged
 from sqlanon.core.compiler.profiles import published_persons
 from sqlanon.core.compiler.question import Question
-from sqlanon.core.lattice.catalog import Catalog
 from sqlanon.core.lattice.nodes import Node
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.data_types import data_type
@@ -125,6 +124,37 @@ def release(
     return with_ctes(query, ctes)
 
 
+def coded_release(
+    source: EncodedSource,
+    question: Question,
+    node: Node,
+    *,
+    published: Mapping[str, str],
+    records: exp.Expr,
+    held: Sequence[str],
+) -> exp.Query:
+    """Return the rows that ``release`` returns, from records by their codes, which meet the texts of their classes.
+
+    Args:
+        records: what ``encode.coded_records`` returns.
+        held: the columns that it holds beside the keys; the others that are published are quasi-identifiers.
+    """
+    masks, places = question.catalog.masks(node), {name: f"column_{place}" for place, name in enumerate(held)}
+    texts = {name: type_name for name, type_name in published.items() if name not in places}
+    keyed = {names.key(word): names.unused(names.key(word), published) for word in range(len(masks))}
+    also = [named(column(key, "passing"), own) for key, own in keyed.items()]
+    classes = released_classes(source, question, node, published=texts, snapshot=names.BASE, also=also)
+    shown: list[exp.Expr] = [column(name, "generalized") for name in published]
+    for place, (name, type_name) in enumerate(published.items()):
+        if name in places:
+            shown[place] = named(typed(column(places[name], "records"), type_name, generalized=False), name)
+    own = as_keys(masked(column(key), number(mask)) for key, mask in zip(keyed, masks, strict=True))
+    coded = exp.select(*own, *map(column, places.values())).from_(records).subquery("records")
+    met = both(equal(column(key, "records"), column(own, "generalized")) for key, own in keyed.items())
+    query = exp.select(*shown).from_(coded).join(table("generalized"), on=met)
+    return with_ctes(query, [cte("generalized", classes, materialized=True)])
+
+
 def released_classes(
     source: EncodedSource,
     question: Question,
@@ -132,65 +162,24 @@ def released_classes(
     *,
     published: Mapping[str, str],
     snapshot: str,
-    copies: str,
+    also: Sequence[exp.Expr],
 ) -> exp.Query:
-    """Return the distinct rows of a release of quasi-identifiers alone, with how often each stands.
+    """Return the distinct rows of a release of quasi-identifiers alone.
 
     They are read from a grain, not from the source.
 
     Args:
         published: the columns of the release and their types, in order: quasi-identifiers.
         snapshot: the grain.
-        copies: the name of the column of the counts.
+        also: what else of each class there is in ``passing``, which has its key and its records.
     """
-    cells = [named(text, name) for name, text in _texts(source, published).items()]
-    query = exp.select(*cells, named(column(names.COUNT, "passing"), copies))
-    ctes = passing_classes(question, node, snapshot, column(names.COUNT))
-    return with_ctes(_with_texts(query, question.catalog, node), ctes)
-
-
-def coded_release(
-    source: EncodedSource, question: Question, node: Node, *, published: Mapping[str, str], snapshot: str
-) -> exp.Query:
-    """Return the rows of a release as ``release`` does, by the codes of the records and without the source.
-
-    Args:
-        published: quasi-identifiers and what ``names.CODED`` holds.
-    """
-    catalog, texts = question.catalog, _texts(source, published)
-    places = {name: kept(place) for place, name in enumerate(source.coded or ())}
-    shown, cells = [], []
-    for index, (name, type_name) in enumerate(published.items()):
-        if name in texts:
-            cells.append(named(texts[name], f"column_{index}"))
-            shown.append(named(column(f"column_{index}", "generalized"), name))
-        else:
-            shown.append(named(typed(column(places[name], "records"), type_name, generalized=False), name))
-    key_names = [names.key(word) for word in range(catalog.words)]
-    own = as_keys(masked(column(name), number(mask)) for name, mask in zip(key_names, catalog.masks(node), strict=True))
-    records = exp.select(*own, *map(column, places.values())).from_(table(names.CODED))
-    query = exp.select(*shown).from_(records.subquery("records"))
-    query = query.join(table("generalized"), on=equal_columns(key_names, "records", "generalized"))
-    of_class = _with_texts(exp.select(*keys(catalog.words, "passing"), *cells), catalog, node)
-    return with_ctes(
-        query, [*passing_classes(question, node, snapshot), cte("generalized", of_class, materialized=True)]
-    )
-
-
-def _texts(source: EncodedSource, published: Mapping[str, str]) -> dict[str, exp.Expr]:
-    """Return the texts of the published quasi-identifiers, as ``_with_texts`` joins them."""
+    catalog, passing = question.catalog, "passing"
     places = {item.name: position for position, item in enumerate(source.quasi.items)}
-    return {
-        name: typed(column("text", names.lookup(places[name])), type_name, generalized=True)
+    cells = [
+        named(typed(column("text", names.lookup(places[name])), type_name, generalized=True), name)
         for name, type_name in published.items()
-        if name in places
-    }
-
-
-def _with_texts(query: exp.Select, catalog: Catalog, node: Node) -> exp.Select:
-    """Return a query of the passing classes, joined with the texts of their codes at the levels of a node."""
-    passing = "passing"
-    query = query.from_(table(passing))
+    ]
+    query = exp.select(*cells, *also).from_(table(passing))
     for position, (attribute, level) in enumerate(zip(catalog.attributes, node, strict=True)):
         bits = [(word, mask) for word in range(catalog.words) if (mask := attribute.mask(level, word))]
         keys_of_level = [named(masked(column(names.key(word)), number(mask)), names.key(word)) for word, mask in bits]
@@ -202,7 +191,7 @@ def _with_texts(query: exp.Select, catalog: Catalog, node: Node) -> exp.Select:
             for word, mask in bits
         ]
         query = query.join(texts.subquery(lookup), on=both(met))
-    return query
+    return with_ctes(query, passing_classes(question, node, snapshot, column(names.COUNT)))
 
 
 def passing_classes(question: Question, node: Node, snapshot: str, *also: exp.Expr) -> list[exp.CTE]:

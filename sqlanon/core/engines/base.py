@@ -155,6 +155,7 @@ class Engine(ABC):
         replay: the replayable script: names and statements, in order.
         default_schema: the schemas in which a relation without a schema is looked for, if the engine knows them.
         lanes: how many statements ``run_many`` runs side by side.
+        publishes_codes: records are joined with their lookups once, as the source is as it was, or ``unchanged`` tells.
     """
 
     capabilities: ClassVar[Capabilities]
@@ -164,7 +165,7 @@ class Engine(ABC):
     def __init__(self) -> None:
         self.journal = Journal()
         self.replay: list[tuple[str, Statement]] = []
-        self.default_schema: tuple[str, ...] = ()
+        self.default_schema, self.publishes_codes = tuple[str, ...](), False
 
     def require(self, feature: str) -> None:
         """Raise UnsupportedError if the engine lacks ``feature``: why, and what to do instead."""
@@ -234,12 +235,6 @@ class Engine(ABC):
 
         What is created meanwhile belongs to the same transaction, and goes if the engine is closed before."""
         return
-
-    @property
-    def reads_one_state(self) -> bool:
-        """Whether the source is still as ``hold`` found it, or ``unchanged`` tells: then records are joined with their
-        lookups once, which a database of rows pays for, and are published by their codes."""
-        return False
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

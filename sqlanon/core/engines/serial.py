@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from sqlanon.core.engines.base import Engine, Job, Row
-from sqlanon.core.sqltrees.trees import table as working_table
 
 
 class SerialEngine(Engine):
@@ -36,7 +35,7 @@ class SerialEngine(Engine):
 
     def read_once(self, name: str, table: str, relation: exp.Expr) -> exp.Expr:
         self.create(name, table, self.render(exp.select("*").from_(relation.copy())))
-        return working_table(table)
+        return exp.to_table(table, quoted=True)
 
     def drop(self, table: str) -> None:
         for view in [view for view, shown in self._shown.items() if shown == table]:

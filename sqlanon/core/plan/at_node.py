@@ -27,7 +27,7 @@ from sqlanon.core.publish.ledger import Ledger, ledger_of
 from sqlanon.core.search.base import Request, Verdict
 from sqlanon.core.sizes.histogram import SizeHistogram, as_buckets, read_sizes
 from sqlanon.core.sqltrees import names
-from sqlanon.core.sqltrees.trees import column
+from sqlanon.core.sqltrees.trees import column, named, table
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
@@ -169,15 +169,13 @@ class NodePlan(PublishablePlan):
         )
 
     def _rows_query(self) -> exp.Query:
-        source = self._session.encoding.source
-        held = {item.name for item in source.quasi.items} | set(source.coded or ())
+        source, published, records = self._session.encoding.source, self.generalized, table(names.CODED)
         computed = self.represented or self.travelling or keyed_columns(self._session) is not None
-        if not self.engine.reads_one_state or source.coded is None or computed or not self.generalized.keys() <= held:
+        held = source.coded if self.engine.publishes_codes and not computed else None
+        if held is None or not published.keys() <= {*self._quasi, *held}:
             return self._release_query()
-        published = self.generalized
-        return compiler.coded_release(
-            source, self._settled_question, self.node, published=published, snapshot=names.BASE
-        )
+        question, node = self._settled_question, self.node
+        return compiler.coded_release(source, question, node, published=published, records=records, held=held)
 
     def _records_by_levels(self) -> list[tuple[Node, int]]:
         return [(self.node, self.ledger.published)]
@@ -192,7 +190,7 @@ class NodePlan(PublishablePlan):
             self.node,
             published=published,
             snapshot=names.BASE,
-            copies=copies,
+            also=[named(column(names.COUNT, "passing"), copies)],
         )
 
     def _readable(self) -> list[tuple[str, exp.Query]]:

@@ -19,9 +19,8 @@ from sqlanon.core.policy import Policy
 from sqlanon.core.source.columns import is_scalar
 from sqlanon.core.source.encoding import Encoding
 from sqlanon.core.source.known import in_words, judge_published
-from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.data_types import NUMBERS
-from sqlanon.core.sqltrees.trees import canonical, column, lookup_rows, number, own_text
+from sqlanon.core.sqltrees.trees import canonical, column, lookup_rows, own_text
 from sqlanon.errors import IdentifyingColumnError
 
 MOMENTS = ("DATE", "TIME", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE")
@@ -76,20 +75,16 @@ def judge_source(engine: Engine, encoding: Encoding, policy: Policy) -> BesideSo
     Raises:
         IdentifyingColumnError: a column identifies persons, and the policy does not accept it.
     """
-    types, source = encoding.types, encoding.source
+    types, source, generalized = encoding.types, encoding.source, _generalized(policy)
     roles = {item.name: item.role for item in policy.columns}
     travels = {item.name: item.travels.column for item in policy.columns if item.travels is not None}
     people = source.taking_part.members or source.population is not None
-    places = {} if people else {item.name: place for place, item in enumerate(source.quasi.items)}
+    lookups = {} if people else {item.name: lookup_rows(place) for place, item in enumerate(source.quasi.items)}
     quasi = [
         SourceColumn(
-            item.name,
-            item.role,
-            value=compared(item.name, types[item.name]),
-            generalized=item.max_level != 0,
-            counted=_counted(places[item.name]) if item.name in places else None,
+            name, "quasi_identifier", "text", compared(name, types[name]), name in generalized, counted=counted
         )
-        for item in policy.quasi_identifiers
+        for name, counted in ((item.name, lookups.get(item.name)) for item in policy.quasi_identifiers)
     ]
     beside = [
         SourceColumn(name, roles[name], kind_of(kind), compared(name, kind), travels=travels.get(name))
@@ -106,13 +101,6 @@ def judge_source(engine: Engine, encoding: Encoding, policy: Policy) -> BesideSo
     found = judge_published(engine, relation, beside, quasi, entity=entity, k=least_count(policy.models))
     _refuse([item for item in found if item.identifies and not {*item.names} <= {*policy.accept}])
     return BesideSource(found, tuple(_warnings(policy, encoding.catalog, found)))
-
-
-def _counted(position: int) -> exp.Expr:
-    """Return the values of a quasi-identifier with the records that have them and take part."""
-    has_records = exp.GT(this=column(names.COUNT), expression=number(0))
-    rows = exp.select(column("value"), column(names.COUNT)).from_(lookup_rows(position)).where(has_records)
-    return rows.subquery("source")
 
 
 def rewarned(beside: BesideSource, policy: Policy, catalog: Catalog) -> BesideSource:

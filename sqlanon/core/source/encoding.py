@@ -96,7 +96,7 @@ def encode_source(
     ordered = bool(quasi) and any(isinstance(model, SizeModel) for model in policy.models)
     if quasi:
         _write_masks(engine, measured[: len(quasi)], masks, words, ordered)
-    if engine.reads_one_state and words and not members and entity is None and population is None and label is None:
+    if engine.publishes_codes and words and not members and entity is None and population is None and label is None:
         beside = tuple(item.name for item in policy.columns if item.role in ("keep", "sensitive"))
         source = replace(source, coded=beside)
         engine.create("codes", names.CODED, encode.coded_records(source, words))

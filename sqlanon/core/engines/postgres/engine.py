@@ -217,10 +217,7 @@ class PostgresEngine(SerialEngine):
 
     def hold(self) -> None:
         self._guarded("hold", self._session.hold)
-
-    @property
-    def reads_one_state(self) -> bool:
-        return self._session.holds
+        self.publishes_codes = True
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -234,7 +231,7 @@ class PostgresEngine(SerialEngine):
         except BaseException:
             self._forget_relations()
             raise
-        lost = ""
+        lost, self.publishes_codes = "", False
         try:
             self._guarded("commit", self._session.commit)
         except EngineError as error:

@@ -126,7 +126,7 @@ class SQLiteEngine(SerialEngine):
                 f"The SQLite file {path.name if path else ''!r} cannot be opened ({failure[0]}: {failure[1]}).",
                 hint=hint(failure[0]),
             )
-        self._version = self._data_version()
+        self._version, self.publishes_codes = self._data_version(), True
 
     def _prepare(self) -> None:
         self._functions.register(self._connection.create_function)
@@ -142,10 +142,6 @@ class SQLiteEngine(SerialEngine):
 
     def _data_version(self) -> int:
         return int(self.run("data version", "PRAGMA main.data_version")[0][0])
-
-    @property
-    def reads_one_state(self) -> bool:
-        return True
 
     def hold(self) -> None:
         # the first read of a transaction fixes what all of its statements read
