@@ -79,14 +79,10 @@ def _attacked(
         releases = [(path, read_policy(own)) for path, own in also]
         return attack(release, read_policy(policy), also=releases, holdout=share, **others)
     path, (known, sensitive) = source[0], columns
-    if path is None or not known:
+    if path is None or not known or also or (holdout is not None and share is not None and not Path(holdout).is_file()):
         raise InputError(
-            "Neither a policy is named nor the source of the file.", hint="give --policy FILE, or --source and --qi."
-        )
-    if also or (holdout is not None and share is not None and not Path(holdout).is_file()):
-        raise InputError(
-            "Without a policy there is no --also and no share to hold out.",
-            hint="name with --holdout a file with records that RELEASE was not made of, or give --policy.",
+            "Without a policy a file needs --source and --qi, and has no --also and no share to hold out.",
+            hint="give --policy FILE; or --source, --qi and as --holdout a file that RELEASE was not made of.",
         )
     return attack_file(release, source, known, sensitive=sensitive, control=holdout, **others)
 

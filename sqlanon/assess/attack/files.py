@@ -12,21 +12,12 @@ import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 
 from sqlglot import exp
 
 from sqlanon.assess.attack import statements
-from sqlanon.assess.attack.statements import (
-    CLASS,
-    CONTROL,
-    DISTANCE,
-    IN_RELEASE,
-    TYPE,
-    TargetRecords,
-    other,
-    text,
-    value,
-)
+from sqlanon.assess.attack.statements import CLASS, CONTROL, DISTANCE, IN_RELEASE, TYPE, TargetRecords, text, value
 from sqlanon.assess.attack.world import AttackWorld, attacking, count_targets, number_records, read_beside
 from sqlanon.core.audit.check import refuse_reserved
 from sqlanon.core.engines.base import Engine
@@ -191,9 +182,8 @@ def _projected(
     shown = []
     for name in kinds[-1]:
         read: exp.Expr = column(name)
-        held = types[name]
-        for kind in [each[name] for each in kinds]:
-            read, held = (read if held == kind else exp.cast(read, kind)), kind
+        for before, kind in pairwise([types[name], *[each[name] for each in kinds]]):
+            read = read if before == kind else exp.cast(read, kind)
         shown.append(named(_as_number(read) if name in numbers else read, name))
     return exp.select(*shown).from_(relation.copy()).subquery("compared")
 
@@ -217,7 +207,7 @@ def _overlapping(world: AttackWorld) -> Iterator[str]:
     """Yield whether most of a control group look like records of the source."""
     if not world.controls:
         return
-    by = [column(TYPE), *[column(other(place)) for place in range(len(world.beside))]]
+    by = [column(TYPE), *[column(statements.other(place)) for place in range(len(world.beside))]]
     counts = [named(count_if(equal(column(statements.PART), number(part))), f"of_{part}") for part in (0, 1)]
     groups = exp.select(*counts).from_(table(names.TARGETS)).group_by(*by).subquery("groups")
     alike = exp.select(sum_if(exp.GT(this=column("of_0"), expression=number(0)), column("of_1"))).from_(groups)
@@ -308,9 +298,9 @@ def _not_understood(engine: Engine, quasi: Sequence[str]) -> Iterator[str]:
 def _never_right(world: AttackWorld) -> Iterator[str]:
     """Yield which guessed columns have no value in common with the source."""
     for place, name in enumerate(world.beside):
-        known = exp.select(column(other(place))).from_(table(names.TARGETS)).subquery()
-        met = exp.select(count_if(exp.In(this=column(other(place)), query=known))).from_(table(names.RELEASED_ROWS))
-        [(rows,)] = world.engine.run("values in the source", met)
+        own = column(statements.other(place))
+        met = count_if(exp.In(this=own, query=exp.select(own.copy()).from_(table(names.TARGETS)).subquery()))
+        [(rows,)] = world.engine.run("values in the source", exp.select(met).from_(table(names.RELEASED_ROWS)))
         if world.published and not rows:
             yield (
                 f"No row has a value of {name!r} that the source has, so that no guess of it can be right. Write its "

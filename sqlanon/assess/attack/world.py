@@ -121,11 +121,7 @@ def open_world(
 
 @contextmanager
 def attacking(opened: Source, watch: Watcher | None) -> Iterator[Engine]:
-    """Yield the engine of a source beside which a release is read, and close it at the end.
-
-    Raises:
-        UnsupportedError: no release is read beside it.
-    """
+    """Yield the engine of a source, closed at the end; refuse one beside which no release is read."""
     engine = opened.engine
     try:
         engine.journal.watched_by(watch)
@@ -194,7 +190,7 @@ def _release(opened: Source, policy: Policy, path: Path, table_name: str | None)
 def read_beside(
     opened: Source, path: str | os.PathLike[str], table_name: str | None, reading: Reading, name: str
 ) -> tuple[exp.Expr, dict[str, str]]:
-    """Return the rows of a file, or of a folder of Parquet files, beside an open source, and the types of its columns.
+    """Return the rows of a file, or of a folder of Parquet files, beside an open source, with their types.
 
     Raises:
         SourceError: it cannot be read.
