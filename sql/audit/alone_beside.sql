@@ -1,7 +1,8 @@
 -- One row about the groups of records of the release that agree in the quasi-identifiers and in some further columns: the
 -- records that nobody shares all these with, and those whose group holds fewer than :k owners.
 --
--- owners: COUNT(*), or with an entity COUNT(DISTINCT its column).
+-- size: COUNT(*), or of rows that were counted before the SUM of their counts.
+-- owners: the same, or with an entity COUNT(DISTINCT its column).
 -- beside_column: the further columns.
 --
 -- release, beside_column: stay, :k = 3   alone_beside
@@ -14,7 +15,7 @@ SELECT
   CAST(COALESCE(SUM(records), 0) AS BIGINT) AS fewer
 FROM (
   SELECT
-    COUNT(*) AS records,
+    size AS records,
     owners AS held
   FROM release
   GROUP BY

@@ -50,14 +50,14 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 48_264,
+    "core": 48_302,
     "assess": 16_317,
     "interop": 8_093,
     "commands": 7_679,
     "report": 6_262,
     "recoding": 5_481,
     "live": 3_668,
-    "ledger": 4_327,
+    "ledger": 4_324,
     "periods": 618,
     "tables": 2_265,
     "counts": 6_162,

@@ -31,6 +31,7 @@ class ReleasedColumns:
         published: name -> column, of all that are published as they are.
         entity_like: name -> column, of those that look like the entity.
         entity: the column of entities; None where records are counted.
+        copies: the column that says for how many records a row stands; None where each is of one.
     """
 
     quasi_identifiers: Sequence[str]
@@ -39,6 +40,7 @@ class ReleasedColumns:
     published: Mapping[str, str]
     entity_like: Mapping[str, str]
     entity: str | None
+    copies: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +123,14 @@ def _with_place(place: int, query: exp.Select) -> exp.Select:
 
 
 def _alone(relation: exp.Expr, columns: ReleasedColumns, beside: Sequence[str], k: int) -> exp.Select:
-    owners = count_rows() if columns.entity is None else count_distinct(column(columns.entity))
+    size = count_rows() if columns.copies is None else exp.Sum(this=column(columns.copies))
+    owners = size.copy() if columns.entity is None else count_distinct(column(columns.entity))
     return bind(
         "audit/alone_beside.sql",
         relations={"release": relation},
         columns={
-            "quasi_identifier": list(columns.quasi_identifiers), "beside_column": list(beside), "owners": [owners],
+            "quasi_identifier": list(columns.quasi_identifiers), "beside_column": list(beside), "size": [size],
+            "owners": [owners],
         },
         values={"k": k},
     )  # fmt: skip

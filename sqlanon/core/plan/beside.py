@@ -12,6 +12,7 @@ from sqlanon.core.audit.judged_columns import FEWEST, JudgedColumn
 from sqlanon.core.evaluate.session import Session
 from sqlanon.core.lattice.catalog import Catalog
 from sqlanon.core.models import least_count
+from sqlanon.core.publish.order import ReleasedRows
 from sqlanon.core.search.certificate import Certificate
 from sqlanon.core.source.beside import compared
 from sqlanon.core.sqltrees import names
@@ -32,9 +33,9 @@ NOTHING_VARIES = (
     "Each quasi-identifier holds one value in all records: they are one class, and the privacy models protect nobody "
     "against anyone who knows a column that is published."
 )
-Rows = Callable[[Mapping[str, str]], tuple[exp.Query, bool]]
-"""Returns the published records with these columns of the source (name -> type), and with their entities, if any; and
-whether they stand in a table already."""
+Rows = Callable[[Mapping[str, str]], exp.Query | ReleasedRows]
+"""Returns the published records with these columns of the source (name -> type), and with their entities, if any; or
+the released rows, where they stand in a table."""
 
 
 def judge_release(session: Session, rows: Rows, released: Mapping[str, str], records: int) -> BesideRelease:
@@ -59,15 +60,20 @@ def judge_release(session: Session, rows: Rows, released: Mapping[str, str], rec
         return BesideRelease(records)
     types = {name: released.get(name, session.encoding.types[name]) for name in (*quasi, *wanted)}
     places = {name: f"{names.PREFIX}{place}" for place, name in enumerate(types)}
-    cells = [
+    cells: list[exp.Expr] = [
         named(column(name) if name in quasi else compared(name, kind), places[name]) for name, kind in types.items()
     ]
     if policy.entity is not None:
         cells.append(named(own_text(names.ENTITY, session.encoding.types[policy.entity]), names.ENTITY))
-    found, staged = rows(types)
-    query = exp.select(*cells).from_(found.subquery("records"))
-    relation: exp.Expr = query.subquery("beside") if staged else table(names.BESIDE)
-    if not staged:
+    found, copies = rows(types), None
+    if isinstance(found, ReleasedRows):
+        if found.counted is not None:
+            copies = found.counted.named_selects[-1]
+            cells.append(column(copies))
+        query = exp.select(*cells).from_((found.counted or found.query).subquery("records"))
+        relation: exp.Expr = query.subquery("beside")
+    else:
+        query, relation = exp.select(*cells).from_(found.subquery("records")), table(names.BESIDE)
         engine.create("stage beside", names.BESIDE, query, replayed=False)
     try:
         columns = ReleasedColumns(
@@ -77,11 +83,12 @@ def judge_release(session: Session, rows: Rows, released: Mapping[str, str], rec
             published={name: places[name] for name in linked},
             entity_like={name: places[name] for name in entity_like},
             entity=names.ENTITY if policy.entity is not None else None,
+            copies=copies,
         )
         k = max(2, least_count(policy.models))
         return judge_released(engine, relation, columns, k=k, records=records)
     finally:
-        if not staged:
+        if not isinstance(found, ReleasedRows):
             engine.drop(names.BESIDE)
 
 

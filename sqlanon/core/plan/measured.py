@@ -17,9 +17,9 @@ from sqlanon.core.plan.beside import judge_release, root_warnings, warnings_of
 from sqlanon.core.plan.keyed import keyed_warnings
 from sqlanon.core.plan.plan_facts import PlanFacts
 from sqlanon.core.plan.represented import mean_warnings
+from sqlanon.core.publish.order import ReleasedRows, stage
 from sqlanon.core.source.beside import BesideSource
 from sqlanon.core.sqltrees import names
-from sqlanon.core.sqltrees.trees import column, table
 from sqlanon.errors import UnsupportedError
 
 if TYPE_CHECKING:  # what questions are answered with: their wing is loaded when one is asked
@@ -130,23 +130,23 @@ class MeasuredPlan(PlanFacts):
         return self._once("beside", self._judge_release)
 
     def _judge_release(self) -> BesideRelease:
-        def rows(published: Mapping[str, str]) -> tuple[exp.Query, bool]:
+        def rows(published: Mapping[str, str]) -> exp.Query | ReleasedRows:
             if not self.catalog.has_entity and published.keys() <= self.released.keys():
-                return exp.select(*map(column, published)).from_(self._once(STAGED, self._stage)), True
-            return self.generalized_query(published, entities=self.catalog.has_entity), False
+                staged: ReleasedRows = self._once(STAGED, self._stage)
+                return staged
+            return self.generalized_query(published, entities=self.catalog.has_entity)
 
         return judge_release(self._session, rows, self.generalized, self.ledger.published)
 
-    def _stage(self) -> exp.Expr:
+    def _stage(self) -> ReleasedRows:
         """Write the released rows to a working table of this plan's own, from which they are published too."""
-        staged = f"{names.STAGED_RELEASE}_{token_hex(4)}"
-        self.engine.create("stage release", staged, self._release_query(), replayed=False)
-        return table(staged)
+        name = f"{names.STAGED_RELEASE}_{token_hex(4)}"
+        return stage(self.engine, name, self._release_query(), self.released, self.ledger.published)
 
     def _drop_staged(self) -> None:
         """Drop rows that were staged, so that the release is read from the source as it is."""
         if (staged := self._measured.pop(STAGED, None)) is not None:
-            self.engine.drop(staged.name)
+            self.engine.drop(staged.table)
 
     @property
     def beside(self) -> dict[str, Any]:

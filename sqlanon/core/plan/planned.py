@@ -114,7 +114,7 @@ class Planned(MeasuredPlan):
         return ReleasedRows(query, counted, max((values.get(name, 0) for name in passed), default=0), most)
 
     @contextmanager
-    def _audited_rows(self, recording: Recording | None = None) -> Iterator[tuple[exp.Query, ReleaseClaim]]:
+    def _audited_rows(self, recording: Recording | None = None) -> Iterator[tuple[ReleasedRows, ReleaseClaim]]:
         """Yield the released rows, and what is to be audited of them once they are written.
 
         Where they are recorded, their persons and classes are read before.
@@ -123,23 +123,23 @@ class Planned(MeasuredPlan):
         claim = self._claim()
         if recording is not None:  # staged rows lack the keys of their records
             self._drop_staged()
-        staged: exp.Expr | None = self._measured.pop(STAGED, None)
-        if staged is not None:
-            with dropping(self.engine, staged.name):
-                yield exp.select(*map(column, claim.columns)).from_(staged), claim
+        staged: ReleasedRows | None = self._measured.pop(STAGED, None)
+        if staged is not None and staged.table is not None:
+            with dropping(self.engine, staged.table):
+                yield staged, claim
             return
         if not self.catalog.has_entity:
             if recording is None:
-                yield self._release_query(), claim
+                yield self._rows(self._release_query()), claim
             else:
                 with self._recorded_rows(claim, recording) as rows:
-                    yield rows, claim
+                    yield self._rows(rows), claim
             return
         rows_of_persons, made = self._release_query(entities=True), keyed_persons(self._session)
         with staged_release(self.engine, rows_of_persons, claim, made=made) as rows:
             if recording is not None:
                 recording.read(self._session, table(names.STAGED_RELEASE), claim)
-            yield rows, claim.without_models()
+            yield self._rows(rows), claim.without_models()
 
     @contextmanager
     def _recorded_rows(self, claim: ReleaseClaim, recording: Recording) -> Iterator[exp.Query]:

@@ -141,7 +141,7 @@ class PublishablePlan(WithCard, Planned):
             return publish(
                 self.engine,
                 replace(target, recorder=recording, periods=self.source.periods),
-                self._rows(rows),
+                rows,
                 claim,
                 redacted=self.ledger.suppressed if self.policy.suppressed == "redact" else None,
                 verify_source=self.source.verify,

@@ -154,7 +154,7 @@ class Release(WithCard, Closing, Frames):
             return engine.arrow("read release", exp.select("*").from_(written.table))
         released = table(RELEASED)
         with self.plan._audited_rows() as (rows, claim):
-            query = exp.select("*").from_(rows.subquery("release"))
+            query = exp.select("*").from_(rows.query.subquery("release"))
             engine.create("release", RELEASED, query.order_by(exp.Rand()))
         try:
             audit_release(engine, released, claim)

@@ -46,14 +46,32 @@ class ReleasedRows:
 
     Attributes:
         query: the rows.
-        counted: where it is known without them: the distinct rows, with how often each stands (``copies_of``).
+        counted: where they are counted already: the distinct rows, and last how often each stands (``copies_of``).
         least, most: how many distinct rows there are, as far as that is known (None: it is not).
+        table: the working table that they are read from.
     """
 
     query: exp.Query
     counted: exp.Query | None = None
     least: int = 0
     most: int | None = None
+    table: str | None = None
+
+
+def stage(engine: Engine, name: str, query: exp.Query, types: Mapping[str, str], total: int) -> ReleasedRows:
+    """Write the rows of a release to a working table: distinct ones with their counts where the engine repeats rows.
+
+    Args:
+        total: how many rows are expected; if they are all distinct, their counts are not read again.
+    """
+    plain, copies = exp.select(*_columns(types)).from_(table(name)), copies_of(types)
+    if not _can_repeat(engine, types):
+        engine.create("stage release", name, query, replayed=False)
+        return ReleasedRows(plain, table=name)
+    distinct = engine.create("stage release", name, _counted(query, types), replayed=False)
+    if distinct == total:
+        return ReleasedRows(plain, None, distinct, distinct, name)
+    return ReleasedRows(_repeated(table(name), types), plain.select(column(copies)), distinct, distinct, name)
 
 
 @contextmanager
@@ -68,8 +86,7 @@ def ordered(
     """
     marker, redacted, written = claim.marker, claim.redacted, claim.types
     total, copies = claim.published + redacted, copies_of(types)
-    can_repeat = engine.capabilities.repeats_rows and can_be_counted(written)
-    if not can_repeat or not repeats(engine, released, types, total):
+    if not _can_repeat(engine, written) or not repeats(engine, released, types, total):
         yield release_query(released.query, types, written, marker=marker, redacted=redacted)
         return
     if released.counted is not None:
@@ -81,9 +98,7 @@ def ordered(
         counted = union_all([counted, exp.select(*texts, named(bigint(number(redacted)), copies))])
     engine.create("order rows", names.ORDERED, entries_of(counted, written, total), replayed=False)
     try:
-        rows = exp.select(*_columns(written), named(_each(column(copies)), names.unused("copy", written)))
-        rows = rows.from_(table(names.ORDERED))
-        yield exp.select(*_columns(written)).from_(rows.subquery("released"))
+        yield _repeated(table(names.ORDERED), written)
     finally:
         engine.drop(names.ORDERED)
 
@@ -109,13 +124,17 @@ def copies_of(columns: Iterable[str]) -> str:
 
 def repeats(engine: Engine, released: ReleasedRows, types: Mapping[str, str], total: int) -> bool:
     """Return True if the rows stand ``REPEATS`` times on average, as far as one pass over them shows."""
-    if released.counted is not None or (released.most is not None and released.most * REPEATS <= total):
-        return True
     if released.least * REPEATS > total:
         return False
+    if released.counted is not None or (released.most is not None and released.most * REPEATS <= total):
+        return True
     whole = exp.Anonymous(this="HASH", expressions=[column(name) for name in types])
     estimate = exp.select(exp.ApproxDistinct(this=whole)).from_(released.query.subquery("released"))
     return int(engine.run("repeated rows", estimate)[0][0]) * REPEATS <= total
+
+
+def _can_repeat(engine: Engine, types: Mapping[str, str]) -> bool:
+    return engine.capabilities.repeats_rows and can_be_counted(types)
 
 
 def can_be_counted(types: Mapping[str, str]) -> bool:
@@ -131,6 +150,12 @@ def _counted(rows: exp.Query, types: Mapping[str, str]) -> exp.Select:
     shown = [named(cell, name) for name, cell in cells.items()]
     query = exp.select(*shown, named(count_rows(), copies_of(types))).from_(rows.subquery("released"))
     return query.group_by(*[cell.copy() for cell in cells.values()], *_signs(types))
+
+
+def _repeated(relation: exp.Expr, types: Mapping[str, str]) -> exp.Select:
+    """Return counted rows as often as each stands."""
+    rows = exp.select(*_columns(types), named(_each(column(copies_of(types))), names.unused("copy", types)))
+    return exp.select(*_columns(types)).from_(rows.from_(relation).subquery("released"))
 
 
 def _columns(listed: Iterable[str]) -> list[exp.Expr]:

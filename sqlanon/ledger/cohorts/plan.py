@@ -150,10 +150,7 @@ class CohortPlan(PublishablePlan):
         known = tuple(found for found in session.beside.columns if not found.entity_like)  # others have no cells
         session = replace(session, beside=replace(session.beside, columns=known))
 
-        def rows(published: Mapping[str, str]) -> tuple[exp.Query, bool]:
-            return self.generalized_query(published), False
-
-        return judge_release(session, rows, self.generalized, self.ledger.published)
+        return judge_release(session, self.generalized_query, self.generalized, self.ledger.published)
 
     def _rows(self, query: exp.Query) -> ReleasedRows:
         return ReleasedRows(query)
