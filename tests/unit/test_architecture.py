@@ -50,7 +50,7 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 48_302,
+    "core": 48_376,
     "assess": 16_317,
     "interop": 8_093,
     "commands": 7_679,
@@ -82,7 +82,7 @@ MANY_ROOMS = {
     "commands.check": 13,
     "commands.run_tables": 13,
 }
-MANY_NAMES = {"Engine": 48, "PostgresEngine": 28}
+MANY_NAMES = {"Engine": 48, "PostgresEngine": 27}
 """What is beyond these budgets still, with its present figure: these lists and figures may only shrink."""
 
 

@@ -173,7 +173,6 @@ def profiled(
     return with_profiles(relation, quasi, entity), [*quasi, PROFILE]
 
 
-SMALL_CLASSES = "audit/small_classes.sql"
 PROFILE = "sqlanon_profile"
 """The column that holds the number of a person's profile."""
 RECORDS = "sqlanon_records"

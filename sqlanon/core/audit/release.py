@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from sqlanon.core.audit.keyed import KeyedClaim, keyed_audits
-from sqlanon.core.audit.models import RECORDS, SMALL_CLASSES, ModelAudit, profiled
+from sqlanon.core.audit.models import RECORDS, ModelAudit, profiled
 from sqlanon.core.audit.represented import RepresentedClaim, beside_classes, represented_audits
 from sqlanon.core.audit.trees import as_equal, compared_as_read, rows_of_all
 from sqlanon.core.engines.base import Engine
@@ -94,7 +94,7 @@ def audit_release(engine: Engine, relation: exp.Expr, claim: ReleaseClaim) -> No
 def _read_classes(engine: Engine, relation: exp.Expr, claim: ReleaseClaim) -> exp.Table | None:
     """Return the classes of a release with their records in a working table, where that spares readings."""
     cells = [column(name) for name in claim.class_columns]
-    if not cells or all(model.file != SMALL_CLASSES for model in claim.models):
+    if not cells or all(model.name != "small_classes" for model in claim.models):
         return None
     classes = exp.select(*cells, named(count_rows(), RECORDS)).from_(records_of(relation, claim).copy())
     classes = classes.group_by(*[cell.copy() for cell in cells])
@@ -201,7 +201,7 @@ def release_audits(
     judged = as_equal(records, claim.types, [model.column for model in claim.models])
     for model in claim.models:  # the classes of a population are known by their texts alone
         keyed = quasi if "population" in model.references else claim.class_columns
-        if classes is not None and model.file == SMALL_CLASSES:
+        if classes is not None and model.name == "small_classes":
             few = exp.LT(this=column(RECORDS), expression=number(int(model.values["k"])))
             audits.append((model.name, exp.select(column(RECORDS)).from_(classes.copy()).where(few)))
             continue

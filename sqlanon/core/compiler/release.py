@@ -76,7 +76,6 @@ def release(
     node: Node,
     *,
     published: Mapping[str, str],
-    snapshot: str,
     entities: bool = False,
     values: Mapping[str, str] = MappingProxyType({}),
     instead: Mapping[str, exp.Expr] = MappingProxyType({}),
@@ -86,7 +85,6 @@ def release(
     Args:
         published: the columns of the release and their types, in order; quasi-identifiers are generalized, the
             others pass unchanged (ENUMs as text).
-        snapshot: the grain to read the classes from.
         entities: the rows end with the source's column of entities as ``names.ENTITY``, for audits before anything is
             written: its own values, which do not rest on the numbers that the plan counts.
         values: columns of the source whose own values the rows hold besides, under other names: for what is computed
@@ -120,7 +118,7 @@ def release(
         same_key = equal(column(PERSON, "records"), column(names.ENTITY, "passing"))
     records = of_subset(source, quasi.encoded(projections))
     query = rows.from_(table("records")).join(table("passing"), on=same_key)
-    ctes = [cte("records", records, computed_first=True), *passing_classes(question, node, snapshot)]
+    ctes = [cte("records", records, computed_first=True), *passing_classes(question, node, names.BASE)]
     return with_ctes(query, ctes)
 
 
@@ -143,7 +141,7 @@ def coded_release(
     texts = {name: type_name for name, type_name in published.items() if name not in places}
     keyed = {names.key(word): names.unused(names.key(word), published) for word in range(len(masks))}
     also = [named(column(key, "passing"), own) for key, own in keyed.items()]
-    classes = released_classes(source, question, node, published=texts, snapshot=names.BASE, also=also)
+    classes = released_classes(source, question, node, published=texts, also=also)
     shown: list[exp.Expr] = [column(name, "generalized") for name in published]
     for place, (name, type_name) in enumerate(published.items()):
         if name in places:
@@ -156,21 +154,12 @@ def coded_release(
 
 
 def released_classes(
-    source: EncodedSource,
-    question: Question,
-    node: Node,
-    *,
-    published: Mapping[str, str],
-    snapshot: str,
-    also: Sequence[exp.Expr],
+    source: EncodedSource, question: Question, node: Node, *, published: Mapping[str, str], also: Sequence[exp.Expr]
 ) -> exp.Query:
-    """Return the distinct rows of a release of quasi-identifiers alone.
-
-    They are read from a grain, not from the source.
+    """Return the distinct rows of a release of quasi-identifiers alone, from the base and not from the source.
 
     Args:
         published: the columns of the release and their types, in order: quasi-identifiers.
-        snapshot: the grain.
         also: what else of each class there is in ``passing``, which has its key and its records.
     """
     catalog, passing = question.catalog, "passing"
@@ -191,7 +180,7 @@ def released_classes(
             for word, mask in bits
         ]
         query = query.join(texts.subquery(lookup), on=both(met))
-    return with_ctes(query, passing_classes(question, node, snapshot, column(names.COUNT)))
+    return with_ctes(query, passing_classes(question, node, names.BASE, column(names.COUNT)))
 
 
 def passing_classes(question: Question, node: Node, snapshot: str, *also: exp.Expr) -> list[exp.CTE]:

@@ -152,20 +152,13 @@ class NodePlan(PublishablePlan):
         of_source: bool = False,
     ) -> exp.Query:
         source, held_by = keyed_source(self._session, {} if of_source else published)
-        instead = {
-            name: item.value(column(name, SOURCE), published[name], [self.node[item.position]])
-            for name, item in self.travelling.items()
-            if name in published
-        }
+        instead: dict[str, exp.Expr] = {name: column(held, SOURCE) for name, held in held_by.items()}
+        for name, item in self.travelling.items():
+            if name in published:
+                instead[name] = item.value(column(name, SOURCE), published[name], [self.node[item.position]])
+        question, node = self._settled_question, self.node
         return compiler.release(
-            source,
-            self._settled_question,
-            self.node,
-            published=published,
-            snapshot=names.BASE,
-            entities=entities,
-            values=values,
-            instead=instead | {name: column(held, SOURCE) for name, held in held_by.items()},
+            source, question, node, published=published, entities=entities, values=values, instead=instead
         )
 
     def _rows_query(self) -> exp.Query:
@@ -184,14 +177,9 @@ class NodePlan(PublishablePlan):
         return PublishedTypes(one_rule(self._settled_question, self.node), {0: self.node})
 
     def _counted_query(self, published: Mapping[str, str], copies: str) -> exp.Query:
-        return compiler.released_classes(
-            self._session.encoding.source,
-            self._settled_question,
-            self.node,
-            published=published,
-            snapshot=names.BASE,
-            also=[named(column(names.COUNT, "passing"), copies)],
-        )
+        source, question = self._session.encoding.source, self._settled_question
+        also = [named(column(names.COUNT, "passing"), copies)]
+        return compiler.released_classes(source, question, self.node, published=published, also=also)
 
     def _readable(self) -> list[tuple[str, exp.Query]]:
         return [("classes of the chosen node", compiler.readable_grain(self._session.encoding.source, self.node))]
