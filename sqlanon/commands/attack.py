@@ -79,7 +79,7 @@ def _attacked(
         releases = [(path, read_policy(own)) for path, own in also]
         return attack(release, read_policy(policy), also=releases, holdout=share, **others)
     path, (known, sensitive) = source[0], columns
-    if path is None or not known or also or (holdout is not None and share is not None and not Path(holdout).is_file()):
+    if path is None or not known or also or (holdout and share is not None):
         raise InputError(
             "Without a policy a file needs --source and --qi, and has no --also and no share to hold out.",
             hint="give --policy FILE; or --source, --qi and as --holdout a file that RELEASE was not made of.",

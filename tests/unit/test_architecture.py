@@ -51,7 +51,7 @@ NEVER = (
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
     "core": 48_376,
-    "assess": 16_317,
+    "assess": 16_359,
     "interop": 8_093,
     "commands": 7_679,
     "report": 6_262,
