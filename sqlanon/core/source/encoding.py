@@ -88,7 +88,6 @@ def encode_source(
         records = included = measured[0].records
     refuse_uncovered(engine, policy, measured, relation)
     represented = represented_columns(policy, types, measured)
-
     items, masks, words = pack(measured)
     label, words = earlier_field(items, words, earlier)
     source = replace(source, items=items, earlier=label)
@@ -120,9 +119,8 @@ def encode_source(
     )
     warnings += population_notes(engine, source, catalog)
     travelling = travelling_columns(engine, source, policy, types, attributes)
-    return Encoding(
-        catalog, source, types, tuple(warnings), {f.spec.name: f for f in measured}, represented, travelling
-    )
+    found = {fact.spec.name: fact for fact in measured}
+    return Encoding(catalog, source, types, tuple(warnings), found, represented, travelling)
 
 
 def _with_codes(engine: Engine, source: EncodedSource, policy: Policy, words: int) -> EncodedSource:
