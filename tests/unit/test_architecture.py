@@ -50,10 +50,10 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 48_376,
+    "core": 48_381,
     "assess": 16_359,
     "interop": 8_093,
-    "commands": 7_679,
+    "commands": 7_677,
     "report": 6_262,
     "recoding": 5_481,
     "live": 3_668,
