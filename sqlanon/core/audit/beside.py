@@ -33,6 +33,8 @@ COPIES = 200
 """Pairs of columns that one statement compares."""
 AT_ONCE = 20
 """Columns whose distinct values one statement counts."""
+MANY, FIRST = 20_000, 0.3
+"""Records of which the first are counted before all, and their share: more than 1 - ``NEARLY`` of the errors."""
 LIKELY = 20
 """Columns that are not published and may look like the entity, at most: those with the most values."""
 
@@ -84,6 +86,8 @@ def judge_columns(
     ]
     pairs = _pairs(columns, judged, varying, counts_entities=entity is not None)
     pairs = _decided(engine, relation, columns, judged, pairs, varying, entity)
+    if entity is None and not engine.capabilities.writes_folders:  # on a cluster the first rows are dear
+        pairs = _bounded(engine, relation, columns, judged, pairs)
     questions = [
         _with_place(place, _guesses(columns[index], guessed.column, relation, entity))
         for place, (index, guessed) in enumerate(pairs)
@@ -184,6 +188,29 @@ def _decided(
         errors = impure[varying.index(guessed)]
         most = guessed.spared(shared, shared - errors)
         decided.append((index, replace(guessed, spares=most if errors == 0 or most < NEARLY else None)))
+    return decided
+
+
+def _bounded(
+    engine: Engine,
+    relation: exp.Expr,
+    columns: Sequence[SourceColumn],
+    judged: Sequence[JudgedColumn],
+    pairs: Sequence[tuple[int, _Guessed]],
+) -> list[tuple[int, _Guessed]]:
+    """Return the pairs with what is known of them after their first records were counted, of columns with many.
+
+    Among all records the guesses of a value err at least as often as the best guess errs among some of them.
+    """
+    questions, decided = [], list(pairs)
+    for place, (index, guessed) in enumerate(pairs):
+        if guessed.spares is None and judged[index].records >= MANY:
+            first = exp.select("*").from_(relation.copy()).limit(int(FIRST * judged[index].records)).subquery("first")
+            questions.append(_with_place(place, _guesses(columns[index], guessed.column, first, None)))
+    for place, shared, right in rows_of_all(engine, "first records beside", questions):
+        index, guessed = pairs[place]
+        most = guessed.spared(judged[index].records, judged[index].records - int(shared) + int(right))
+        decided[place] = (index, replace(guessed, spares=most if most < NEARLY else None))
     return decided
 
 
