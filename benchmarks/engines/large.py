@@ -68,7 +68,7 @@ def prepare(folder: Path, records: int, memory: str, *, wide: bool = False) -> d
     policy = yaml.safe_load(POLICY)
     policy |= {"source": "discharges.parquet", "engine": {"memory_limit": memory, "threads": 2}}
     policy["columns"] |= NINE
-    policy.pop("table")
+    del policy["table"], policy["report"]
     if wide:
         policy["columns"].pop("age")
         policy["columns"] |= WIDE

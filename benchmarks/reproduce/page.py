@@ -113,7 +113,8 @@ def _worse(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         if lower:
             listed = ", ".join(map(str, lower))
             where = "([table](#several-generalizations-in-one-table))"
-            yield f"- {rival.removesuffix(', run here')} loses less than local recoding by its default on ADULT at k = {listed} {where}."
+            name = rival.removesuffix(", run here")
+            yield f"- {name} loses less than local recoding by its default on ADULT at k = {listed} {where}."
 
 
 def _source() -> str:

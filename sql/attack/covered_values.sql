@@ -2,10 +2,10 @@
 -- a row without a value for a text that is not understood.
 --
 -- texts: the distinct texts of the release, as attribute and text. known: the values of the source and those of the
--- release that are numbers or moments, with their number and whether the source has them.
+-- release that are numbers or moments, with their number, their amount (no moment, no NaN) and whether the source has them.
 --
 -- A text is a value of the source; a number (20.0 is 20 where the source has no 20.0); a range ([20, 40[, (20,40],
--- 20-39; a bracket that turns away excludes its end); a bound (<20, >=65, 65+); a mask (130**: what begins so; *: whatever
+-- 20-39; a bracket that turns away excludes its end; with a comma only in brackets: 1,234 is none); a bound (<20, >=65, 65+); a mask (130**: what begins so; *: whatever
 -- there is); or a set ({a, b}). NULL is a value where the source has it, and else whatever there is.
 --
 -- texts                known                              covered_values
@@ -23,8 +23,8 @@ WITH read AS (
     REGEXP_EXTRACT(texts.text, '^\s*(-?\d+(\.\d+)?)\s*\+\s*$', 1) AS from_here,
     REGEXP_EXTRACT(texts.text, '^([^*]+)\*+$', 1) AS prefix,
     REGEXP_EXTRACT(texts.text, '^\{(.*)\}$', 1) AS members,
-    texts.text LIKE '(%' OR texts.text LIKE ']%' AS without_low,
-    texts.text LIKE '%)' OR texts.text LIKE '%[' AS without_high,
+    REGEXP_MATCHES(texts.text, '^\s*[\(\]]') AS without_low,
+    REGEXP_MATCHES(texts.text, '[\)\[]\s*$') AS without_high,
     COALESCE(alike.v, known.v) AS v
   FROM texts
   LEFT JOIN known
@@ -33,6 +33,7 @@ WITH read AS (
     ON alike.attribute = texts.attribute
     AND alike.number = CASE WHEN known.of_source = 0 THEN known.number END
     AND alike.of_source = 1
+    AND COALESCE(TRY_CAST(alike.value AS HUGEINT) = TRY_CAST(known.value AS HUGEINT), TRUE)
 )
 SELECT
   read.attribute,
@@ -46,31 +47,32 @@ LEFT JOIN known
     OR REGEXP_MATCHES(read.text, '^\*+$')
     OR (
       read.low <> ''
+      AND NOT REGEXP_MATCHES(read.text, '^[^\[\(\]]*,')
       AND CASE
         WHEN read.without_low
-        THEN known.number > TRY_CAST(read.low AS DOUBLE)
-        ELSE known.number >= TRY_CAST(read.low AS DOUBLE)
+        THEN known.amount > TRY_CAST(read.low AS DOUBLE)
+        ELSE known.amount >= TRY_CAST(read.low AS DOUBLE)
       END
       AND CASE
         WHEN read.without_high
-        THEN known.number < TRY_CAST(read.high AS DOUBLE)
-        ELSE known.number <= TRY_CAST(read.high AS DOUBLE)
+        THEN known.amount < TRY_CAST(read.high AS DOUBLE)
+        ELSE known.amount <= TRY_CAST(read.high AS DOUBLE)
       END
     )
     OR (
       read.sign <> ''
       AND CASE
         WHEN read.sign = '<'
-        THEN known.number < TRY_CAST(read.end_of_all AS DOUBLE)
+        THEN known.amount < TRY_CAST(read.end_of_all AS DOUBLE)
         WHEN read.sign = '>'
-        THEN known.number > TRY_CAST(read.end_of_all AS DOUBLE)
+        THEN known.amount > TRY_CAST(read.end_of_all AS DOUBLE)
         WHEN read.sign IN ('<=', '≤')
-        THEN known.number <= TRY_CAST(read.end_of_all AS DOUBLE)
-        ELSE known.number >= TRY_CAST(read.end_of_all AS DOUBLE)
+        THEN known.amount <= TRY_CAST(read.end_of_all AS DOUBLE)
+        ELSE known.amount >= TRY_CAST(read.end_of_all AS DOUBLE)
       END
     )
     OR (
-      read.from_here <> '' AND known.number >= TRY_CAST(read.from_here AS DOUBLE)
+      read.from_here <> '' AND known.amount >= TRY_CAST(read.from_here AS DOUBLE)
     )
     OR (
       read.prefix <> '' AND STARTS_WITH(known.value, read.prefix)

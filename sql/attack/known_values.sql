@@ -5,7 +5,9 @@
 -- At distance 0 a value is equal to itself. In a column of numbers alone those are equal at distance 1 that are in the
 -- same of :many parts of the values, and at distance 2 in the same of :few; in a column of texts, the same texts.
 --
--- listed, :many = 3, :few = 2              known_values
+-- amount is the number of a value that is no moment and no NaN: what ranges and bounds mean.
+--
+-- listed, :many = 3, :few = 2              known_values (without amount)
 -- attribute | value | of_source            attribute | value | of_source | number | v | near 0 | near 1 | near 2
 -- 0         | 20    | 1                    0         | 20    | 1         | 20     | 1 | 1      | -1     | -1
 -- 0         | 25    | 1                    0         | 25    | 1         | 25     | 2 | 2      | -2     | -1
@@ -16,6 +18,7 @@ SELECT
   value,
   of_source,
   number,
+  amount,
   v,
   v AS sqlanon_near_0,
   CASE
@@ -31,6 +34,7 @@ SELECT
 FROM (
   SELECT
     *,
+    CASE WHEN NOT ISNAN(TRY_CAST(value AS DOUBLE)) THEN TRY_CAST(value AS DOUBLE) END AS amount,
     CAST(DENSE_RANK() OVER (PARTITION BY attribute ORDER BY number NULLS LAST, value NULLS LAST) AS BIGINT) AS v,
     MAX(CASE WHEN of_source = 1 AND NOT value IS NULL AND number IS NULL THEN 1 ELSE 0 END) OVER (
       PARTITION BY attribute

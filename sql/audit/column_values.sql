@@ -3,7 +3,8 @@
 -- are; those whose value at most :of_a_person owners have; the records of the most frequent value; the sum of the squares
 -- of the records of each value; and the records that hold a whole number.
 --
--- owners: COUNT(*), or with an entity COUNT(DISTINCT its column): how many have a value.
+-- counted: COUNT(*), or where the source holds values with their counts, the sum of these.
+-- owners: the same, or with an entity COUNT(DISTINCT its column): how many have a value.
 -- whole: 1 where sqlanon_value is a whole number, otherwise 0.
 --
 -- source              column_values, :k = 3, :of_a_person = 2
@@ -25,11 +26,13 @@ SELECT
 FROM (
   SELECT
     audited_column AS sqlanon_value,
-    COUNT(*) AS sqlanon_records,
+    counted AS sqlanon_records,
     owners AS sqlanon_owners
   FROM source
   WHERE
     NOT audited_column IS NULL
   GROUP BY
     audited_column
+  HAVING
+    counted > 0
 ) AS held

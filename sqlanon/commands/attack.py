@@ -57,7 +57,7 @@ def _attacked(
     source: tuple[str | None, str | None],
     columns: tuple[tuple[str, ...], tuple[str, ...]],
     also: tuple[tuple[str, str], ...],
-    holdout: str,
+    holdout: str | None,
     **others: Any,
 ) -> AttackReport:
     """Attack a release of a policy, or any file beside its source.
@@ -65,9 +65,9 @@ def _attacked(
     Raises:
         InputError: neither a policy nor the source and its quasi-identifiers are named, or both.
     """
-    share: float | None = None
+    share = None
     with suppress(ValueError):
-        share = float(holdout)
+        share = float(holdout or 0.5)
     if policy is not None:
         beside = dict(zip(("--source", "--source-table", "--qi", "--sensitive"), (*source, *columns), strict=True))
         if twice := [name for name, given in beside.items() if given]:
@@ -79,12 +79,12 @@ def _attacked(
         releases = [(path, read_policy(own)) for path, own in also]
         return attack(release, read_policy(policy), also=releases, holdout=share, **others)
     path, (known, sensitive) = source[0], columns
-    if path is None or not known or also:
+    if path is None or not known or also or (holdout and share is not None):
         raise InputError(
-            "Neither a policy is named nor the source of the file.", hint="give --policy FILE, or --source and --qi."
+            "Without a policy a file needs --source and --qi, and has no --also and no share to hold out.",
+            hint="give --policy FILE; or --source, --qi and as --holdout a file that RELEASE was not made of.",
         )
-    control = holdout if share is None else None
-    return attack_file(release, source, known, sensitive=sensitive, control=control, **others)
+    return attack_file(release, source, known, sensitive=sensitive, control=holdout, **others)
 
 
 def _lines(found: AttackReport) -> list[str]:

@@ -124,7 +124,7 @@ def _zipf(size: int, exponent: float) -> np.ndarray:
 
 
 def _text(values: np.ndarray, index: np.ndarray, missing: np.ndarray | None = None) -> pa.Array:
-    return pa.array(values[index], pa.string(), mask=missing)
+    return pa.array(values, pa.string()).take(pa.array(index, mask=missing))
 
 
 def generate(directory: Path, *, records: int = 50_000, seed: int = SEED, watch: Watcher | None = None) -> Path:

@@ -44,11 +44,9 @@ from sqlanon.commands.usage_shell import complete_policies
 )
 @click.option(
     "--holdout",
-    default="0.5",
-    show_default=True,
     metavar="SHARE|FILE",
-    help="Draw this share of the source as a control group, publish POLICY from the rest and attack that; 0: do not. "
-    "Without a policy: a file with records that RELEASE was not made of.",
+    help="Draw this share of the source (0.5) as a control group, publish POLICY from the rest and attack that; 0: do "
+    "not. Without a policy: a file with records that RELEASE was not made of.",
 )
 @click.option(
     "--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True, help="The seed of what is drawn."

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from command_line import sqlanon
 
-from sqlanon import InputError, attack, write_report
+from sqlanon import InputError, anonymize, attack, attack_file, write_report
 from sqlanon.assess.attack.facts import AttackReport, Control, Finding
 from sqlanon.assess.attack.world import open_world
 from sqlanon.core.policy import as_policy
@@ -98,6 +98,25 @@ def test_releases_with_columns_that_the_source_lacks_are_not_compared() -> None:
     policy = as_policy("p.yaml")
     with pytest.raises(InputError, match="no column 'zip', which is a quasi-identifier of another release"):
         open_world("released.parquet", policy, known=("a", "zip")).__enter__()
+
+
+@pytest.mark.slow
+def test_other_releases_need_their_policies_and_another_secret(folder: Path) -> None:
+    for also in (["r.csv"], "r.csv", [(3, POLICY)]):
+        with pytest.raises(InputError, match=r"no releases with their policies|no path of a file"):
+            attack("released.parquet", "p.yaml", also=also, holdout=0)  # type: ignore[arg-type]
+    known = {"role": "quasi_identifier", "hierarchy": {"levels": {word: ["*"] for word in "pqr"}}}
+    other = {**POLICY, "columns": {**POLICY["columns"], "c": known}, "output": {"file": "other.csv"}}  # type: ignore[dict-item]
+    anonymize(None, other).close()
+    found = attack("released.parquet", "p.yaml", also=[("other.csv", other)], holdout=0)
+    [item] = [item for item in found.not_applicable if item.attack == "composition_inference"]
+    assert item.reason == "'c' is a quasi-identifier of another release: known."
+
+
+def test_an_empty_source_gives_nothing_away(folder: Path) -> None:
+    (folder / "empty.csv").write_text("a,b,c\n")
+    found = attack_file("t.csv", "empty.csv", ["a"])
+    assert {item.successes for item in found.findings} == {0}
 
 
 @pytest.mark.slow

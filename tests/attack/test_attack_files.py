@@ -8,6 +8,7 @@ from typing import Any
 
 import brute_attacks
 import duckdb
+import pyarrow as pa
 import pytest
 from command_line import sqlanon as command
 from effort import Block, seeds
@@ -16,6 +17,8 @@ from tables import text_table
 import sqlanon
 from sqlanon.assess.attack.attacking import CONTROLLED, run_attacks
 from sqlanon.assess.attack.files import KnownColumns, open_file_world
+from sqlanon.core.sqltrees.binding import bind
+from sqlanon.core.sqltrees.trees import table
 
 TOWNS = ["1301", "1302", "1399", "1401", "*", "a, b"]
 Covers = Callable[[str | None], bool]
@@ -186,6 +189,7 @@ def test_a_control_group_of_the_same_people_and_one_of_nobody_are_no_control(hal
 @pytest.mark.slow
 def test_what_cannot_be_attacked_is_said_with_its_cure(halves: Path) -> None:
     source, qi = ("--source", halves / "in.csv"), ("--qi", "age,town")
+    (halves / "broken.parquet").write_text("PAR1 canary")
     for given, said in (
         ((), "--source and --qi"),
         ((*source,), "--source and --qi"),
@@ -193,6 +197,64 @@ def test_what_cannot_be_attacked_is_said_with_its_cure(halves: Path) -> None:
         ((*source, *qi, "--sensitive", "age"), "'age' cannot be known and guessed"),
         (("--policy", "p.yaml", *source), "The policy says what --source would say"),
         ((*source, *qi, "--holdout", halves / "none.csv"), "There is no file 'none.csv'"),
+        ((*source, *qi, "--holdout", "0.3"), "no share to hold out"),
+        ((*source, *qi, "--holdout", halves / "broken.parquet"), "'broken.parquet' cannot be read"),
+        ((*source, *qi, "--also", "r.csv", "p.yaml"), "no --also"),
     ):
         done = command("attack", halves / "anew.csv", *given)
         assert done.returncode == 2 and said in done.stderr, (given, done.stderr)
+
+
+STAND_FOR: list[tuple[list[str | None], str | None, list[str | None]]] = [
+    (["9007199254740992", "1"], "9007199254740993", ["9007199254740993"]),
+    (["20", "20.0", "020"], "20.00", ["20", "20.0", "020"]), (["1990-05-01"], ">=1900", [None]),
+    (["1990-05-01", "1960-01-01"], "1990-05-01 00:00:00", ["1990-05-01"]),
+    (["1", "2", "234"], "1,234", [None]), (["5", "6"], "5,7", [None]), (["5", "6"], "[5,7]", ["5", "6"]),
+    (["20", "30"], " (20, 30] ", ["30"]), (["20", "25", "30"], "]20;30[ ", ["25"]), (["-5", "5"], "-10--1", ["-5"]),
+    (["nan", "70", "inf"], "65+", ["70", "inf"]), (["NULL", None], None, [None]), (["NULL", "x"], None, ["NULL", "x"]),
+    (["01234", "1234", "1"], "01***", ["01234"]), (["20"], "\uff12\uff10+", [None]),
+    (["\uff12\uff10", "20"], "\uff12\uff10", ["\uff12\uff10"]), (["", "x"], "", [""]), (["true", "1"], "True", [None]),
+    (["a", "b"], "{a, c}", ["a"]), (["20-39", "25"], "20-39", ["20-39"]),
+]  # fmt: skip
+"""Values of a source, a text of a file, and the values that it stands for; None alone where it is not understood."""
+
+
+def test_each_text_stands_for_these_values() -> None:
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE listed (attribute BIGINT, value VARCHAR, of_source BIGINT)")
+        connection.execute("CREATE TABLE texts (attribute BIGINT, text VARCHAR)")
+        for attribute, (values, text, _) in enumerate(STAND_FOR):
+            listed = [(attribute, value, 1) for value in values] + [(attribute, text, 0)]
+            connection.executemany("INSERT INTO listed VALUES (?, ?, ?)", listed)
+            connection.execute("INSERT INTO texts VALUES (?, ?)", [attribute, text])
+        known = bind("attack/known_values.sql", relations={"listed": table("listed")}, values={"many": 3, "few": 2})
+        connection.execute(f"CREATE TABLE known AS {known.sql('duckdb')}")
+        covered = bind("attack/covered_values.sql", relations={name: table(name) for name in ("texts", "known")})
+        query = "SELECT c.attribute, k.value FROM covered c LEFT JOIN known k USING (attribute, v) ORDER BY ALL"
+        rows = connection.execute(f"WITH covered AS ({covered.sql('duckdb')}) {query}").fetchall()
+    for attribute, (values, text, expected) in enumerate(STAND_FOR):
+        found = {value for of, value in rows if of == attribute}
+        assert found == {*expected}, (values, text)
+
+
+def test_files_of_other_types_are_compared_by_their_values(tmp_path: Path) -> None:
+    made = {"in": ("i::DOUBLE", "i % 2"), "out": ("i + 30", "i % 2"), "file": ("i::VARCHAR", "i % 2 = 0")}
+    for name, (ages, ill) in made.items():
+        duckdb.sql(f"COPY (SELECT {ages} AS age, {ill} AS ill FROM range(60) t(i)) TO '{tmp_path / name}.parquet'")
+    files = {name: tmp_path / f"{name}.parquet" for name in made}
+    found = sqlanon.attack_file(files["file"], files["in"], ["age"], control=files["out"])
+    singled = next(item for item in found.findings if item.attack == "singling_out_quasi_identifiers")
+    assert (singled.successes, singled.control_successes) == (60, 30)
+    assert ["No row has a value of 'ill'" in text for text in found.warnings] == [True]
+
+
+def test_arguments_that_are_no_files_or_columns_are_refused_without_their_values(tmp_path: Path) -> None:
+    duckdb.sql(f"COPY (SELECT 1 AS age, 2 AS sqlanon_part WHERE false) TO '{tmp_path / 'in.parquet'}'")
+    file, canary = tmp_path / "in.parquet", pa.table({"age": ["canary"]})
+    for given in (
+        {"control": canary}, {"quasi_identifiers": "age"}, {"sensitive": "age"}, {"quasi_identifiers": [1]},
+        {"source": (file, "a", "b")}, {"quasi_identifiers": None}, {"file": canary}, {"sensitive": ["sqlanon_part"]},
+    ):  # fmt: skip
+        with pytest.raises(sqlanon.SqlanonError) as caught:
+            sqlanon.attack_file(**{"file": file, "source": file, "quasi_identifiers": ["age"], **given})
+        assert caught.value.hint and "canary" not in str(caught.value), given

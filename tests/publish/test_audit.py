@@ -1,6 +1,7 @@
 """Every audit returns the row that was broken, and nothing of a sound release."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ from sqlanon.core.audit.check import check_relation
 from sqlanon.core.audit.models import audit_of
 from sqlanon.core.audit.release import ReleaseClaim, audit_release
 from sqlanon.core.audit.represented import RepresentedClaim
+from sqlanon.core.engines.base import Engine
 from sqlanon.core.engines.duckdb.engine import DuckDBEngine
+from sqlanon.core.engines.sqlite.engine import SQLiteEngine
 from sqlanon.core.models.k_anonymity import KAnonymity
 from sqlanon.core.models.t_closeness import TCloseness
 from sqlanon.errors import AuditError, InputError, SourceError
@@ -47,7 +50,7 @@ def engine(connection: duckdb.DuckDBPyConnection) -> Iterator[DuckDBEngine]:
     opened.close()
 
 
-def audit(engine: DuckDBEngine, **changes: Any) -> None:
+def audit(engine: Engine, **changes: Any) -> None:
     audit_release(engine, RELATION, ReleaseClaim(**{**SOUND, **changes}))
 
 
@@ -55,25 +58,30 @@ def test_a_sound_release_passes(engine: DuckDBEngine) -> None:
     audit(engine, lookups={"age": exp.to_table("ages"), "zip": exp.to_table("zips")})
 
 
+BROKEN: list[tuple[str, Any, str]] = [
+    ("UPDATE written SET age = '20-28' WHERE illness = 'cold'", {}, r"small_classes \(2 offending\)"),
+    ("UPDATE written SET zip = '' WHERE illness IS NULL", {}, r"small_classes \(2 offending\)"),
+    ("DELETE FROM written WHERE illness = 'cold'", {}, r"row_count \(1 offending\), small_classes \(1"),
+    ("SELECT 1", {"published": 5}, r"row_count \(1 offending\)"),
+    ("SELECT 1", {"nulls": "basic"}, r"null_records \(2 offending\)"),
+    ("SELECT 1", {"models": [audit_of(KAnonymity(3), {})]}, r"small_classes \(2 offending\)"),
+    (
+        "UPDATE written SET age = '27' WHERE age = '20-29'",
+        {"lookups": {"age": exp.to_table("ages")}},
+        r"untranslated_values of age \(1 offending\)",
+    ),
+    (
+        "DELETE FROM zips WHERE value IS NULL",
+        {"lookups": {"zip": exp.to_table("zips")}},
+        r"untranslated_values of zip \(1 offending\)",
+    ),
+]
+
+
 @pytest.mark.parametrize(
     ("mutation", "changes", "failed"),
     [
-        ("UPDATE written SET age = '20-28' WHERE illness = 'cold'", {}, r"small_classes \(2 offending\)"),
-        ("UPDATE written SET zip = '' WHERE illness IS NULL", {}, r"small_classes \(2 offending\)"),
-        ("DELETE FROM written WHERE illness = 'cold'", {}, r"row_count \(1 offending\), small_classes \(1"),
-        ("SELECT 1", {"published": 5}, r"row_count \(1 offending\)"),
-        ("SELECT 1", {"nulls": "basic"}, r"null_records \(2 offending\)"),
-        ("SELECT 1", {"models": [audit_of(KAnonymity(3), {})]}, r"small_classes \(2 offending\)"),
-        (
-            "UPDATE written SET age = '27' WHERE age = '20-29'",
-            {"lookups": {"age": exp.to_table("ages")}},
-            r"untranslated_values of age \(1 offending\)",
-        ),
-        (
-            "DELETE FROM zips WHERE value IS NULL",
-            {"lookups": {"zip": exp.to_table("zips")}},
-            r"untranslated_values of zip \(1 offending\)",
-        ),
+        *BROKEN,
         ("ALTER TABLE written ADD COLUMN name TEXT", {}, "unexpected_columns.*'name'"),
         ("ALTER TABLE written RENAME illness TO diagnosis", {}, "unexpected_columns"),
         ("ALTER TABLE written ALTER illness TYPE ENUM('flu', 'cold')", {}, r"enum_types \(1 offending\)"),
@@ -86,6 +94,22 @@ def test_a_broken_row_is_returned(
     with pytest.raises(AuditError, match=failed) as caught:
         audit(engine, **changes)
     assert "flu" not in str(caught.value) and "20-2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("mutation", "changes", "failed"), BROKEN)
+def test_a_broken_row_is_returned_where_classes_are_read_once(mutation: str, changes: Any, failed: str) -> None:
+    with closing(SQLiteEngine()) as engine:
+        rows = "('20-29', '1*', 'flu'), ('20-29', '1*', 'cold'), ('30-39', NULL, 'flu'), ('30-39', NULL, NULL)"
+        engine.run("write", "CREATE TABLE written (age TEXT, zip TEXT, illness TEXT)")
+        engine.run("write", f"INSERT INTO written VALUES {rows}")
+        engine.run("write", "CREATE TABLE ages AS SELECT '20-29' AS value UNION ALL SELECT '30-39'")
+        engine.run("write", "CREATE TABLE zips AS SELECT '1*' AS value UNION ALL SELECT NULL")
+        audit(engine, lookups={"age": exp.to_table("ages"), "zip": exp.to_table("zips")})
+        engine.run("break", mutation)
+        with pytest.raises(AuditError, match=failed):
+            audit(engine, **changes)
+        assert engine.journal.counts()["audit classes"] == 2
+        assert engine.run("tables", "SELECT name FROM sqlite_temp_schema") == []
 
 
 REDACTED = {"published": 4, "redacted": 1, "marker": MARKER}

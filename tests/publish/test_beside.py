@@ -554,3 +554,29 @@ def test_a_policy_that_generalizes_less_is_judged_as_by_itself() -> None:
                     less = sqlanon.Policy.from_dict({**full, "columns": columns})
                     with sqlanon.plan(connection, less) as own:
                         assert plan.with_policy(less).beside == own.beside, kept
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_what_the_first_records_decide_is_what_all_say(monkeypatch: pytest.MonkeyPatch, ordered: bool) -> None:
+    """Also where the first records are those of which no guess errs, or each."""
+    draw, found = random.Random(3), [SourceColumn("kept", "keep"), SourceColumn("noisy", "keep")]
+    shares: set[bool] = set()
+    with closing(DuckDBEngine()) as engine:
+        for noise in [place / 24 for place in range(24)] * 2:
+            rows = [(value, *[draw.choice("xyz") if draw.random() < noise else value for _ in range(2)])
+                    for value in draw.choices("abc", (8, 3, 1), k=400)]  # fmt: skip
+            rows.sort(key=(lambda row: (row[0] != row[1]) == ordered) if draw.random() < 0.7 else None)
+            columns = dict(zip(("guessed", "kept", "noisy"), zip(*rows, strict=True), strict=True))
+            engine.load("rows", "rows", pa.table({name: list(cells) for name, cells in columns.items()}))
+            judged = []
+            for many in (1, 10**9):
+                monkeypatch.setattr("sqlanon.core.audit.beside.MANY", many)
+                quasi = [SourceColumn("guessed", "quasi_identifier")]
+                judged.append(judge_columns(engine, exp.to_table("rows"), found, quasi))
+            assert judged[0] == judged[1]
+            shares.add(bool(judged[0][0].determines))
+            engine.drop("rows")
+        counts = engine.journal.counts()
+    assert (
+        shares == {False, True} and 48 < counts["quasi-identifiers beside"] < 96 == counts["first records beside"] * 2
+    )

@@ -50,10 +50,10 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 48_302,
-    "assess": 16_317,
+    "core": 48_381,
+    "assess": 16_359,
     "interop": 8_093,
-    "commands": 7_679,
+    "commands": 7_677,
     "report": 6_262,
     "recoding": 5_481,
     "live": 3_668,
@@ -82,7 +82,7 @@ MANY_ROOMS = {
     "commands.check": 13,
     "commands.run_tables": 13,
 }
-MANY_NAMES = {"Engine": 48, "PostgresEngine": 28}
+MANY_NAMES = {"Engine": 48, "PostgresEngine": 27}
 """What is beyond these budgets still, with its present figure: these lists and figures may only shrink."""
 
 

@@ -78,7 +78,10 @@ def attack(
         SourceError: the release or the source cannot be read.
     """
     policy = as_policy(policy)
-    _check(release, seed)
+    pairs = isinstance(also, Sequence) and all(isinstance(each, Sequence) and len(each) == 2 for each in also)
+    if isinstance(also, str) or not pairs:
+        raise InputError("These are no releases with their policies.", hint='say also=[("b.parquet", "b.yaml")], say.')
+    _check(seed, release, *(other for other, _ in also))
     share = check_share(holdout)
     if share is not None:
         refuse_holdout(policy)
@@ -126,7 +129,10 @@ def attack_file(
         InputError: no column is named, or one twice, or an argument is out of its range.
         SourceError: a file cannot be read, or lacks a column.
     """
-    _check(file, seed)
+    _check(seed, file, *([] if control is None else [control]))
+    for given in (quasi_identifiers, sensitive):
+        if isinstance(given, str) or not isinstance(given, Sequence) or not all(isinstance(n, str) for n in given):
+            raise InputError("This is no list of columns.", hint='name columns, e.g. ["age", "zip"].')
     columns = KnownColumns(tuple(quasi_identifiers), tuple(sensitive))
     with open_file_world(file, columns, source=source, table_name=table, control=control, seed=seed, watch=watch) as (
         world,
@@ -188,8 +194,8 @@ def run_attacks(world: World, attacks: Iterable[Callable[[World], Outcome | Iter
     return found
 
 
-def _check(release: object, seed: object) -> None:
-    if not isinstance(release, str | os.PathLike):
-        raise InputError("This is no path of a release.", hint='say attack("released.parquet", policy), say.')
+def _check(seed: object, *files: object) -> None:
+    if not all(isinstance(file, str | os.PathLike) for file in files):
+        raise InputError("This is no path of a file.", hint='say attack("released.parquet", policy), say.')
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**31:
         raise InputError("This is not a seed.", hint="give a whole number from 0 to 2^31 - 1.")

@@ -9,7 +9,7 @@ release that does not cover a person says nothing about them.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -80,7 +80,7 @@ def by_composition(
         with open_world(
             first, policy, source=given, table_name=table_name, known=known, seed=seed, watch=watch
         ) as world:
-            return [*_guessed(world, files)]
+            return [*_guessed(world, files, known)]
 
 
 def _shares(place: int) -> exp.Select:
@@ -115,7 +115,7 @@ def _word_of(place: int, owner: str) -> exp.Expr:
     )
 
 
-def _guessed(world: PolicyWorld, files: Sequence[Path]) -> Iterator[Outcome]:
+def _guessed(world: PolicyWorld, files: Sequence[Path], known: Collection[str]) -> Iterator[Outcome]:
     """Yield how well each secret is guessed from all releases, beside the guess from the first alone."""
     engine, secrets = world.engine, world.sensitive or world.kept
     assert isinstance(engine, DuckDBEngine)  # others lack "several_sources"
@@ -130,6 +130,9 @@ def _guessed(world: PolicyWorld, files: Sequence[Path]) -> Iterator[Outcome]:
             others.append(Place(alias, "main", CANDIDATES).table)
         for secret in secrets:
             place, key = world.beside.index(secret), len(world.beside)
+            if secret in known:
+                yield NotApplicable(ATTACK, INFERENCE, f"{secret!r} is a quasi-identifier of another release: known.")
+                continue
             alone = count_guesses(world, [(most_frequent([], [place]), [])], [place])
             naive = most_frequent([], [place]), ()
             found = count_guesses(world, [(_best(world, place, others), [key])], [place], naive=naive)

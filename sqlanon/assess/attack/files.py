@@ -12,20 +12,23 @@ import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 
 from sqlglot import exp
 
 from sqlanon.assess.attack import statements
 from sqlanon.assess.attack.statements import CLASS, CONTROL, DISTANCE, IN_RELEASE, TYPE, TargetRecords, text, value
-from sqlanon.assess.attack.world import AttackWorld, count_targets, number_records
+from sqlanon.assess.attack.world import AttackWorld, attacking, count_targets, number_records, read_beside
+from sqlanon.core.audit.check import refuse_reserved
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.engines.journal import Watcher
 from sqlanon.core.source.beside import kind_of
 from sqlanon.core.source.columns import is_scalar, match_columns
 from sqlanon.core.source.files import Reading
-from sqlanon.core.source.opening import ONLY_TABLE, open_source, other_records
+from sqlanon.core.source.opening import ONLY_TABLE, open_source
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.binding import bind
+from sqlanon.core.sqltrees.data_types import INTEGERS
 from sqlanon.core.sqltrees.trees import (
     bigint,
     both,
@@ -41,7 +44,7 @@ from sqlanon.core.sqltrees.trees import (
     table,
     union_all,
 )
-from sqlanon.errors import InputError, SourceError, UnsupportedError, listing
+from sqlanon.errors import InputError, SourceError, listing
 
 HELD_OUT, PART = names.PREFIX + "held_out", names.PREFIX + "part"
 PARTS = (20, 5)
@@ -85,33 +88,22 @@ def open_file_world(
         raise InputError("There is no source.", hint="name the records that the file was made of (--source).")
     if not columns.quasi_identifiers:
         raise InputError("No quasi-identifiers are named.", hint='name columns, e.g. ["age", "zip"].')
-    path, of_source = source if isinstance(source, tuple) else (source, None)
+    path, of_source = source if isinstance(source, tuple) and len(source) == 2 else (source, None)
     opened = open_source(path, of_source or ONLY_TABLE, reading=Reading(finds_delimiter=True))
-    engine = opened.engine
-    try:
-        engine.journal.watched_by(watch)
-        if not engine.has("several_sources"):
-            raise UnsupportedError(
-                f"{engine.capabilities.name}: a file is attacked beside its source in DuckDB only.",
-                hint="export the source to Parquet or a DuckDB file.",
-            )
-        relations = {"source": opened.relation}
+    with attacking(opened, watch) as engine:
+        relations, types = {"source": opened.relation}, {"source": dict(engine.columns(opened.relation))}
         for name, place, file in (("release", names.ATTACKED_RELEASE, release), ("control", HELD_OUT, control)):
             if file is not None:
                 wanted = (table_name or ONLY_TABLE) if name == "release" else ONLY_TABLE
-                read = other_records(opened, str(file), wanted, Reading(finds_delimiter=True), name=place)
-                relations[name] = read.relation
+                relations[name], types[name] = read_beside(opened, file, wanted, Reading(finds_delimiter=True), place)
         quasi = match_columns(opened, columns.quasi_identifiers)
-        types = {name: dict(engine.columns(relation)) for name, relation in relations.items()}
         shared = [name for name, kind in opened.types.items() if is_scalar(kind) and name in types["release"]]
         secrets = match_columns(opened, columns.sensitive) or [name for name in shared if name not in quasi]
         if both_roles := [name for name in secrets if name in quasi]:
             raise InputError(f"{listing(both_roles)} cannot be known and guessed.", hint="name each column once.")
+        refuse_reserved((*quasi, *secrets), "source")
         engine.journal.report("attacking")
         yield _prepared(engine, relations, types, (tuple(quasi), tuple(secrets)), seed)
-    finally:
-        engine.journal.watched_by(None)
-        engine.close()
 
 
 def _prepared(
@@ -124,8 +116,13 @@ def _prepared(
     quasi, secrets = columns
     kinds = {name: _common_type(name, types) for name in (*quasi, *secrets)}
     texts = [name for name in secrets if kinds[name] == "VARCHAR"]
-    numbers = _written_apart(engine, _projected(relations["source"], types["source"], kinds), texts)
-    alike = {name: _projected(relation, types[name], kinds, numbers) for name, relation in relations.items()}
+    people = {file: own for file, own in types.items() if file != "release"}
+    first = {name: _common_type(name, people) for name in kinds}
+    numbers = _written_apart(engine, _projected(relations["source"], types["source"], (first, kinds)), texts)
+    alike = {
+        name: _projected(relation, types[name], (first, kinds) if name in people else (kinds,), numbers)
+        for name, relation in relations.items()
+    }
     release = alike["release"]
     parts = [exp.select(exp.Star(), named(number(IN_RELEASE), PART)).from_(alike["source"])]
     if "control" in alike:
@@ -149,7 +146,7 @@ def _prepared(
         records=records,
         controls=controls if "control" in alike else None,
     )
-    return world, (*_not_understood(engine, quasi), *_overlapping(world))
+    return world, (*_not_understood(engine, quasi), *_never_right(world), *_overlapping(world))
 
 
 def _common_type(name: str, types: Mapping[str, Mapping[str, str]]) -> str:
@@ -168,20 +165,25 @@ def _common_type(name: str, types: Mapping[str, Mapping[str, str]]) -> str:
     if len(found) == 1:
         return found.pop()
     kinds = {*map(kind_of, found)}
-    return "DOUBLE" if kinds == {"number"} else "TIMESTAMP" if kinds == {"moment"} else "VARCHAR"
+    if kinds == {"number"}:
+        return "HUGEINT" if found <= {*INTEGERS} else "DOUBLE"
+    return "TIMESTAMP" if kinds == {"moment"} and "TIME" not in found else "VARCHAR"
 
 
 def _projected(
-    relation: exp.Expr, types: Mapping[str, str], kinds: Mapping[str, str], numbers: Collection[str] = ()
+    relation: exp.Expr, types: Mapping[str, str], kinds: Sequence[Mapping[str, str]], numbers: Collection[str] = ()
 ) -> exp.Subquery:
     """Return the compared columns of a file, in their common types.
 
     Args:
+        kinds: the types that are taken one after the other: source and control become alike before they become texts.
         numbers: columns of texts whose numbers are compared however they are written.
     """
     shown = []
-    for name, kind in kinds.items():
-        read = column(name) if types[name] == kind else exp.cast(column(name), kind)
+    for name in kinds[-1]:
+        read: exp.Expr = column(name)
+        for before, kind in pairwise([types[name], *[each[name] for each in kinds]]):
+            read = read if before == kind else exp.cast(read, kind)
         shown.append(named(_as_number(read) if name in numbers else read, name))
     return exp.select(*shown).from_(relation.copy()).subquery("compared")
 
@@ -290,4 +292,17 @@ def _not_understood(engine: Engine, quasi: Sequence[str]) -> Iterator[str]:
             yield (
                 f"In {int(rows):,} rows {name!r} is neither a value of the source nor a range, bound, mask or set that "
                 "can be read, so that they cover nobody. A policy with its hierarchy says what they mean."
+            )
+
+
+def _never_right(world: AttackWorld) -> Iterator[str]:
+    """Yield which guessed columns have no value in common with the source."""
+    for place, name in enumerate(world.beside):
+        own = column(statements.other(place))
+        met = count_if(exp.In(this=own, query=exp.select(own.copy()).from_(table(names.TARGETS)).subquery()))
+        [(rows,)] = world.engine.run("values in the source", exp.select(met).from_(table(names.RELEASED_ROWS)))
+        if world.published and not rows:
+            yield (
+                f"No row has a value of {name!r} that the source has, so that no guess of it can be right. Write its "
+                "values in both files alike, or guess other columns."
             )

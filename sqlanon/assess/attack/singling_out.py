@@ -104,7 +104,8 @@ def by_predicate(world: AttackWorld) -> Outcome:
     if not world.published or not world.quasi_identifiers:
         return NotApplicable(attack, SINGLING_OUT, "The release has no classes.")
     [(classes, found, by_control)] = world.engine.run("predicates", _predicates(world))
-    attempts, chance = int(classes), (1 - 1 / max(world.records, 1)) ** (world.records - 1)
+    attempts, people = int(classes), max(world.records, 1)
+    chance = (1 - 1 / people) ** (people - 1)
     return Finding(
         attack=attack,
         risk=SINGLING_OUT,

@@ -105,14 +105,7 @@ def open_world(
     """
     refuse_unsupported(policy)
     opened = open_policy_source(source, policy)
-    engine = opened.engine
-    try:
-        engine.journal.watched_by(watch)
-        if not engine.has("several_sources"):
-            raise UnsupportedError(
-                f"{engine.capabilities.name}: a release is attacked beside its source in DuckDB only.",
-                hint="export the source to Parquet or a DuckDB file, and name it in a copy of the policy.",
-            )
+    with attacking(opened, watch) as engine:
         if part is None:
             check_columns(policy, opened)
         engine.journal.report("encoding")
@@ -124,6 +117,20 @@ def open_world(
         yield _prepared(
             _Opened(opened, policy, relation, encoding, manifest, certificate), part=part, known=known, seed=seed
         )
+
+
+@contextmanager
+def attacking(opened: Source, watch: Watcher | None) -> Iterator[Engine]:
+    """Yield the engine of a source, closed at the end; refuse one beside which no release is read."""
+    engine = opened.engine
+    try:
+        engine.journal.watched_by(watch)
+        if not engine.has("several_sources"):
+            raise UnsupportedError(
+                f"{engine.capabilities.name}: a release is attacked beside its source in DuckDB only.",
+                hint="export the source to Parquet or a DuckDB file, and name that.",
+            )
+        yield engine
     finally:
         engine.journal.watched_by(None)
         engine.close()
@@ -164,18 +171,8 @@ class _Opened:
 def _release(opened: Source, policy: Policy, path: Path, table_name: str | None) -> exp.Expr:
     """Return the rows of a release, without the redacted ones."""
     wanted = table_name or ("release" if path.suffix.lower() == ".duckdb" else None)
-    failure = ""
-    try:
-        reading = Reading(extensions=policy.extensions)
-        if is_folder(path):  # of partitions, or as a cluster writes it
-            relation: exp.Expr = partitions_relation(path)
-        else:
-            relation = other_records(opened, str(path), wanted, reading, name=names.ATTACKED_RELEASE).relation
-        types = dict(opened.engine.columns(relation))
-    except EngineError as error:
-        failure = error.kind
-    if failure:
-        raise SourceError(f"The release {path.name!r} cannot be read ({failure}).", hint="check its path and --table.")
+    reading = Reading(extensions=policy.extensions)
+    relation, types = read_beside(opened, path, wanted, reading, names.ATTACKED_RELEASE)
     missing = [name for name in _released_names(policy) if name not in types]
     if missing:
         raise InputError(
@@ -188,6 +185,26 @@ def _release(opened: Source, policy: Policy, path: Path, table_name: str | None)
     first = is_null(exp.cast(column(_released_names(policy)[0]), "VARCHAR"))
     kept = exp.or_(exp.not_(exp.paren(redacted)), first)
     return exp.select("*").from_(relation.copy()).where(kept).subquery("published")
+
+
+def read_beside(
+    opened: Source, path: str | os.PathLike[str], table_name: str | None, reading: Reading, name: str
+) -> tuple[exp.Expr, dict[str, str]]:
+    """Return the rows of a file, or of a folder of Parquet files, beside an open source, with their types.
+
+    Raises:
+        SourceError: it cannot be read.
+    """
+    failure = ""
+    try:
+        if is_folder(Path(path)):  # of partitions, or as a cluster writes it
+            relation: exp.Expr = partitions_relation(Path(path))
+        else:
+            relation = other_records(opened, os.fspath(path), table_name, reading, name=name).relation
+        return relation, dict(opened.engine.columns(relation))
+    except EngineError as error:
+        failure = error.kind
+    raise SourceError(f"{Path(path).name!r} cannot be read ({failure}).", hint="check path, format and --table.")
 
 
 def _released_names(policy: Policy) -> list[str]:

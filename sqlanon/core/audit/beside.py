@@ -33,6 +33,8 @@ COPIES = 200
 """Pairs of columns that one statement compares."""
 AT_ONCE = 20
 """Columns whose distinct values one statement counts."""
+MANY, FIRST = 20_000, 0.3
+"""Records of which the first are counted before all, and their share: more than 1 - ``NEARLY`` of the errors."""
 LIKELY = 20
 """Columns that are not published and may look like the entity, at most: those with the most values."""
 
@@ -84,6 +86,8 @@ def judge_columns(
     ]
     pairs = _pairs(columns, judged, varying, counts_entities=entity is not None)
     pairs = _decided(engine, relation, columns, judged, pairs, varying, entity)
+    if entity is None and not engine.capabilities.writes_folders:  # on a cluster the first rows are dear
+        pairs = _bounded(engine, relation, columns, judged, pairs)
     questions = [
         _with_place(place, _guesses(columns[index], guessed.column, relation, entity))
         for place, (index, guessed) in enumerate(pairs)
@@ -187,6 +191,29 @@ def _decided(
     return decided
 
 
+def _bounded(
+    engine: Engine,
+    relation: exp.Expr,
+    columns: Sequence[SourceColumn],
+    judged: Sequence[JudgedColumn],
+    pairs: Sequence[tuple[int, _Guessed]],
+) -> list[tuple[int, _Guessed]]:
+    """Return the pairs with what is known of them after their first records were counted, of columns with many.
+
+    Among all records the guesses of a value err at least as often as the best guess errs among some of them.
+    """
+    questions, decided = [], list(pairs)
+    for place, (index, guessed) in enumerate(pairs):
+        if guessed.spares is None and judged[index].records >= MANY:
+            first = exp.select("*").from_(relation.copy()).limit(int(FIRST * judged[index].records)).subquery("first")
+            questions.append(_with_place(place, _guesses(columns[index], guessed.column, first, None)))
+    for place, shared, right in rows_of_all(engine, "first records beside", questions):
+        index, guessed = pairs[place]
+        most = guessed.spared(judged[index].records, judged[index].records - int(shared) + int(right))
+        decided[place] = (index, replace(guessed, spares=most if most < NEARLY else None))
+    return decided
+
+
 def _may_decide(found: JudgedColumn, guessed: _Guessed) -> bool:
     """Return False when a column has so few values that a pair is not decided even if records of each differ.
 
@@ -259,17 +286,20 @@ def _owners(entity: exp.Expr | None) -> exp.Expr:
 
 
 def _values_of(item: SourceColumn, relation: exp.Expr, entity: exp.Expr | None, k: int) -> exp.Select:
-    whole: exp.Expr = number(0)
+    value, whole = column("sqlanon_value"), number(0)
     if item.kind == "number":
         # towards 0: the greatest DECIMAL cannot be rounded, nor the least BIGINT be given without its sign
-        value = column("sqlanon_value")
         down, up = (equal(kind(this=value.copy()), value.copy()) for kind in (exp.Floor, exp.Ceil))
         truncated = when(exp.GTE(this=value.copy(), expression=number(0)), down, up)
         whole = when(truncated, number(1), number(0))
+    compared, counted, owners = item.compared, _owners(None), _owners(entity)
+    if item.counted is not None and entity is None:
+        relation, compared = item.counted, column("value")
+        counted, owners = total(column("n")), total(column("n"))
     return bind(
         "audit/column_values.sql",
         relations={"source": relation},
-        columns={"audited_column": [item.compared], "owners": [_owners(entity)], "whole": [whole]},
+        columns={"audited_column": [compared], "counted": [counted], "owners": [owners], "whole": [whole]},
         values={"k": k, "of_a_person": OF_A_PERSON},
     )
 

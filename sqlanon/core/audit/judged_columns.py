@@ -48,6 +48,7 @@ class SourceColumn:
         generalized: of a quasi-identifier: it may be published at a level above its values.
         travels: the quasi-identifier that it travels with, and does not give away: it is blank where it would.
         parts: the columns that it joins, whose values are judged as one.
+        counted: its values (``value``) with the records of each (``n``), where they were counted before.
     """
 
     name: str
@@ -57,6 +58,7 @@ class SourceColumn:
     generalized: bool = True
     travels: str | None = None
     parts: tuple[str, ...] = ()
+    counted: exp.Expr | None = None
 
     @property
     def compared(self) -> exp.Expr:

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from sqlanon.core.audit.keyed import KeyedClaim, keyed_audits
-from sqlanon.core.audit.models import ModelAudit, profiled
+from sqlanon.core.audit.models import RECORDS, ModelAudit, profiled
 from sqlanon.core.audit.represented import RepresentedClaim, beside_classes, represented_audits
 from sqlanon.core.audit.trees import as_equal, compared_as_read, rows_of_all
 from sqlanon.core.engines.base import Engine
+from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.binding import Value, bind
 from sqlanon.core.sqltrees.trees import column, count_rows, named, number
 from sqlanon.errors import AuditError
@@ -81,9 +82,24 @@ def audit_release(engine: Engine, relation: exp.Expr, claim: ReleaseClaim) -> No
     if enums:
         failures["enum_types"] = enums
     relation = compared_as_read(relation, dict(described), entity=None, quasi_identifiers=[])
-    audits = release_audits(relation, replace(claim, types=dict(described)), engine)
-    # those of the models hold all classes at once, which must not add up
-    _run(engine, audits, failures, apart={model.name for model in claim.models})
+    claim = replace(claim, types=dict(described))
+    try:
+        audits = release_audits(relation, claim, engine, _read_classes(engine, relation, claim))
+        # those of the models hold all classes at once, which must not add up
+        _run(engine, audits, failures, apart={model.name for model in claim.models})
+    finally:
+        engine.drop(names.AUDITED_CLASSES)
+
+
+def _read_classes(engine: Engine, relation: exp.Expr, claim: ReleaseClaim) -> exp.Table | None:
+    """Return the classes of a release with their records in a working table, where that spares readings."""
+    cells = [column(name) for name in claim.class_columns]
+    if not cells or all(model.name != "small_classes" for model in claim.models):
+        return None
+    classes = exp.select(*cells, named(count_rows(), RECORDS)).from_(records_of(relation, claim).copy())
+    classes = classes.group_by(*[cell.copy() for cell in cells])
+    found = engine.read_once("audit classes", names.AUDITED_CLASSES, classes.subquery("classes"))
+    return found if isinstance(found, exp.Table) else None
 
 
 def audit_entities(engine: Engine, relation: exp.Expr, claim: ReleaseClaim, *, entity: str) -> None:
@@ -161,7 +177,7 @@ def _run(
 
 
 def release_audits(
-    relation: exp.Expr, claim: ReleaseClaim, engine: Engine | None = None
+    relation: exp.Expr, claim: ReleaseClaim, engine: Engine | None = None, classes: exp.Table | None = None
 ) -> list[tuple[str, exp.Query]]:
     """Return the audits as (name, SELECT of the offending rows), without running them.
 
@@ -169,6 +185,7 @@ def release_audits(
         relation: the release as it was written.
         claim: with the types that its columns have there.
         engine: asked for class sizes, where SQL alone does not know whether a model holds (``ModelAudit.settled``).
+        classes: those of the release with their records, where they were read before.
     """
     rows, every = {"release": relation}, {"released_column": claim.columns}
     expected = {"expected": claim.published + claim.redacted}
@@ -184,6 +201,10 @@ def release_audits(
     judged = as_equal(records, claim.types, [model.column for model in claim.models])
     for model in claim.models:  # the classes of a population are known by their texts alone
         keyed = quasi if "population" in model.references else claim.class_columns
+        if classes is not None and model.name == "small_classes":
+            few = exp.LT(this=column(RECORDS), expression=number(int(model.values["k"])))
+            audits.append((model.name, exp.select(column(RECORDS)).from_(classes.copy()).where(few)))
+            continue
         settled = model if engine is None else model.settled(engine, judged, keyed)
         audits += [(model.name, query) for query in settled.queries(judged, keyed)]
     audits += represented_audits(records, quasi, claim.represented)
@@ -195,7 +216,7 @@ def release_audits(
     for name, lookup in claim.lookups.items():
         query = bind(
             "audit/untranslated_values.sql",
-            relations={"release": records, "lookup": lookup},
+            relations={"release": records if classes is None else classes, "lookup": lookup},
             columns={"audited_column": [name]},
             released_type=claim.types[name],
         )

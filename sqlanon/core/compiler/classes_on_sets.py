@@ -48,13 +48,7 @@ def _is_gone(*, lasting: bool) -> exp.Expr:
 
 
 def fallen(
-    judged: str,
-    sets: str,
-    *,
-    key_names: Sequence[str],
-    on_set: Sequence[exp.Expr],
-    lasting: bool,
-    k: int,
+    judged: str, sets: str, *, key_names: Sequence[str], on_set: Sequence[exp.Expr], lasting: bool, k: int
 ) -> exp.Query:
     """Return the classes that fall because of some sets (``sql/model/bounded_knowledge.sql``), by their keys.
 

@@ -318,11 +318,20 @@ def leaf_rows(domains: Sequence[int], tallest: int, words: int) -> exp.Select:
     )
 
 
+def coded_records(source: EncodedSource, words: int) -> exp.Select:
+    """Return the keys of the records that the base counts, with the columns that are published as they are."""
+    beside = [named(column(name, SOURCE), f"column_{place}") for place, name in enumerate(source.coded or ())]
+    return source.encoded([*as_keys(map(source.packed, range(words))), *beside])
+
+
 def base(source: EncodedSource, words: int) -> exp.Select:
     """Return the frequency set of the encoded records, with the records of the population where there is one.
 
     With an entity, every row is of one. Of a population beside the source, rows with n = 0 are of what it alone has.
     """
+    if source.coded is not None:
+        coded = exp.select(*keys(words), named(bigint(count_rows()), names.COUNT)).from_(table(names.CODED))
+        return coded.group_by(*keys(words))
     if source.population is not None:
         return _base_of_sample(source, words)
     counted = [named(bigint(count_rows()), names.COUNT)]

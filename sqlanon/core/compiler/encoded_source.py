@@ -124,6 +124,7 @@ class EncodedSource:
             A subset has no such table: its population is the source. With an entity, it numbers persons (names.ENTITY).
         earlier: where the number of a record's classes in earlier releases stands in the key; the relation has it in
             its column ``names.EARLIER``. It has no lookup.
+        coded: the columns that ``names.CODED`` holds beside the keys of the records; None: there is no such table.
     """
 
     relation: exp.Expr
@@ -132,6 +133,7 @@ class EncodedSource:
     entity: EntityColumn | None = None
     population: exp.Expr | None = None
     earlier: EarlierClasses | None = None
+    coded: tuple[str, ...] | None = None
 
     @property
     def people(self) -> EncodedSource:

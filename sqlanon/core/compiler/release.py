@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -76,7 +76,6 @@ def release(
     node: Node,
     *,
     published: Mapping[str, str],
-    snapshot: str,
     entities: bool = False,
     values: Mapping[str, str] = MappingProxyType({}),
     instead: Mapping[str, exp.Expr] = MappingProxyType({}),
@@ -86,7 +85,6 @@ def release(
     Args:
         published: the columns of the release and their types, in order; quasi-identifiers are generalized, the
             others pass unchanged (ENUMs as text).
-        snapshot: the grain to read the classes from.
         entities: the rows end with the source's column of entities as ``names.ENTITY``, for audits before anything is
             written: its own values, which do not rest on the numbers that the plan counts.
         values: columns of the source whose own values the rows hold besides, under other names: for what is computed
@@ -120,27 +118,49 @@ def release(
         same_key = equal(column(PERSON, "records"), column(names.ENTITY, "passing"))
     records = of_subset(source, quasi.encoded(projections))
     query = rows.from_(table("records")).join(table("passing"), on=same_key)
-    ctes = [cte("records", records, computed_first=True), *passing_classes(question, node, snapshot)]
+    ctes = [cte("records", records, computed_first=True), *passing_classes(question, node, names.BASE)]
     return with_ctes(query, ctes)
 
 
-def released_classes(
+def coded_release(
     source: EncodedSource,
     question: Question,
     node: Node,
     *,
     published: Mapping[str, str],
-    snapshot: str,
-    copies: str,
+    records: exp.Expr,
+    held: Sequence[str],
 ) -> exp.Query:
-    """Return the distinct rows of a release of quasi-identifiers alone, with how often each stands.
+    """Return the rows that ``release`` returns, from records by their codes, which meet the texts of their classes.
 
-    They are read from a grain, not from the source.
+    Args:
+        records: what ``encode.coded_records`` returns.
+        held: the columns that it holds beside the keys; the others that are published are quasi-identifiers.
+    """
+    masks, places = question.catalog.masks(node), {name: f"column_{place}" for place, name in enumerate(held)}
+    texts = {name: type_name for name, type_name in published.items() if name not in places}
+    keyed = {names.key(word): names.unused(names.key(word), published) for word in range(len(masks))}
+    also = [named(column(key, "passing"), own) for key, own in keyed.items()]
+    classes = released_classes(source, question, node, published=texts, also=also)
+    shown: list[exp.Expr] = [column(name, "generalized") for name in published]
+    for place, (name, type_name) in enumerate(published.items()):
+        if name in places:
+            shown[place] = named(typed(column(places[name], "records"), type_name, generalized=False), name)
+    own = as_keys(masked(column(key), number(mask)) for key, mask in zip(keyed, masks, strict=True))
+    coded = exp.select(*own, *map(column, places.values())).from_(records).subquery("records")
+    met = both(equal(column(key, "records"), column(own, "generalized")) for key, own in keyed.items())
+    query = exp.select(*shown).from_(coded).join(table("generalized"), on=met)
+    return with_ctes(query, [cte("generalized", classes, materialized=True)])
+
+
+def released_classes(
+    source: EncodedSource, question: Question, node: Node, *, published: Mapping[str, str], also: Sequence[exp.Expr]
+) -> exp.Query:
+    """Return the distinct rows of a release of quasi-identifiers alone, from the base and not from the source.
 
     Args:
         published: the columns of the release and their types, in order: quasi-identifiers.
-        snapshot: the grain.
-        copies: the name of the column of the counts.
+        also: what else of each class there is in ``passing``, which has its key and its records.
     """
     catalog, passing = question.catalog, "passing"
     places = {item.name: position for position, item in enumerate(source.quasi.items)}
@@ -148,7 +168,7 @@ def released_classes(
         named(typed(column("text", names.lookup(places[name])), type_name, generalized=True), name)
         for name, type_name in published.items()
     ]
-    query = exp.select(*cells, named(column(names.COUNT, passing), copies)).from_(table(passing))
+    query = exp.select(*cells, *also).from_(table(passing))
     for position, (attribute, level) in enumerate(zip(catalog.attributes, node, strict=True)):
         bits = [(word, mask) for word in range(catalog.words) if (mask := attribute.mask(level, word))]
         keys_of_level = [named(masked(column(names.key(word)), number(mask)), names.key(word)) for word, mask in bits]
@@ -160,7 +180,7 @@ def released_classes(
             for word, mask in bits
         ]
         query = query.join(texts.subquery(lookup), on=both(met))
-    return with_ctes(query, passing_classes(question, node, snapshot, column(names.COUNT)))
+    return with_ctes(query, passing_classes(question, node, names.BASE, column(names.COUNT)))
 
 
 def passing_classes(question: Question, node: Node, snapshot: str, *also: exp.Expr) -> list[exp.CTE]:

@@ -19,6 +19,7 @@ from sqlanon.core.lattice.nodes import Node
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import (
     among,
+    as_keys,
     bigint,
     both,
     by_position,
@@ -197,7 +198,11 @@ def published_values(catalog: Catalog, row_types: exp.Query, levels: Mapping[int
                 part = exp.cast(exp.paren(masked(column(names.key(word)), number(mask))), "VARCHAR")
                 text = exp.DPipe(this=exp.DPipe(this=text, expression=exp.Literal.string("/")), expression=part)
         counts.append(named(count_distinct(text), f"values_{position}"))
-    return exp.select(*counts).from_(row_types.subquery("row_types")).where(not_null(column(names.RULE)))
+    attributes = catalog.attributes
+    whole = [sum(attributes[at].mask(level, word) for at, level in levels.items()) for word in range(catalog.words)]
+    kept = as_keys(masked_keys(map(number, whole)))
+    types = exp.select(*kept).distinct().from_(row_types.subquery("row_types"))
+    return exp.select(*counts).from_(types.where(not_null(column(names.RULE))).subquery("published"))
 
 
 def published_texts(

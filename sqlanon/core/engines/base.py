@@ -155,6 +155,7 @@ class Engine(ABC):
         replay: the replayable script: names and statements, in order.
         default_schema: the schemas in which a relation without a schema is looked for, if the engine knows them.
         lanes: how many statements ``run_many`` runs side by side.
+        publishes_codes: records are joined with their lookups once, as the source is as it was, or ``unchanged`` tells.
     """
 
     capabilities: ClassVar[Capabilities]
@@ -164,7 +165,7 @@ class Engine(ABC):
     def __init__(self) -> None:
         self.journal = Journal()
         self.replay: list[tuple[str, Statement]] = []
-        self.default_schema: tuple[str, ...] = ()
+        self.default_schema, self.publishes_codes = tuple[str, ...](), False
 
     def require(self, feature: str) -> None:
         """Raise UnsupportedError if the engine lacks ``feature``: why, and what to do instead."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sqlglot import exp
+
 from sqlanon.core.engines.base import Engine, Job, Row
 
 
@@ -30,6 +32,10 @@ class SerialEngine(Engine):
             query = f"SELECT * FROM {self._working_table(table)}"
             self.run("show", f"CREATE TEMPORARY VIEW {self._quoted(view)} AS {query}")
             self._shown[view] = table
+
+    def read_once(self, name: str, table: str, relation: exp.Expr) -> exp.Expr:
+        self.create(name, table, self.render(exp.select("*").from_(relation.copy())))
+        return exp.to_table(table, quoted=True)
 
     def drop(self, table: str) -> None:
         for view in [view for view, shown in self._shown.items() if shown == table]:

@@ -104,9 +104,7 @@ class Dates:
     format: str | None
 
     def __init__(
-        self,
-        levels: Sequence[Period] = ("day", "month", "quarter", "year", "decade"),
-        format: str | None = None,
+        self, levels: Sequence[Period] = ("day", "month", "quarter", "year", "decade"), format: str | None = None
     ) -> None:
         set_fields(self, levels=tuple(levels) if is_list(levels) else levels, format=format)
 

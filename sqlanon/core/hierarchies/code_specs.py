@@ -188,10 +188,7 @@ class Zip3:
     small: tuple[str, ...] | None
 
     def __init__(
-        self,
-        populations: str | Path | None = None,
-        at_most: int = HIPAA_POPULATION,
-        small: Sequence[str] | None = None,
+        self, populations: str | Path | None = None, at_most: int = HIPAA_POPULATION, small: Sequence[str] | None = None
     ) -> None:
         path = Path(populations) if isinstance(populations, str) and populations else populations
         set_fields(self, populations=path, at_most=at_most, small=small if small is None else _numbers(small))

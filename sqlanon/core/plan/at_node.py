@@ -19,7 +19,7 @@ from sqlanon.core.engines.standalone import standalone
 from sqlanon.core.evaluate.evaluator import Evaluator
 from sqlanon.core.evaluate.node_classes import settled_question, sizes_at
 from sqlanon.core.lattice.nodes import Node, node_of
-from sqlanon.core.plan.keyed import keyed_source, refuse_scripts
+from sqlanon.core.plan.keyed import keyed_columns, keyed_source, refuse_scripts
 from sqlanon.core.plan.published import PublishedClasses, PublishedTypes
 from sqlanon.core.plan.publishing import PublishablePlan
 from sqlanon.core.plan.represented import NO_VALUES
@@ -27,7 +27,7 @@ from sqlanon.core.publish.ledger import Ledger, ledger_of
 from sqlanon.core.search.base import Request, Verdict
 from sqlanon.core.sizes.histogram import SizeHistogram, as_buckets, read_sizes
 from sqlanon.core.sqltrees import names
-from sqlanon.core.sqltrees.trees import column
+from sqlanon.core.sqltrees.trees import column, named, table
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
@@ -152,21 +152,23 @@ class NodePlan(PublishablePlan):
         of_source: bool = False,
     ) -> exp.Query:
         source, held_by = keyed_source(self._session, {} if of_source else published)
-        instead = {
-            name: item.value(column(name, SOURCE), published[name], [self.node[item.position]])
-            for name, item in self.travelling.items()
-            if name in published
-        }
+        instead: dict[str, exp.Expr] = {name: column(held, SOURCE) for name, held in held_by.items()}
+        for name, item in self.travelling.items():
+            if name in published:
+                instead[name] = item.value(column(name, SOURCE), published[name], [self.node[item.position]])
+        question, node = self._settled_question, self.node
         return compiler.release(
-            source,
-            self._settled_question,
-            self.node,
-            published=published,
-            snapshot=names.BASE,
-            entities=entities,
-            values=values,
-            instead=instead | {name: column(held, SOURCE) for name, held in held_by.items()},
+            source, question, node, published=published, entities=entities, values=values, instead=instead
         )
+
+    def _rows_query(self) -> exp.Query:
+        source, published, records = self._session.encoding.source, self.generalized, table(names.CODED)
+        computed = self.represented or self.travelling or keyed_columns(self._session) is not None
+        held = source.coded if self.engine.publishes_codes and not computed else None
+        if held is None or not published.keys() <= {*self._quasi, *held}:
+            return self._release_query()
+        question, node = self._settled_question, self.node
+        return compiler.coded_release(source, question, node, published=published, records=records, held=held)
 
     def _records_by_levels(self) -> list[tuple[Node, int]]:
         return [(self.node, self.ledger.published)]
@@ -175,14 +177,9 @@ class NodePlan(PublishablePlan):
         return PublishedTypes(one_rule(self._settled_question, self.node), {0: self.node})
 
     def _counted_query(self, published: Mapping[str, str], copies: str) -> exp.Query:
-        return compiler.released_classes(
-            self._session.encoding.source,
-            self._settled_question,
-            self.node,
-            published=published,
-            snapshot=names.BASE,
-            copies=copies,
-        )
+        source, question = self._session.encoding.source, self._settled_question
+        also = [named(column(names.COUNT, "passing"), copies)]
+        return compiler.released_classes(source, question, self.node, published=published, also=also)
 
     def _readable(self) -> list[tuple[str, exp.Query]]:
         return [("classes of the chosen node", compiler.readable_grain(self._session.encoding.source, self.node))]

@@ -141,7 +141,7 @@ class MeasuredPlan(PlanFacts):
     def _stage(self) -> ReleasedRows:
         """Write the released rows to a working table of this plan's own, from which they are published too."""
         name = f"{names.STAGED_RELEASE}_{token_hex(4)}"
-        return stage(self.engine, name, self._release_query(), self.released, self.ledger.published)
+        return stage(self.engine, name, self._rows_query(), self.released, self.ledger.published)
 
     def _drop_staged(self) -> None:
         """Drop rows that were staged, so that the release is read from the source as it is."""

@@ -130,7 +130,7 @@ class Planned(MeasuredPlan):
             return
         if not self.catalog.has_entity:
             if recording is None:
-                yield self._rows(self._release_query()), claim
+                yield self._rows(self._rows_query()), claim
             else:
                 with self._recorded_rows(claim, recording) as rows:
                     yield self._rows(rows), claim

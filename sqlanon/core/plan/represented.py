@@ -99,6 +99,10 @@ class Representing(ABC):
         also = [names.ENTITY, *originals.values()] if entities and self.catalog.has_entity else []
         return represented_rows(rows, self.released, texts, represented, quasi=self._quasi, also=also)
 
+    def _rows_query(self) -> exp.Query:
+        """Return the released rows, for this session alone: it may read what only this one holds."""
+        return self._release_query()
+
     @property
     def travelling(self) -> dict[str, TravellingColumn]:
         """The columns that travel with a quasi-identifier, with the highest level at which each is published."""

@@ -29,11 +29,7 @@ from sqlanon.core.sqltrees.trees import bigint, canonical, column, lookup_rows, 
 
 
 def plan_audits(
-    models: Sequence[PrivacyModel],
-    encoding: Encoding,
-    catalog: Catalog,
-    node: Node,
-    released: Mapping[str, str],
+    models: Sequence[PrivacyModel], encoding: Encoding, catalog: Catalog, node: Node, released: Mapping[str, str]
 ) -> list[ModelAudit]:
     """Return the audits of the models of a plan.
 

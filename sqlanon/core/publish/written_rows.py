@@ -16,12 +16,7 @@ NOT_IN_PARQUET = ("HUGEINT", "UHUGEINT", "BIT", "BIGNUM", "VARINT")
 
 
 def release_query(
-    query: exp.Query,
-    types: Mapping[str, str],
-    written: Mapping[str, str],
-    *,
-    marker: str | None,
-    redacted: int,
+    query: exp.Query, types: Mapping[str, str], written: Mapping[str, str], *, marker: str | None, redacted: int
 ) -> exp.Query:
     """Return the rows in their written types and the redacted rows, shuffled."""
     rows: exp.Query = typed_rows(query, types, written)

@@ -20,7 +20,7 @@ from sqlanon.core.source.columns import is_scalar
 from sqlanon.core.source.encoding import Encoding
 from sqlanon.core.source.known import in_words, judge_published
 from sqlanon.core.sqltrees.data_types import NUMBERS
-from sqlanon.core.sqltrees.trees import canonical, column, own_text
+from sqlanon.core.sqltrees.trees import canonical, column, lookup_rows, own_text
 from sqlanon.errors import IdentifyingColumnError
 
 MOMENTS = ("DATE", "TIME", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE")
@@ -75,12 +75,16 @@ def judge_source(engine: Engine, encoding: Encoding, policy: Policy) -> BesideSo
     Raises:
         IdentifyingColumnError: a column identifies persons, and the policy does not accept it.
     """
-    types, source = encoding.types, encoding.source
+    types, source, generalized = encoding.types, encoding.source, _generalized(policy)
     roles = {item.name: item.role for item in policy.columns}
     travels = {item.name: item.travels.column for item in policy.columns if item.travels is not None}
+    people = source.taking_part.members or source.population is not None
+    lookups = {} if people else {item.name: lookup_rows(place) for place, item in enumerate(source.quasi.items)}
     quasi = [
-        SourceColumn(item.name, item.role, value=compared(item.name, types[item.name]), generalized=item.max_level != 0)
-        for item in policy.quasi_identifiers
+        SourceColumn(
+            name, "quasi_identifier", "text", compared(name, types[name]), name in generalized, counted=counted
+        )
+        for name, counted in ((item.name, lookups.get(item.name)) for item in policy.quasi_identifiers)
     ]
     beside = [
         SourceColumn(name, roles[name], kind_of(kind), compared(name, kind), travels=travels.get(name))

@@ -88,14 +88,14 @@ def encode_source(
         records = included = measured[0].records
     refuse_uncovered(engine, policy, measured, relation)
     represented = represented_columns(policy, types, measured)
-
     items, masks, words = pack(measured)
     label, words = earlier_field(items, words, earlier)
     source = replace(source, items=items, earlier=label)
-    sensitive_attributes = _write_lookups(engine, source, measured, words, numbered=numbered)
+    sensitive = _write_lookups(engine, source, measured, words, numbered=numbered)
     ordered = bool(quasi) and any(isinstance(model, SizeModel) for model in policy.models)
     if quasi:
         _write_masks(engine, measured[: len(quasi)], masks, words, ordered)
+    source = _with_codes(engine, source, policy, words)
     base_rows = engine.create("base", names.BASE, encode.base(source, words))
     uncovered = _reconciled(engine, source, policy, measured, included)
     # of a subset, or of what a hierarchy leaves out, the base counts fewer records than the lookups
@@ -110,17 +110,27 @@ def encode_source(
         uncovered=uncovered,
         base_rows=base_rows,
         allowed=policy.allowed_suppressions(included if entity is None else included_entities),
-        sensitive=sensitive_attributes,
+        sensitive=sensitive,
         has_population=members or population is not None,
         entities=None if entity is None else included_entities,
         excluded_entities=entities - included_entities,
         shares_of_records=shares,
         earlier=label,
     )
-    found = {fact.spec.name: fact for fact in measured}
     warnings += population_notes(engine, source, catalog)
     travelling = travelling_columns(engine, source, policy, types, attributes)
+    found = {fact.spec.name: fact for fact in measured}
     return Encoding(catalog, source, types, tuple(warnings), found, represented, travelling)
+
+
+def _with_codes(engine: Engine, source: EncodedSource, policy: Policy, words: int) -> EncodedSource:
+    """Return the source with the codes of its records, where the engine publishes by them and records are counted."""
+    counted = source.entity is None and source.population is None and source.earlier is None
+    if not (engine.publishes_codes and words and counted) or source.taking_part.members:
+        return source
+    source = replace(source, coded=tuple(c.name for c in policy.columns if c.role in ("keep", "sensitive")))
+    engine.create("codes", names.CODED, encode.coded_records(source, words))
+    return source
 
 
 def _number_entities(engine: Engine, relation: exp.Expr, policy: Policy, types: dict[str, str]) -> EntityColumn | None:
@@ -229,12 +239,7 @@ def _reconciled(
 
 
 def _attributes(
-    engine: Engine,
-    measured: Sequence[MeasuredColumn],
-    items: Sequence[EncodedColumn],
-    words: int,
-    *,
-    from_base: bool,
+    engine: Engine, measured: Sequence[MeasuredColumn], items: Sequence[EncodedColumn], words: int, *, from_base: bool
 ) -> tuple[Attribute, ...]:
     """Return the catalog's facts about the quasi-identifiers, with what each of their levels costs."""
     quasi = [fact for fact in measured if not fact.item.sensitive]
@@ -243,8 +248,7 @@ def _attributes(
     tallest = max(fact.item.height for fact in quasi)
     query = encode.level_costs([fact.domain for fact in quasi], tallest, words, from_base=from_base)
     costs = {int(row[0]): row[1:] for row in engine.run("costs", query)}
-    none = (0,) * tallest
-    return tuple(_attribute(fact, items[i], words, costs.get(i, none)) for i, fact in enumerate(quasi))
+    return tuple(_attribute(fact, items[i], words, costs.get(i, (0,) * tallest)) for i, fact in enumerate(quasi))
 
 
 def _attribute(fact: MeasuredColumn, item: EncodedColumn, words: int, costs: Sequence[int]) -> Attribute:

@@ -211,13 +211,7 @@ def _columns(types: Iterable[str], policy: Policy, *, header_line: bool) -> str:
 
 
 def _matching(
-    join: Join,
-    side: _Side,
-    available: Mapping[str, tuple[str, str]],
-    alias: str,
-    policy: Policy,
-    *,
-    header_line: bool,
+    join: Join, side: _Side, available: Mapping[str, tuple[str, str]], alias: str, policy: Policy, *, header_line: bool
 ) -> exp.Expr:
     """Return the condition of a join: equal keys, as texts where their types differ; a NULL matches nothing."""
     conditions = []

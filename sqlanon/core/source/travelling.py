@@ -15,11 +15,7 @@ from sqlanon.errors import InputError, UnsupportedError
 
 
 def travelling_columns(
-    engine: Engine,
-    source: EncodedSource,
-    policy: Policy,
-    types: Mapping[str, str],
-    attributes: tuple[Attribute, ...],
+    engine: Engine, source: EncodedSource, policy: Policy, types: Mapping[str, str], attributes: tuple[Attribute, ...]
 ) -> tuple[TravellingColumn, ...]:
     """Return the columns that travel with a quasi-identifier, with the highest level at which each is published.
 

@@ -217,6 +217,7 @@ class PostgresEngine(SerialEngine):
 
     def hold(self) -> None:
         self._guarded("hold", self._session.hold)
+        self.publishes_codes = True
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -230,7 +231,7 @@ class PostgresEngine(SerialEngine):
         except BaseException:
             self._forget_relations()
             raise
-        lost = ""
+        lost, self.publishes_codes = "", False
         try:
             self._guarded("commit", self._session.commit)
         except EngineError as error:
@@ -265,10 +266,6 @@ class PostgresEngine(SerialEngine):
 
         rows: int = self._guard(name, execute)
         return rows
-
-    def read_once(self, name: str, table: str, relation: exp.Expr) -> exp.Expr:
-        self.create(name, table, self.render(exp.select("*").from_(relation.copy())))
-        return working_table(table)
 
     def drop(self, table: str) -> None:
         if self._session.failed:

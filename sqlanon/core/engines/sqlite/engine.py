@@ -126,7 +126,7 @@ class SQLiteEngine(SerialEngine):
                 f"The SQLite file {path.name if path else ''!r} cannot be opened ({failure[0]}: {failure[1]}).",
                 hint=hint(failure[0]),
             )
-        self._version = self._data_version()
+        self._version, self.publishes_codes = self._data_version(), True
 
     def _prepare(self) -> None:
         self._functions.register(self._connection.create_function)
