@@ -11,6 +11,7 @@ import pytest
 import sqlanon
 from sqlanon.assess.profiling.drafting import draft
 from sqlanon.assess.profiling.facts import ColumnProfile, Profile
+from sqlanon.assess.profiling.profile import profile
 from sqlanon.assess.profiling.topics import topic_of
 from sqlanon.core.hierarchies.specs import Intervals
 from sqlanon.core.source.words import kinds_of, parts_of
@@ -266,3 +267,17 @@ def test_dollars_have_thousands_and_euros_are_asked(tmp_path: Path, sign: str, k
     rows = [f"{sign}{draw.randrange(1_000, 99_000):,};{draw.choice('ab')}" for _ in range(200)]
     (tmp_path / "t.csv").write_text("\n".join(["cost;kind", *rows]), encoding="utf-8")
     assert sqlanon.profile(tmp_path / "t.csv").csv.get("columns", {}).get("cost") == keys
+
+
+def test_numbers_of_persons_at_work_are_dropped_and_what_is_counted_of_them_is_not() -> None:
+    draw = random.Random(8)
+    badges = draw.sample(range(1000, 10_000), 300)
+    data = {
+        "officer_badge": draw.choices(badges, k=3_000),
+        "Rendering_NPI": draw.choices([10**9 + badge for badge in badges], k=3_000),
+        "teacher_hours": [int(draw.expovariate(1 / 150)) for _ in range(3_000)],
+        "C.P.": draw.choices(["28001", "28021", "28041", "28901"], k=3_000),
+    }
+    looks = {item.name: item.looks_like for item in profile(pa.table(data)).columns}
+    assert [looks["officer_badge"], looks["Rendering_NPI"], looks["C.P."]] == ["name", "name", "postcode"]
+    assert looks["teacher_hours"] != "name"

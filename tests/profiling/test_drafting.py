@@ -411,3 +411,21 @@ def test_rare_values_names_and_persons_are_looked_after(tmp_path: Path) -> None:
     }  # fmt: skip
     assert policy["entity"] == "iban" and "entity: iban" in drafted.yaml
     assert [item.column for item in drafted.decisions if item.key == "entity"] == ["iban"]
+
+
+def test_codes_of_no_answer_are_null_and_asked_once_for_the_file(tmp_path: Path) -> None:
+    draw = random.Random(3)
+    rows = [
+        (draw.choice([*range(20, 90), *[999] * 9]), *(draw.choice([1, 2, 3, 4, 5, 5, 8, 9]) for _ in "abc"), place % 60)
+        for place in range(900)
+    ]
+    path = tmp_path / "survey.csv"
+    path.write_text("\n".join(["age,q1,q2,q3,children", *(",".join(map(str, row)) for row in rows)]))
+    drafted = draft(profile(path), folder=tmp_path)
+    assert drafted.policy.csv["columns"] == {"age": {"null": ["999"]}, **{q: {"null": ["8", "9"]} for q in QUESTIONS}}
+    assert drafted.profile.column("age").looks_like == "age"
+    assert [item.columns for item in drafted.decisions if item.key == "csv"] == [("age", *QUESTIONS)]
+    assert drafted.yaml.count("say that there is no answer") == 2, "in the list, and above the key csv"
+
+
+QUESTIONS = ("q1", "q2", "q3")

@@ -62,3 +62,11 @@ def test_persons_are_counted_by_who_orders_and_not_by_orders(tmp_path: Path) -> 
     made = draft(profile(_orders()), folder=tmp_path)
     assert made.policy.entity == "customer_id"
     assert made.policy.suppression_limit == Decimal("0.24"), "those who lose one of five records, if a twentieth goes"
+
+
+def test_age_comes_before_a_date_where_each_record_is_a_person() -> None:
+    data = _orders().set_column(1, "patient_no", [[*range(3_000)]])
+    columns = [item for item in profile(data).columns if item.role not in ("identifier", "drop")]
+    names = by_interest(columns, profile(data).columns)
+    assert names.index("birth_year") < names.index("delivery_date")
+    assert by_interest(columns).index("delivery_date") < by_interest(columns).index("birth_year")

@@ -7,6 +7,7 @@ from typing import Any
 import effort
 import pytest
 
+from sqlanon.assess.reading.columns import FEWEST, _codes_of_none
 from sqlanon.assess.reading.recognition import recognise
 from sqlanon.core.source.files import Reading
 from sqlanon.core.source.opening import open_source
@@ -91,3 +92,26 @@ def test_what_is_written_is_read(block: effort.Block, tmp_path: Path) -> None:
         assert list(found) == list(columns), seed
         for name, (written, values, keys) in columns.items():  # dates in one usual format need no option
             assert found[name] == (written if len(keys.get("dates", "..")) == 1 else values), (seed, name)
+
+
+@pytest.mark.parametrize(
+    ("values", "codes"),
+    [
+        ([1, 2, 3, 4, 5, 8, 9], [8, 9]),
+        ([*range(11), 98, 99], [98, 99]),
+        ([-9, -8, 1, 2], [-9, -8]),
+        ([-1, *range(100)], [-1]),
+        ([*range(90), 99], [99]),
+        ([0, 1, 2, 3, 4, 5, 7, 99], [99]),
+        ([*range(97), 99], []),
+        ([11, 21, 22, 23, 81, 99], []),  # kinds of places
+        ([-1, 0, 1], []),
+        ([*range(10)], []),
+        ([*range(6), 8], []),  # children
+        (["01", "02", "03", "99"], []),
+    ],
+)
+def test_numbers_stand_for_no_answer_only_beyond_a_gap(values: list[object], codes: list[int]) -> None:
+    texts = {str(value): FEWEST for value in values}
+    assert sorted(map(int, _codes_of_none(texts))) == codes
+    assert not _codes_of_none(dict.fromkeys(texts, FEWEST - 1)), "few records are persons"

@@ -60,6 +60,12 @@ def of_files() -> Iterator[Case]:
     yield case("comma.csv", [line.replace(";", ",") for line in (head, *PEOPLE)], options={}, **PLAIN)
     yield case("semicolon.csv", [head, *PEOPLE], options={"delimiter": ";"}, **PLAIN)
     yield case("windows_lines.csv", [head, *PEOPLE], end="\r\n", options={"delimiter": ";"}, **PLAIN)
+    mixed = [f"{line}\r" if place % 2 else line for place, line in enumerate((head, *PEOPLE))]
+    yield case("mixed_lines.csv", mixed, options={"delimiter": ";"}, **PLAIN)
+    yield case("header_twice.csv", [head, head, *PEOPLE], options={"delimiter": ";", "skip": 1},
+               questions=[[None, "the header or a record"]], **PLAIN)  # fmt: skip
+    yield case("header_again.csv", [head, *PEOPLE, head, "5;50;Köln"], options={"delimiter": ";"},
+               questions=[[None, "among the records again"]], **PLAIN)  # fmt: skip
     yield case("tabs.tsv", [line.replace(";", "\t") for line in (head, *PEOPLE)], options={}, **PLAIN)
     yield case("pipes.txt", [line.replace(";", "|") for line in (head, *PEOPLE)], options={"delimiter": "|"}, **PLAIN)
     yield case("sep_line.csv", ["sep=;", head, *PEOPLE], options={"skip": 1, "delimiter": ";"}, **PLAIN)

@@ -50,8 +50,8 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 48_381,
-    "assess": 16_359,
+    "core": 48_395,
+    "assess": 16_431,
     "interop": 8_093,
     "commands": 7_677,
     "report": 6_262,

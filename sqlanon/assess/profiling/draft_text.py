@@ -68,6 +68,12 @@ def policy_text(
         *(line for number, item in enumerate(asked.decisions, 1) for line in comment(f"{number}. {item.line}", 0)),
         *_proposed(proposals, chosen),
         "version: 1",
+        *(
+            line
+            for item in [*of_policy, *asked.notes]
+            if item.key == "csv"
+            for line in comment(f"{DECIDE} {item.line}", 0)
+        ),
         *head.origin,
         "",
         *(line for item in of_policy if item.key == "columns" for line in comment(f"{DECIDE} {item.sentence}", 0)),
@@ -87,7 +93,7 @@ def policy_text(
     later = {"error": "ends the run instead of being published", "drop": "is not published"}.get(head.undeclared, "")
     lines += [f"undeclared: {head.undeclared}   # a column that appears later {later}", ""]
     for asked_of in of_policy:
-        if asked_of.key != "columns":
+        if asked_of.key not in ("columns", "csv"):
             lines += comment(f"{DECIDE} {asked_of.sentence}", 0)
     return "\n".join([*lines, *settings]) + "\n"
 

@@ -124,7 +124,7 @@ def draft(
         profile = _with_roles(profile, columns)
     columns = _dropped_last(columns)
     lines = {item.name: line for item in columns if (line := other_line(item)) is not None}
-    asked = ask(columns, _about_policy(columns, profile, k, chosen, entity), lines)
+    asked = ask(profile, columns, _about_policy(columns, profile, k, chosen, entity), lines)
     settings = _settings(columns, k, output, chosen, entity)
     text = policy_text(profile, columns, asked, settings, base, proposals, chosen)
     policy = Policy.from_dict(yaml.safe_load(text), base_directory=base)
@@ -227,7 +227,7 @@ def _with_kept_judged(profile: Profile) -> Profile:
         return replace(item, role="quasi_identifier", otherwise="keep", question=ASK_FEW_KEPT, reason=reason)
 
     columns = [judged(item) for item in profile.columns]
-    order = by_interest([item for item in columns if item.role in ("quasi_identifier", "sensitive")])
+    order = by_interest([item for item in columns if item.role in ("quasi_identifier", "sensitive")], columns)
     beyond = {*order[MOST_SEARCHED:]}
     return replace(
         profile,
@@ -345,7 +345,7 @@ def _about_policy(
     decisions = [Decision(None, "columns", sentence, rank=ROLES)]
     sentence = f"Is k = {k} enough? 5 is usual within an organization, 10 to 20 for the public."
     decisions.append(Decision(None, "privacy", sentence, rank=MANY))
-    if not any(column.keys["role"] == "sensitive" for column in columns):
+    if not any("sensitive" in (column.keys["role"], (column.instead or {}).get("role")) for column in columns):
         sentence = (
             "No column looks sensitive. If one is, say role: sensitive with a model: k-anonymity does not hide it."
         )

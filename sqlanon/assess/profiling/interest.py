@@ -4,7 +4,8 @@ Two thirds of what readers ask for are the same in all tables: who (sex, age), w
 subject: what was found, decided, measured, paid, or of which kind a record is. Names, values and places say so: a kind,
 a result, an amount or a number with decimals rather than a flag; the last column, where outcomes often stand. Subject
 and frame take turns, so that neither uses up the room of the other. Of events, whose dates lie within a few years, when
-and where come before the age of whom they concern, unless the table is about health. A second place or age says little
+and where come before the age of whom they concern, unless the table is about health, or has one
+record a person. A second place or age says little
 beside the first: it comes late, and other flags last.
 """
 
@@ -15,7 +16,7 @@ from itertools import zip_longest
 
 from sqlanon.assess.profiling.facts import ColumnProfile
 from sqlanon.assess.profiling.vocabulary import KNOWN, SENSITIVE, SUBJECTS
-from sqlanon.core.source.words import kinds_of, parts_of, speaks_of
+from sqlanon.core.source.words import kinds_of, parts_of, speaks_of, speaks_of_persons
 
 AGES = ("age", "birth_date")
 TIMES = ("date", "year", "moment")
@@ -33,11 +34,12 @@ SPARSE = 0.5
 """The share of the records without a value from which on a column is about few of them."""
 
 
-def by_interest(columns: Sequence[ColumnProfile]) -> list[str]:
+def by_interest(columns: Sequence[ColumnProfile], among: Iterable[ColumnProfile] = ()) -> list[str]:
     """Return the names of the columns, those first that a table is about.
 
     Args:
         columns: those that could be published, in the order of the table.
+        among: all of its columns.
     """
     left = list(columns)
     sex = _taken(left, [item for item in left if item.topic == "sex"])
@@ -50,7 +52,8 @@ def by_interest(columns: Sequence[ColumnProfile]) -> list[str]:
     subjects = sorted((item for item in others if scores[item.name] > 0), key=lambda item: -scores[item.name])
     beside = sorted((item for item in others if scores[item.name] <= 0), key=lambda item: -scores[item.name])
     studied = sum(item.topic in ("health", "study") for item in columns) > 1
-    of_events = when is not None and _is_of_events(when) and not studied
+    persons = any(item.distinct == item.records and speaks_of_persons(item.name) for item in among)
+    of_events = when is not None and _is_of_events(when) and not studied and not persons
     order = (when, sex, where, age) if of_events else (sex, age, when, where)
     frame = [item for item in order if item is not None]
     turns: Iterable[ColumnProfile | None] = (item for pair in zip_longest(subjects, frame) for item in pair)

@@ -213,6 +213,8 @@ def _by_name(found: ColumnProfile, named: tuple[str, ...]) -> Look | None:
             return Look(kind, says)
         if kind == "amount" and numbers and found.distinct > FEW_NUMBERS:
             return Look(kind, f"{says}, and its values are numbers")
+    if _names_carers(found) and found.lengths is not None and found.lengths.usual_share >= NEARLY_ALL:
+        return Look("name", "its name speaks of a person at work, and its values are numbers of one length")
     return None
 
 

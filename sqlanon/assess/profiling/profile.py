@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -97,7 +97,6 @@ def profile(
         is_frame=framed is not None,
         table=named,
         csv=recognised.csv,
-        columns=tuple(_asked(item, recognised.questions(item.name)) for item in found.columns),
         reading=recognised.findings,
         formats=opened.formats,
         is_text=is_text,
@@ -112,13 +111,6 @@ def _only_table(opened: Source) -> str | None:
         return None
     listed = opened.engine.relations()
     return listed[0] if len(listed) == 1 else None
-
-
-def _asked(item: ColumnProfile, questions: Sequence[str]) -> ColumnProfile:
-    """Return a column with what a person must decide of how it is written; what its dates ask already is left out."""
-    if not questions or (item.ambiguous and item.date_format is not None):
-        return item
-    return replace(item, question=" ".join([*questions, *([item.question] if item.question else [])]))
 
 
 def profile_source(opened: Source, preset: str | None = None) -> Profile:

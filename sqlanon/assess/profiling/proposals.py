@@ -156,7 +156,7 @@ class _Searches:
         self._floors = {name: level for name, level in floors.items() if level is not None}
         self._sensitive = [item.name for item in policy.columns if item.role == "sensitive"]
         candidates = [found[name] for name in found if name in self._floors or name in self._sensitive]
-        order = by_interest(candidates)
+        order = by_interest(candidates, found.values())
         near = near_dates([found[name] for name in order])
         self._near = {name: NEAR_DATE.format(first) for name, first in near.items()}
         self._order = [name for name in order if name not in near]

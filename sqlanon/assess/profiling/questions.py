@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlanon.assess.profiling.facts import ColumnProfile
+from sqlanon.assess.profiling.facts import Profile
 from sqlanon.assess.profiling.roles import (
     ASK_BEYOND,
     ASK_DROPPED,
@@ -80,8 +80,10 @@ class Asked:
     notes: list[Decision] = field(default_factory=list)
 
 
-def ask(columns: Sequence[DraftedColumn], of_policy: Sequence[Decision], lines: Mapping[str, str]) -> Asked:
-    """Return the questions about a draft.
+def ask(
+    profile: Profile, columns: Sequence[DraftedColumn], of_policy: Sequence[Decision], lines: Mapping[str, str]
+) -> Asked:
+    """Return the questions about a draft, and about how the file is written: each once, with its columns.
 
     Args:
         of_policy: those about keys of the policy.
@@ -91,7 +93,13 @@ def ask(columns: Sequence[DraftedColumn], of_policy: Sequence[Decision], lines: 
     for column in columns:
         for question in column.questions:
             grouped.setdefault(question, []).append(column)
-    found = list(of_policy)
+    reading: dict[str, list[str]] = {}
+    by_hierarchies = {item.name for item in profile.columns if item.ambiguous and item.date_format is not None}
+    for item in profile.reading:
+        if item.question and item.column not in by_hierarchies:
+            reading.setdefault(item.question, []).extend([item.column] if item.column else [])
+    found = [Decision(None, "csv", text, columns=tuple(names), rank=ORDER_OF_DAYS) for text, names in reading.items()]
+    found += of_policy
     for question, asked in grouped.items():
         first, names = asked[0], tuple(item.name for item in asked)
         instead = lines.get(first.name) if len(asked) == 1 and question == first.questions[-1] else None
@@ -101,9 +109,9 @@ def ask(columns: Sequence[DraftedColumn], of_policy: Sequence[Decision], lines: 
     return Asked(found[:MOST], found[MOST:])
 
 
-def questions_of(columns: Sequence[ColumnProfile]) -> list[Decision]:
-    """Return the questions about the roles of a profile, of which there is no draft yet."""
+def questions_of(profile: Profile) -> list[Decision]:
+    """Return the questions about the reading and the roles of a profile, of which there is no draft yet."""
     drafted = [
-        DraftedColumn(item.name, {}, "", questions=(item.question,)) for item in columns if item.question is not None
+        DraftedColumn(item.name, {}, "", questions=(item.question,)) for item in profile.columns if item.question
     ]
-    return ask(drafted, (), {}).decisions
+    return ask(profile, drafted, (), {}).decisions

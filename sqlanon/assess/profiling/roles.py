@@ -79,7 +79,8 @@ ASK_BEYOND = (
 )
 ASK_ONLY = "Every column looks as if it identified persons. This one is published only when generalized to *."
 ASK_SAMPLING = (
-    "Are weighted figures needed? Then publish it in intervals (role: quasi_identifier), or the figures themselves."
+    "Are weighted figures needed? Without it, figures are those of the sample, not of the population. Publish it in "
+    "intervals (role: quasi_identifier), or the weighted figures themselves."
 )
 ASK_DATES = "Is the order of events needed, or is the year enough? Fewer levels lose less."
 

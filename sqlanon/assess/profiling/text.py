@@ -50,7 +50,7 @@ def profile_lines(found: Profile, asked: Sequence[Decision] | None = None) -> li
         if items:
             lines += ["", f"{title}:"]
             lines += [line for item in items for line in _reason(item)]
-    asked = questions_of(found.columns) if asked is None else asked
+    asked = questions_of(found) if asked is None else asked
     if asked:
         lines += ["", "Decisions for you, what changes most first:"]
         for number, item in enumerate(asked, 1):
@@ -74,8 +74,7 @@ def _written(found: Profile) -> Iterator[str]:
         yield from ("", "How it is written (the draft says so in csv:):")
     for item in told:
         name = "" if item.column is None else f"{_shown(item.column)}: "
-        asked = f" {item.question}" if item.column is None and item.question else ""
-        yield from _wrapped(f"{name}{item.sentence}.{asked}")
+        yield from _wrapped(f"{name}{item.sentence}.")
 
 
 def _table(found: Profile) -> Iterator[str]:

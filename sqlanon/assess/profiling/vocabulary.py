@@ -33,7 +33,10 @@ TOPICS: Mapping[str, str] = {
     "zdrowie helse haelsa surgery =operation =icu =los liegezeit verweildauer lengthofstay hospitalization "
     "hospitalized disab pain cd4 cd8 tani pregnan birthcontrol *smk* smok* *smok prescri chronic hosp* doctor "
     "arztbesuch oedema edema ascites rash lesion itch nausea fever cough dyspnea vomit fatigue fieber bloodpress "
-    "*illness dgns discapacidad",
+    "*illness dgns discapacidad =bula =bulas bijsluiter beipackzettel bipacksedel indlaegsseddel posologi* farmaco* "
+    "remedio geneesmiddel =lek =leki =ilac laegemiddel laekemedel foerderschwerp* foerderbedarf pflegegrad "
+    "beperking niepelnosprawn* engelli funksjonsnedsettelse patologi* pathologi* aandoening schorzeni* zaburzeni* "
+    "afeccion grossesse embarazo gravidanza gravidez zwangerschap =ciaza graviditet gebelik",
     "crime": "offence offens crime criminal conviction convict arrest arrested straftat vorstrafe delikt delit "
     "delito reato sentence verdict felon felony prison jail incarcer inmate =priors parole probation gefaengnis",
     "politics": "party political politics partei parti partito partido wahl vote voted voter voting intenciondevoto "
@@ -41,7 +44,8 @@ TOPICS: Mapping[str, str] = {
     "sexuality": "orientation sexuality sexualitaet",
     "biometrics": "fingerprint iris biometric biometrie dna genome genotype genetic fingerabdruck allele =apoe "
     "=hla snp",
-    "union": "gewerkschaft tradeunion =union syndicat sindicato sindacato vakbond sendika fagforening",
+    "union": "gewerkschaft tradeunion =union syndicat sindicato sindacato sindical* sindacal* vakbond sendika "
+    "fagforening",
     "marital": "marital *married marriage maried =marr =marry =mar familienstand famst zivilstand civilstatus "
     "marstat mstat marst matrimonial situationfamiliale estadocivil statocivile burgerlijkestaat stancywilny "
     "sivilstand civilstand medenidurum spouse divorced =divorce widowed cohab",
@@ -130,7 +134,7 @@ CODED = (
 """Parts of the names of columns whose numbers are codes, without an order."""
 CARERS = (
     "physician doctor arzt aerztin medico medecin surgeon behandler attending prescriber teacher lehrer physn npi "
-    "huisarts hausarzt clinician enseignant profesor professor docente"
+    "huisarts hausarzt clinician enseignant profesor professor docente officer badge"
 )
 """Words of providers who are persons."""
 OTHER_PERSONS = "pacient tenant mieter locataire inquilino guardian tutor mother father owner applicant"

@@ -42,7 +42,16 @@ MISSING = (
     "NA", "N/A", "n/a", "n.a.", "N.A.", "NaN", "nan", "NULL", "null", "#N/A", "#NV", "#NULL!", "<NA>", "(null)",
     "[NULL]", "\\N", "-", "--", "---", "–", "—", ".", "?", "??", "k.A.", "k. A.", "k.A", "K.A.", "n.v.", "s/d", "n.d.",
 )  # fmt: skip
-"""Words that stand for no answer. A word that means "unknown" or "none" is an answer, and 999 may be a number."""
+"""Words that stand for no answer. A word that means "unknown" or "none" is an answer."""
+CODES = ("-1", "-2", *(f"{sign}{head}{last}" for sign in ("", "-") for size in range(6) for last in (
+    "7", "8", "9") for head in {"9" * size, last * size}))  # fmt: skip
+"""Numbers that may stand for no answer: 9, 98, 888, -99. Where they lie apart from all others, they do."""
+FEWEST, DENSE, SOME = 10, 0.5, 30
+"""Records with such a number; the part of their range that up to ``SOME`` other numbers fill."""
+ASK_CODES = (
+    "Do these numbers at the end of a range say that there is no answer? They are read as NULL (csv: columns: null); "
+    "take those out that are answers."
+)
 UNITS = (
     ("kg", "Kg", "KG"), ("g",), ("mg",), ("µg", "μg", "ug"), ("t",), ("cm", "CM"), ("mm",), ("m",), ("km",), ("l", "L"),
     ("ml", "mL"), ("dl", "dL"), ("%",), ("‰",), ("°C", "° C"), ("°F",), ("€", "EUR", "Euro", "euro"),
@@ -128,6 +137,11 @@ def recognise_columns(
         for name, kept in disputed.items():
             if {*words} & {*kept}:
                 own[name].setdefault("null", [word for word in words if word not in kept] or [""])
+        for name in columns:
+            if codes := [] if "null" in stated.get(name, {}) else _codes_of_none(looks[name]):
+                own[name]["null"] = [*own[name].get("null", words), *codes]
+                records, shown = sum(looks[name][code] for code in codes), ", ".join(map(repr, codes))
+                findings.append(ReadingFinding(name, "missing", f"{shown} for NULL", records, 0, ASK_CODES))
     nulls = tuple(csv.get("null") or ()) if not isinstance(csv.get("null"), str) else ()
     for name in columns:
         if {*own[name]} - {"null"} or given.get("decimal") or given.get("thousands"):
@@ -159,7 +173,7 @@ def _look(engine: Engine, relation: exp.Expr, name: str) -> dict[str, int]:
     texts = texts.where(not_null(column(name))).group_by(exp.convert(1))
     order = exp.Anonymous(this="HASH", expressions=[column("text")])
     query = exp.select(column("text"), column("n")).from_(texts.subquery("texts"))
-    missing = exp.In(this=column("text"), expressions=[exp.Literal.string(word) for word in MISSING])
+    missing = exp.In(this=column("text"), expressions=[exp.Literal.string(word) for word in (*MISSING, *CODES)])
     rows = engine.run("look at texts", query.order_by(exp.not_(missing), order, column("text")).limit(LOOKED_AT))
     return {str(text): int(n) for text, n in rows}
 
@@ -193,6 +207,36 @@ def _missing(
             shown = ", ".join(map(repr, found))
             findings.append(ReadingFinding(name, "missing", f"{shown} for NULL", sum(counts[word] for word in found)))
     return [word for word in MISSING if word in words], disputed, findings
+
+
+def _codes_of_none(texts: Mapping[str, int]) -> list[str]:
+    """Return the numbers that stand for no answer, of one length, beyond a gap above or below all others.
+
+    Each stands in ``FEWEST`` records, and what is next to the gap does too. Where only a part of the texts was looked
+    at, each has ten times as many records as most others.
+    """
+    held = {text: n for text, n in texts.items() if text and text not in MISSING}
+    if not all(re.fullmatch(PLAIN_NUMBER, text) and not re.match("-?0[0-9]", text) for text in held):
+        return []
+    usual = sorted(held.values())[len(held) // 2] if len(texts) == LOOKED_AT else 0
+    order = sorted(held, key=float)
+    for side in (order[::-1], order):
+        for cut in range(min(4, len(side) - 2), 0, -1):
+            found, rest = side[:cut], side[cut:]
+            known = found[0] not in ("7", "8") and all(len(text) == len(found[0]) and text in CODES for text in found)
+            often = min(held[text] for text in found) >= max(FEWEST, 10 * usual)
+            if known and often and _is_apart(float(found[-1]), [*map(float, rest)]):
+                return found[::-1] if held[rest[0]] >= FEWEST or len(rest) > SOME else []
+    return []
+
+
+def _is_apart(code: float, others: Sequence[float]) -> bool:
+    """Return whether a number lies apart from others, the nearest first, which fill their range if they are few."""
+    nearest, low, high = others[0], min(others), max(others)
+    if code < 0:
+        return low >= 0 and (code < -6 or low > 0 or len(others) > 4)
+    full = len(others) > SOME or len(others) >= DENSE * (high - low + 1)
+    return code - nearest > max(1.0, nearest / 10) and full
 
 
 def _recognise(engine: Engine, held: exp.Select, name: str, texts: Mapping[str, int]) -> _Found:

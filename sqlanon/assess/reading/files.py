@@ -102,6 +102,9 @@ def recognise_file(path: Path, given: Mapping[str, Any]) -> Recognised:
             hint=f"say csv: {{skip: {above - 1}}} or csv: {{skip: {line - 1}}}, with header: false if a record stands "
             "there; a header has as many fields as the records.",
         )
+    again = [fields for _, fields in table.rows[table.header + 1 : table.header + 2]]
+    if again == [table.rows[table.header][1]] and "skip" not in given:
+        table = replace(table, header=table.header + 1)  # the header stands twice
     if table.header and "skip" not in given and form.header:
         csv["skip"] = table.rows[table.header][0] - 1
         lines = csv["skip"] - form.skip

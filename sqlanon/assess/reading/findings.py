@@ -48,7 +48,3 @@ class Recognised:
 
     csv: Mapping[str, Any]
     findings: tuple[ReadingFinding, ...] = ()
-
-    def questions(self, column: str) -> tuple[str, ...]:
-        """Return what a person must decide of how a column is written."""
-        return tuple(item.question for item in self.findings if item.column == column and item.question)

@@ -6,19 +6,23 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from sqlglot import exp
+
 from sqlanon.assess.reading.columns import recognise_columns
 from sqlanon.assess.reading.files import recognise_file
 from sqlanon.assess.reading.findings import ReadingFinding, Recognised
 from sqlanon.core.engines.duckdb.engine import DuckDBEngine
 from sqlanon.core.policy.paths import TEXT_ENDINGS, flat_ending, is_file
 from sqlanon.core.policy.sources import csv_options
-from sqlanon.core.source.csv_readings import blank_columns
+from sqlanon.core.source.csv_readings import blank_columns, trimmed
 from sqlanon.core.source.csv_records import count_records, csv_form
 from sqlanon.core.source.files import Reading
 from sqlanon.core.sqltrees.names import STAGED
+from sqlanon.core.sqltrees.trees import both, column, count_if, equal
 
 OF_COLUMNS = ("columns", "decimal", "thousands", "types", "date_format", "timestamp_format", "blank_columns")
 """Options that say how texts are read, and not how the file is."""
+ASK_HEADERS = "The header stands among the records again. Remove it where the file is made: it is read as a record."
 
 
 def recognise(source: object, given: Mapping[str, Any]) -> Recognised:
@@ -41,6 +45,11 @@ def recognise(source: object, given: Mapping[str, Any]) -> Recognised:
     try:
         relation = Reading(plain).records(engine, path, into=STAGED).relation
         held = count_records(path, csv_form(path, csv))
+        again = both(equal(trimmed(column(name)), exp.Literal.string(name)) for name in held.columns)
+        headers = engine.run("headers", exp.select(count_if(again)).from_(relation.copy()))[0][0]
+        if headers and csv.get("header", True) and len(held.columns) > 1:
+            findings.append(ReadingFinding(None, "title", "the header again, among the records", int(headers), 0,
+                                           ASK_HEADERS, False))  # fmt: skip
         blank = blank_columns(engine, relation, held.unnamed) if csv.get("blank_columns") != "keep" else []
         if blank and "blank_columns" not in csv:
             csv["blank_columns"] = "drop"

@@ -1,7 +1,7 @@
 """Text files that DuckDB does not read as they are: they are copied, as UTF-8, while they are staged.
 
-Archives, encodings that DuckDB does not know, and files with records at their end that are no records. The copy stands
-in a private folder, where databases spill to, and is removed with it.
+Archives, encodings that DuckDB does not know, lines that end in two ways, and files with records at their end that are
+no records. The copy stands in a private folder, where databases spill to, and is removed with it.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ NATIVE = ("utf-8", "iso8859-1")
 """Encodings that DuckDB reads by itself, as Python calls them; of UTF-16 it reads no surrogates."""
 
 
-def needs_copy(form: CsvForm) -> bool:
-    """Return True if DuckDB does not read files of a form by itself."""
-    return form.compression == "zip" or form.skip_last > 0 or codecs.lookup(form.encoding).name not in NATIVE
+def needs_copy(form: CsvForm, held: CsvRecords) -> bool:
+    """Return True if DuckDB does not read a file by itself."""
+    encoding = codecs.lookup(form.encoding).name
+    return form.compression == "zip" or form.skip_last > 0 or held.mixed or encoding not in NATIVE
 
 
 @contextmanager
@@ -39,14 +40,14 @@ def readable(engine: DuckDBEngine, read: Sequence[Read]) -> Iterator[list[tuple[
         SourceError: a copy cannot be written.
         UnsupportedError: the engine may open the named files alone, and one needs a copy.
     """
-    if not any(needs_copy(form) for _, form, _ in read):
+    if not any(needs_copy(form, held) for _, form, held in read):
         yield [(file, replace(form, skip=held.skip)) for file, form, held in read]
         return
     if allowed_files() is not None:
         raise UnsupportedError(
-            "An archive, an encoding beside UTF-8 and Latin-1, and skip_last need a copy of the file, which is not "
-            "made here.",
-            hint="convert the file to UTF-8, unpacked, without lines below the records.",
+            "An archive, an encoding beside UTF-8 and Latin-1, mixed line ends, and skip_last need a copy of the file, "
+            "which is not made here.",
+            hint="convert the file to UTF-8, unpacked, with one kind of line ends, without lines below the records.",
         )
     failure = ""
     try:
@@ -58,7 +59,7 @@ def readable(engine: DuckDBEngine, read: Sequence[Read]) -> Iterator[list[tuple[
             found = []
             for number, (file, form, held) in enumerate(read):
                 form = replace(form, skip=held.skip)
-                if needs_copy(form):
+                if needs_copy(form, held):
                     file, failure = _copy(file, form, held, folder.path / f"{number}.csv")
                     form = replace(form, skip=0, skip_last=0, encoding="utf-8", compression="none")
                 found.append((file, form))

@@ -54,12 +54,14 @@ class CsvRecords:
         skip: lines that the reader leaves out above the header.
         records: without the header, and those that ``skip_last`` leaves out.
         unnamed: the columns without a name in the header.
+        mixed: some lines end with a carriage return, and some do not; DuckDB reads no such file.
     """
 
     columns: tuple[str, ...]
     skip: int
     records: int
     unnamed: tuple[str, ...] = ()
+    mixed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +156,17 @@ class _Block:
         blank: npt.NDArray[np.bool_] = length == 0
         return blank
 
+    def returns(self) -> Positions:
+        """Return where a carriage return stands before a line end."""
+        places: Positions = self.ends[self.ends > self.starts] - 1
+        found: Positions = places[np.frombuffer(self.data, np.uint8)[places] == RETURN]
+        return found
+
+    def plain(self, end: int) -> bytes:
+        """Return the bytes up to a place without the carriage returns before line ends."""
+        returns = self.returns()
+        return np.delete(np.frombuffer(self.data, np.uint8)[:end], returns[returns < end]).tobytes()
+
     def record(self, number: int) -> bytes:
         """Return the bytes of a record without its line end."""
         return self.data[int(self.starts[number]) : int(self.ends[number])].removesuffix(b"\r")
@@ -193,7 +206,7 @@ def count_records(path: Path, form: CsvForm) -> CsvRecords:
     """
     lines_above = form.skip
     first: tuple[bytes, ...] = ()
-    records = blanks = above = 0
+    records = blanks = above = returns = lines = 0
     with closing(record_blocks(path, form)) as blocks:
         for block in blocks:
             blank = block.blank()
@@ -204,6 +217,8 @@ def count_records(path: Path, form: CsvForm) -> CsvRecords:
                 lines_above = int(block.lines[place]) - 1 if form.header else lines_above
             records += len(blank)
             blanks += int(blank.sum())
+            returns += len(block.returns())
+            lines += int((block.ends < len(block.data)).sum())
     if not first:
         raise SourceError(f"The file {path.name!r} is empty.", hint="check the path, and how the file was written.")
     if len(first) == 1:
@@ -220,7 +235,7 @@ def count_records(path: Path, form: CsvForm) -> CsvRecords:
             hint="check csv: {skip_last: …}.",
         )
     unnamed = tuple(column for name, column in zip(named, columns, strict=True) if form.header and not name)
-    return CsvRecords(columns, lines_above, records - form.skip_last, unnamed)
+    return CsvRecords(columns, lines_above, records - form.skip_last, unnamed, 0 < returns < lines)
 
 
 def kept_bytes(path: Path, form: CsvForm, held: CsvRecords) -> Iterator[bytes]:
@@ -230,10 +245,10 @@ def kept_bytes(path: Path, form: CsvForm, held: CsvRecords) -> Iterator[bytes]:
         for block in blocks:
             ends = block.ends if len(held.columns) == 1 else block.ends[~block.blank()]
             if len(ends) >= remaining:
-                yield block.data[: int(ends[remaining - 1]) + 1] if remaining else b""
+                yield block.plain(int(ends[remaining - 1]) + 1) if remaining else b""
                 return
             remaining -= len(ends)
-            yield block.data[: int(block.ends[-1]) + 1]
+            yield block.plain(int(block.ends[-1]) + 1)
 
 
 def line_of(path: Path, form: CsvForm, held: CsvRecords, record: int) -> int:

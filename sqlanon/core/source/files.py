@@ -277,7 +277,7 @@ def _stage(engine: DuckDBEngine, read: Sequence[Read], into: str) -> int:
             alike[form].append(file)
         queries = [exp.select("*").from_(csv_relation(files, columns, form)) for form, files in alike.items()]
         portable = None
-        if any(needs_copy(form) for _, form, _ in read):  # the script cannot read the copies; it has a table to fill
+        if any(needs_copy(form, held) for _, form, held in read):  # the script has a table to fill: it reads no copies
             nothing = [named(exp.cast(exp.null(), "VARCHAR"), name) for name in columns]
             portable = exp.select(*nothing).where(exp.false())
         try:

@@ -18,7 +18,7 @@ KINDS: Mapping[str, str] = {
     "dogumtarihi =dogum =yob *born",
     "zip": "zip zipcode zcta",
     "postcode": "plz postleitzahl postcode postalcode postal codepostal codigopostal pcode cap kodpocztowy "
-    "postnummer postnr postakodu",
+    "postnummer postnr postakodu =cp kodpoczt",
     "latitude": "lat latitude breitengrad latitud latitudine",
     "longitude": "lon lng long longitude laengengrad longitud longitudine",
     "coordinates": "coordinates coordinate coord coords koordinaten koordinate gps geopoint geolocation latlon "
@@ -74,7 +74,8 @@ PERSONS = (
     "schueler", "etudiant", "eleve", "alumno", "participant", "proband", "teilnehmer", "user", "utilisateur", "usuario",
     "versicherte", "versicherter", "versicherten", "assure", "asegurado", "holder", "subject", "respondent",
     "paziente", "patientin", "pacjent", "klient", "kund", "pessoa", "osoba", "medarbejder", "deltaker",
-    "beneficiary", "subscriber", "borrower", "donor", "inmate", "pupil",
+    "beneficiary", "subscriber", "borrower", "donor", "inmate", "pupil", "subj", "repondant", "enquete", "encuestado",
+    "befragte", "befragter", "befragten", "intervistato", "respondente", "worker", "trabajador", "lavoratore",
 )  # fmt: skip
 """Words of persons whom records are about."""
 PERSONAL = (

@@ -78,6 +78,6 @@ def speaks_of(parts: tuple[str, ...], words: str) -> bool:
             stem = word.strip("*")
             if any((ends and part.endswith(stem)) or (begins and part.startswith(stem)) for part in parts):
                 return True
-        elif word.lstrip("=") in parts or (len(word) >= LONG and word[0] != "=" and any(word in p for p in joined)):
+        elif word.lstrip("=") in joined or (len(word) >= LONG and word[0] != "=" and any(word in p for p in joined)):
             return True
     return False
