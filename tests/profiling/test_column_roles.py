@@ -103,6 +103,7 @@ def test_values_and_neighbours_say_what_a_column_is_about(tmp_path: Path) -> Non
         "c4": drawn(draw, "CDU", "SPD", "Grüne", "FDP", "AfD"),
         "c5": drawn(draw, "verheiratet", "ledig", "geschieden", "verwitwet"),
         "c6": drawn(draw, "t", "f"),
+        "c7": drawn(draw, "przemoc domowa", "Alkoholismus", "homeless", "ciąża", "other", "none", "gesucht"),
         "diabetes": drawn(draw, 0, 1),
         "x17": drawn(draw, 0, 1),
         "stroke": drawn(draw, 0, 1),
@@ -112,7 +113,7 @@ def test_values_and_neighbours_say_what_a_column_is_about(tmp_path: Path) -> Non
     topics = {item.name: item.topic for item in profiled(data, tmp_path).columns}
     assert topics == {
         "c1": "sex", "c2": "religion", "c3": "health", "c4": "politics", "c5": "marital", "c6": None,
-        "diabetes": "health", "x17": "health", "stroke": "health", "status": "study", "size": None,
+        "c7": "hardship", "diabetes": "health", "x17": "health", "stroke": "health", "status": "study", "size": None,
     }  # fmt: skip
     found = profiled(data, tmp_path)
     assert "% of its values are words of it" in found.column("c2").reason

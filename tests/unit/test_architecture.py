@@ -51,7 +51,7 @@ NEVER = (
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
     "core": 48_395,
-    "assess": 16_431,
+    "assess": 16_439,
     "interop": 8_093,
     "commands": 7_677,
     "report": 6_262,

@@ -41,6 +41,9 @@ TOPICS: Mapping[str, str] = {
     "delito reato sentence verdict felon felony prison jail incarcer inmate =priors parole probation gefaengnis",
     "politics": "party political politics partei parti partito partido wahl vote voted voter voting intenciondevoto "
     "parteizugehoerigkeit ideology elections votacion",
+    "hardship": "hardship violence gewalt violenza przemoc geweld addiction sucht abhaengigkeit dipendenza dependencia "
+    "verslaving uzaleznieni* homeless obdachlos* wohnungslos* dakloos bezdomn* abuse missbrauch maltrattament* "
+    "neglect notlage sozialhilfegrund asylum asyl asilo refugee fluechtling refugie refugiado",
     "sexuality": "orientation sexuality sexualitaet",
     "biometrics": "fingerprint iris biometric biometrie dna genome genotype genetic fingerabdruck allele =apoe "
     "=hla snp",
@@ -117,7 +120,7 @@ STUDIED = (
 """Names of what a study found, where columns beside them speak of health or of a study."""
 SENSITIVE: Mapping[str, str] = {
     "religion": "religion", "health": "health", "money": "income or credit", "politics": "political opinions",
-    "sexuality": "sexuality", "crime": "offences", "biometrics": "biometric or genetic data",
+    "hardship": "hardship", "sexuality": "sexuality", "crime": "offences", "biometrics": "biometric or genetic data",
     "union": "membership in a trade union", "study": "what a study did or found",
 }  # fmt: skip
 """Topics that others must not learn of a person, in words. Articles 9 and 10 of the GDPR name all but money and what
@@ -157,5 +160,10 @@ VOCABULARY: Mapping[str, tuple[float, str]] = {
                r"fraktur|infection|infektion|syndrom|disease|krankheit|disorder|depress|schizo|epilep|dementia|demenz|"
                r"sepsis|stroke|schlaganfall|bronchi|metformin|insulin|ibuprofen|aspirin|paracetamol|([a-z]{3}itis|"
                rf"[a-z]{{3}}opathy|[a-z]{{4}}statin|[a-z]{{3}}cillin|[a-z]{{3}}mycin|[a-z]{{2}}prazole?|[a-z]{{2}}sartan){_ENDS})"),
+    "hardship": (0.3, r"(?i)(violen[ctz]|gewalt|przemoc|geweld|våld|şiddet|addict|alco(h)?ol|alkohol|spielsucht|"
+                 r"suchtkrank|drogen|dipenden|toxicoman|verslav|uzależn|missbruk|homeless|obdachlos|wohnungslos|"
+                 r"sans[- ]abri|dakloos|bezdomn|abuse|missbrauch|maltrat|maltraite|neglect|vernachläss|pregnan|"
+                 r"schwanger|embaraz|gravidanz|grossesse|ciąż|disab|behinder|niepełnospr|discapac|handicap|poverty|armut|"
+                 r"ubóst|pobreza|povertà|refugee|flüchtling|réfugié|refugiad|asylum)"),
 }  # fmt: skip
 """Topic -> the share of the values that are its words where a column is about it, and the pattern of such values."""
