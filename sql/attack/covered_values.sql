@@ -2,11 +2,13 @@
 -- a row without a value for a text that is not understood.
 --
 -- texts: the distinct texts of the release, as attribute and text. known: the values of the source and those of the
--- release that are numbers or moments, with their number, their amount (no moment, no NaN) and whether the source has them.
+-- release that are numbers or moments, with their number, their amount (no moment, no NaN) and whether the source has
+-- them.
 --
 -- A text is a value of the source; a number (20.0 is 20 where the source has no 20.0); a range ([20, 40[, (20,40],
--- 20-39; a bracket that turns away excludes its end; with a comma only in brackets: 1,234 is none); a bound (<20, >=65, 65+); a mask (130**: what begins so; *: whatever
--- there is); or a set ({a, b}). NULL is a value where the source has it, and else whatever there is.
+-- 20-39; a bracket that turns away excludes its end; with a comma only in brackets: 1,234 is none); a bound (<20, >=65,
+-- 65+); a mask (130**: what begins so; *: whatever there is); or a set ({a, b}). NULL is a value
+-- where the source has it, and else whatever there is.
 --
 -- texts                known                              covered_values
 -- attribute | text     attribute | value | v | number     attribute | text | v

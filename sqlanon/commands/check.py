@@ -24,10 +24,9 @@ from sqlanon.core.hierarchies.readers import check_rows, read_rows
 from sqlanon.core.models import least_count
 from sqlanon.core.models.base import PrivacyModel
 from sqlanon.core.models.k_anonymity import KAnonymity
-from sqlanon.core.policy import Model
 from sqlanon.core.policy.extensions import NOTHING
 from sqlanon.core.policy.faults import Faults
-from sqlanon.core.policy.models import check_model
+from sqlanon.core.policy.models import Model, check_model
 from sqlanon.core.publish.papers import Belonging, check_papers
 from sqlanon.core.publish.workplace import COMPLETED, settle_left_behind
 from sqlanon.core.source.files import Reading

@@ -50,10 +50,10 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 48_395,
-    "assess": 16_439,
+    "core": 48_398,
+    "assess": 16_433,
     "interop": 8_093,
-    "commands": 7_677,
+    "commands": 7_676,
     "report": 6_262,
     "recoding": 5_481,
     "live": 3_668,

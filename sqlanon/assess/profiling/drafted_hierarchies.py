@@ -73,9 +73,6 @@ class DraftedHierarchy:
 
 SUPPRESS: Keys = {"suppress": {}}
 
-TWO_MONTHS = 62
-"""Days."""
-
 
 def drafted_hierarchy(found: ColumnProfile, *, is_text: bool, records: int) -> DraftedHierarchy:
     """Return the hierarchy of a quasi-identifier.
@@ -136,8 +133,6 @@ def _dates(found: ColumnProfile, *, texts: bool, is_text: bool) -> DraftedHierar
     levels = ["month", "quarter", *(["half_year"] if years <= 5 else []), "year"]
     levels += [*(["five_years"] if years >= 5 else []), *(["decade"] if years >= 10 else [])]
     levels += ["twenty_years"] if years >= 50 else []
-    if years <= 1 and found.looks_like == "date" and found.distinct <= TWO_MONTHS:
-        levels = ["week"]  # of two months, a month says little
     if found.reads_as == "moment":
         levels.insert(0, "day")
     keys: dict[str, Any] = {"dates": levels}

@@ -4,9 +4,8 @@ Two thirds of what readers ask for are the same in all tables: who (sex, age), w
 subject: what was found, decided, measured, paid, or of which kind a record is. Names, values and places say so: a kind,
 a result, an amount or a number with decimals rather than a flag; the last column, where outcomes often stand. Subject
 and frame take turns, so that neither uses up the room of the other. Of events, whose dates lie within a few years, when
-and where come before the age of whom they concern, unless the table is about health, or has one
-record a person. A second place or age says little
-beside the first: it comes late, and other flags last.
+and where come before the age of whom they concern, unless the table is about health, or has one record a
+person. A second place or age says little beside the first: it comes late, and other flags last.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ TOPICS: Mapping[str, str] = {
     "delito reato sentence verdict felon felony prison jail incarcer inmate =priors parole probation gefaengnis",
     "politics": "party political politics partei parti partito partido wahl vote voted voter voting intenciondevoto "
     "parteizugehoerigkeit ideology elections votacion",
-    "hardship": "hardship violence gewalt violenza przemoc geweld addiction sucht abhaengigkeit dipendenza dependencia "
+    "hardship": "hardship violence gewalt violenza przemoc geweld addiction =sucht dipendenza "
     "verslaving uzaleznieni* homeless obdachlos* wohnungslos* dakloos bezdomn* abuse missbrauch maltrattament* "
     "neglect notlage sozialhilfegrund asylum asyl asilo refugee fluechtling refugie refugiado",
     "sexuality": "orientation sexuality sexualitaet",
@@ -161,7 +161,7 @@ VOCABULARY: Mapping[str, tuple[float, str]] = {
                r"sepsis|stroke|schlaganfall|bronchi|metformin|insulin|ibuprofen|aspirin|paracetamol|([a-z]{3}itis|"
                rf"[a-z]{{3}}opathy|[a-z]{{4}}statin|[a-z]{{3}}cillin|[a-z]{{3}}mycin|[a-z]{{2}}prazole?|[a-z]{{2}}sartan){_ENDS})"),
     "hardship": (0.3, r"(?i)(violen[ctz]|gewalt|przemoc|geweld|våld|şiddet|addict|alco(h)?ol|alkohol|spielsucht|"
-                 r"suchtkrank|drogen|dipenden|toxicoman|verslav|uzależn|missbruk|homeless|obdachlos|wohnungslos|"
+                 r"suchtkrank|drogen|dipendenz|toxicoman|verslav|uzależn|missbruk|homeless|obdachlos|wohnungslos|"
                  r"sans[- ]abri|dakloos|bezdomn|abuse|missbrauch|maltrat|maltraite|neglect|vernachläss|pregnan|"
                  r"schwanger|embaraz|gravidanz|grossesse|ciąż|disab|behinder|niepełnospr|discapac|handicap|poverty|armut|"
                  r"ubóst|pobreza|povertà|refugee|flüchtling|réfugié|refugiad|asylum)"),

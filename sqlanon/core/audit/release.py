@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -15,7 +16,7 @@ from sqlanon.core.engines.base import Engine
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.binding import Value, bind
 from sqlanon.core.sqltrees.trees import column, count_rows, named, number
-from sqlanon.errors import AuditError
+from sqlanon.errors import AuditError, EngineError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,12 +84,15 @@ def audit_release(engine: Engine, relation: exp.Expr, claim: ReleaseClaim) -> No
         failures["enum_types"] = enums
     relation = compared_as_read(relation, dict(described), entity=None, quasi_identifiers=[])
     claim = replace(claim, types=dict(described))
+    classes = _read_classes(engine, relation, claim)
     try:
-        audits = release_audits(relation, claim, engine, _read_classes(engine, relation, claim))
+        audits = release_audits(relation, claim, engine, classes)
         # those of the models hold all classes at once, which must not add up
         _run(engine, audits, failures, apart={model.name for model in claim.models})
     finally:
-        engine.drop(names.AUDITED_CLASSES)
+        if classes is not None:
+            with suppress(EngineError):  # the connection may be gone, and says why itself
+                engine.drop(classes.name)
 
 
 def _read_classes(engine: Engine, relation: exp.Expr, claim: ReleaseClaim) -> exp.Table | None:

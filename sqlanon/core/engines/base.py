@@ -91,8 +91,7 @@ class Capabilities:
     carries: float = float("inf")
 
     def __post_init__(self) -> None:
-        unknown = set(self.lacks) - set(FEATURES)
-        if unknown:
+        if unknown := set(self.lacks) - set(FEATURES):
             raise ValueError(f"no such features: {', '.join(sorted(unknown))}")
 
 
@@ -160,12 +159,13 @@ class Engine(ABC):
 
     capabilities: ClassVar[Capabilities]
     lanes: int = 1
+    publishes_codes: bool = False
     version: str
 
     def __init__(self) -> None:
         self.journal = Journal()
         self.replay: list[tuple[str, Statement]] = []
-        self.default_schema, self.publishes_codes = tuple[str, ...](), False
+        self.default_schema: tuple[str, ...] = ()
 
     def require(self, feature: str) -> None:
         """Raise UnsupportedError if the engine lacks ``feature``: why, and what to do instead."""

@@ -18,8 +18,7 @@ from sqlanon.core.engines.duckdb.engine import DuckDBEngine, Relation, relation_
 from sqlanon.core.engines.duckdb.files import partitions_relation
 from sqlanon.core.plan.plan_facts import Closing
 from sqlanon.core.plan.planned import Planned
-from sqlanon.core.policy import Output
-from sqlanon.core.policy.output import LAKES
+from sqlanon.core.policy.output import LAKES, Output
 from sqlanon.core.policy.paths import is_database
 from sqlanon.core.publish.frames import Frames
 from sqlanon.core.publish.ledger import Ledger
