@@ -159,13 +159,13 @@ class Engine(ABC):
 
     capabilities: ClassVar[Capabilities]
     lanes: int = 1
-    publishes_codes: bool = False
     version: str
 
     def __init__(self) -> None:
         self.journal = Journal()
         self.replay: list[tuple[str, Statement]] = []
         self.default_schema: tuple[str, ...] = ()
+        self.publishes_codes = False
 
     def require(self, feature: str) -> None:
         """Raise UnsupportedError if the engine lacks ``feature``: why, and what to do instead."""
