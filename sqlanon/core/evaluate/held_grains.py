@@ -24,7 +24,7 @@ TRUST = 4.0
 """The units of what was observed that the assumption counts for."""
 USES = 2
 """A grain is built when its floor is named for the so many-th time (measured on ADULT, CUP and CREDITCARD)."""
-WORTH = 0.8
+WORTH = 0.6
 """A grain is built if it is expected to have at most this share of the rows of the nearest one, and held if it has."""
 SMALL = 1_000
 """From so few rows nothing is built: what is left to save is the work of a call."""

@@ -26,6 +26,8 @@ LARGEST = (8, 12)
 """Most attributes of a group: of the first partition, which is searched soon, and of a second one that proves more."""
 TRIAL, TRIAL_SHARE = 300, 0.125
 """A partition and the boxes take turns until it has had so many evaluations, and this share of all."""
+HORIZON = 8
+"""Then those go on that are expected to prove more so many times later: boxes may come to rest before groups do."""
 
 Partition = tuple[tuple[int, ...], ...]
 """Groups of attributes, by their positions."""
@@ -130,8 +132,8 @@ class ColumnGroups:
     def next(self, cut: int, least: float) -> list[Request]:
         """Return what the next group wants judged; nothing when it is the turn of the boxes, or all have ended.
 
-        Groups and boxes take turns at first. After a trial those go on whose bound is expected to be higher with twice
-        as many evaluations.
+        Groups and boxes take turns at first. After a trial those go on whose bound is expected to be higher when they
+        have had ``HORIZON`` times as many evaluations as were made so far.
 
         Args:
             cut: nodes that were judged for boxes.
@@ -143,7 +145,8 @@ class ColumnGroups:
         self._boxes.note(cut, least)
         self._pace.note(own, self._least_of(len(self.claims)))
         trial = own < max(TRIAL, TRIAL_SHARE * more)
-        if own > cut if trial else self._pace.after(more) <= self._boxes.after(more):
+        later = HORIZON * more
+        if own > cut if trial else self._pace.after(later) <= self._boxes.after(later):
             return []
         groups = self._searches[len(self.claims)]
         self._asking = min((group for group in groups if group.wanted), key=lambda group: group.progress.evaluated)
