@@ -181,8 +181,7 @@ class Grains(HeldGrains[Grain]):
         starts, n, population = self.grouped(grain, keys, shift)
         return keys[starts], rest, n, population
 
-    def rolled_up(self, source: Grain, node: Node) -> Grain:
-        """Return the grain of a more general node."""
+    def rolled_up(self, source: Grain, node: Node, most: int) -> Grain | int:
         of_base = None
         if self.traced:
             keys, rest = self.sorted_keys(source, node)
@@ -190,6 +189,8 @@ class Grains(HeldGrains[Grain]):
             first, of_base = keys[starts], self.of_base(source, keys, starts)
         else:
             first, rest, n, population = self.groups(source, node, self.layout.count_bits, ordered=False)
+        if len(first) > most:
+            return len(first)
         digits = {}
         if rest is not None:
             numbers = self.rest_numbers(first, rest)

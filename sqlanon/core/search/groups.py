@@ -91,9 +91,9 @@ class Pace:
 
     >>> pace = Pace()
     >>> pace.note(100, 0.25)
-    >>> pace.note(200, 0.375)
-    >>> pace.after(200)
-    0.5
+    >>> pace.note(400, 0.5)
+    >>> pace.after(400)
+    0.625
     """
 
     def __init__(self) -> None:
@@ -105,10 +105,13 @@ class Pace:
             self._marks.append((evaluated, bound))
 
     def after(self, more: int) -> float:
-        """Return the bound expected after so many more evaluations: it rises by each doubling as by the last."""
+        """Return the bound expected after so many more evaluations: it rises by each doubling as by the last two.
+
+        By the last one alone it would rest for good wherever it rests for a while.
+        """
         evaluated, bound = self._marks[-1]
-        half = next(at for number, at in reversed(self._marks) if number <= evaluated / 2)
-        return bound + (bound - half) * math.log2(1 + more / max(evaluated, 1))
+        before = next(at for number, at in reversed(self._marks) if number <= evaluated / 4)
+        return bound + (bound - before) / 2 * math.log2(1 + more / max(evaluated, 1))
 
 
 class ColumnGroups:
