@@ -51,8 +51,8 @@ SETTINGS = {
 }
 """The settings of our session: no sum overflows silently, and no text depends on the user's settings."""
 BATCH = 2_000_000
-"""Rows of the base that the driver receives at once, of 8 bytes a word and a count: some 50 MiB. Where the session allows
-less, they are fewer (``result_rows``)."""
+"""Rows of the base that the driver receives at once, of 8 bytes a word and a count: some 50 MiB. They are fewer where
+the session allows less (``result_rows``)."""
 MOST_RESULT = "spark.driver.maxResultSize"
 """The setting of how much the driver may receive at once: 1 GiB by default, 0 for any amount."""
 UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40, "p": 50}
