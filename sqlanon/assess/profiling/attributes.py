@@ -6,6 +6,7 @@ published as far as it follows from what is published of the leader (``with`` in
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -13,11 +14,15 @@ from sqlanon.assess.profiling.dependencies import AGE, PARTS, SUM, VALUE, Depend
 from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile, Follower, SameColumns
 from sqlanon.assess.profiling.looks import FEW_TEXTS
 from sqlanon.assess.profiling.topics import is_constant
+from sqlanon.assess.profiling.vocabulary import CODED
 from sqlanon.core.source.words import parts_of
 
 DATES = ("birth_date", "date", "moment")
-NATURAL = (*DATES, "zip", "postcode", "icd10", "atc", "country", "age", "year", "number", "amount")
+NUMBERS = ("number", "amount")
+NATURAL = (*DATES, "zip", "postcode", "icd10", "atc", "country", "age", "year", *NUMBERS)
 """Looks of columns that lead those which follow from them, the best first: their hierarchies are known."""
+PLACES, POINTS = ("place", "postcode", "zip"), ("latitude", "longitude", "coordinates")
+FEWEST_PLACES, MOST_PLACES = 3, 2_000
 COMMON = 0.75
 KEY = 4
 """A column from which more than half of the others follow, and so many at least, is a key."""
@@ -31,8 +36,9 @@ Columns = Mapping[str, ColumnProfile]
 Leaders = dict[str, Follower]
 Found = Mapping[tuple[str, str, str], int]
 """Column, what follows from it, and how -> the records that contradict."""
-SAME, FINER, PART = "same", "finer", "part"
-"""How a column follows besides ``VALUE`` and ``PARTS``: it says the same, says more, or is a part of one date."""
+SAME, FINER, PART, POINT = "same", "finer", "part", "point"
+"""How a column follows besides ``VALUE`` and ``PARTS``: it says the same, says more, is a part of one date, or a point
+of a place."""
 
 
 def find_attributes(columns: Sequence[ColumnProfile], dependencies: Iterable[Dependency]) -> tuple[SameColumns, ...]:
@@ -42,11 +48,17 @@ def find_attributes(columns: Sequence[ColumnProfile], dependencies: Iterable[Dep
         columns: with the role that each would have by itself.
     """
     by_name = {item.name: item for item in columns}
-    found = {(each.of, each.follows, each.how): each.breaks for each in dependencies}
+    found = {
+        (each.of, each.follows, each.how): each.breaks
+        for each in dependencies
+        if not by_name[each.follows].decides  # what others say more of leads
+    }
     leaders: dict[str, Follower] = {}
     _lead_twins(by_name, found, leaders)
     free = {name for name, item in by_name.items() if name not in leaders and _is_known(item)}
     keys = _keys(by_name, free, found)
+    _lead_points(by_name, free, leaders)
+    free -= {*leaders}
     for (of, to, how), breaks in found.items():
         if how in (AGE, SUM) and {of, to} <= free - {*leaders}:
             leaders[to] = Follower(to, of, how, breaks)
@@ -57,6 +69,16 @@ def find_attributes(columns: Sequence[ColumnProfile], dependencies: Iterable[Dep
     _lead_values(by_name, free, free - keys, found, leaders)
     _lead_parts_of_none(columns, leaders)
     return _grouped(columns, leaders)
+
+
+def _lead_points(by_name: Columns, free: set[str], leaders: Leaders) -> None:
+    """Let the place of most values lead the points of a map: half a point, or its band, says nothing beside it."""
+    of_place = [by_name[name] for name in free if by_name[name].looks_like in PLACES]
+    places = [item for item in of_place if FEWEST_PLACES <= item.distinct <= MOST_PLACES]
+    if places:
+        place = max(places, key=lambda item: (item.distinct, item.name)).name
+        points = (name for name in sorted(free) if by_name[name].looks_like in POINTS)
+        leaders.update({name: Follower(name, place, POINT, 0) for name in points})
 
 
 def _is_known(item: ColumnProfile) -> bool:
@@ -76,8 +98,12 @@ def _lead_twins(by_name: Columns, found: Found, leaders: Leaders) -> None:
 
 def _rank(item: ColumnProfile) -> tuple[object, ...]:
     """Return how well a column leads those that say the same: what must be protected first, then what reads best."""
-    natural = NATURAL.index(item.looks_like) if item.looks_like in NATURAL else len(NATURAL)
-    return (item.role != "sensitive", natural, item.reads_as != "text", -item.filled, item.name)
+    looks = (
+        item.looks_like if item.looks_like not in NUMBERS else ""
+    )  # a label says more than a bound of what it labels
+    natural = NATURAL.index(looks) if looks in NATURAL else len(NATURAL)
+    computed = re.match(r"(log|ln)[_. ]?[a-z]|.*(sq|_z|_std)$", item.name.casefold()) is not None
+    return (item.role != "sensitive", computed, natural, item.reads_as != "text", -item.filled, item.name)
 
 
 def _keys(by_name: Columns, free: set[str], found: Found) -> set[str]:
@@ -139,10 +165,15 @@ def _lead_finer(by_name: Columns, free: set[str], found: Found, leaders: Leaders
             for start, to, how in found
             if start == of and how == VALUE and to in free and to not in leaders and (to, of, VALUE) not in found
         ]
-        if coarser and not _is_common(by_name[of]):
-            common = [to for to in coarser if _is_common(by_name[to])]
+        labels = [to for to in coarser if by_name[to].reads_as == "text" and not _is_coded(to)]
+        if coarser and (not _is_common(by_name[of]) or (labels and _is_coded(of))):
+            common = [to for to in coarser if _is_common(by_name[to])] if not _is_common(by_name[of]) else labels
             best = max(common, key=lambda to: by_name[to].distinct) if common else coarser[0]
             leaders[of] = Follower(of, best, FINER, found[of, best, VALUE])
+
+
+def _is_coded(name: str) -> bool:
+    return not {*CODED.split(), "raw"}.isdisjoint(parts_of(name))
 
 
 def _is_common(item: ColumnProfile) -> bool:
@@ -219,11 +250,12 @@ def _following(item: ColumnProfile, follower: Follower, leader: ColumnProfile) -
         reason = f"It says the same as {leader.name!r}."
         return replace(item, role=leader.role if leader.role in DROPPED else "drop", reason=reason)
     records = f"{follower.breaks:,} record{'s' * (follower.breaks != 1)}"
-    if follower.how in (AGE, SUM, FINER):
+    if follower.how in (AGE, SUM, FINER, POINT):
         contradict = f"{records} contradict" if follower.breaks else "values that few records have"
         reason = {
             AGE: f"It says the same as {leader.name!r}, which has bands that readers know.",
             SUM: f"It is a part of the total {leader.name!r}.",
+            POINT: f"It is a point of a map, whose place is {leader.name!r}.",
             FINER: f"{leader.name!r} follows from it: it says more, {'but' if follower.breaks else 'in'} {contradict}.",
         }[follower.how]
         question = f"Is it needed more than {leader.name!r}? Then give it the role quasi_identifier, and drop that one."

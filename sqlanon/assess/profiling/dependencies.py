@@ -16,7 +16,7 @@ from itertools import combinations
 
 from sqlglot import exp
 
-from sqlanon.assess.profiling.facts import ColumnProfile
+from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile
 from sqlanon.core.audit.judged_columns import DETERMINES, FEWEST, SEVERAL
 from sqlanon.core.audit.trees import rows_of_all
 from sqlanon.core.engines.base import Engine
@@ -45,6 +45,9 @@ NEARLY = 0.02
 """The share of the records that may break a dependency: slips, and values that were corrected in one column only."""
 LOOKED_AT = 20_000
 """Records that refute dependencies before all are counted."""
+MOST_DECISIONS, SPARSE, HELD = 5, 0.2, 0.5
+"""Values of a column that decides what others hold, at most; records without a value in these, at least; and the share
+of the records with a value that decides so which hold one."""
 MOST_COLUMNS = 40
 """Columns that are compared with each other, at most."""
 MOST_PAIRS = 120
@@ -121,6 +124,44 @@ def find_dependencies(
     found = _counted(engine, relation, tried, values, None if entity is None else column(entity))
     found += [*_ages(engine, relation, types, asked), *_sums(engine, relation, types, asked)]
     return found, len(varying) - len(asked)
+
+
+def find_deciders(
+    engine: Engine, relation: exp.Expr, types: Mapping[str, str], columns: Sequence[ColumnProfile]
+) -> dict[str, tuple[str, ...]]:
+    """Return the columns of few values that decide whether others hold anything, with these: they say more of it.
+
+    ``search_conducted`` decides whether there is a ``search_basis``, ``ended`` whether there is an ``end_date``.
+    """
+    scalar = [item for item in columns if is_scalar(item.type) and item.distinct and item.role not in DROPPED]
+    few = [item for item in scalar if item.distinct <= MOST_DECISIONS and 2 * item.filled >= item.records]
+    few = [item for item in few if item.distinct + (item.nulls > 0) > 1][:MOST_COLUMNS]
+    gaps = [item.name for item in scalar if SPARSE * item.records <= item.nulls < item.records - FEWEST][:MOST_COLUMNS]
+    questions = []
+    for place, item in enumerate(few if gaps else ()):
+        held = [named(exp.Count(this=column(gap)), f"held_{i}") for i, gap in enumerate(gaps)]
+        values = exp.select(named(number(place), "place"), named(count_rows(), "n"), *held).from_(relation.copy())
+        questions.append(values.group_by(compared(item.name, types[item.name])))
+    rows: dict[int, list[tuple[int, ...]]] = {}
+    for place, *counts in rows_of_all(engine, "columns that decide", questions):
+        rows.setdefault(int(place), []).append(tuple(map(int, counts)))
+    decided: dict[str, tuple[str, ...]] = {}
+    for i, gap in enumerate(gaps):
+        sure = {few[place].name: _decides(counts, i + 1) for place, counts in rows.items() if few[place].name != gap}
+        best = max(sure, key=lambda name: sure[name], default="")  # of equal ones the first of the table
+        if best and sure[best]:
+            decided[best] = (*decided.get(best, ()), gap)
+    return decided
+
+
+def _decides(rows: Sequence[tuple[int, ...]], place: int) -> float:
+    """Return the least share of the records that hold a column beside values with which most do, if beside the others
+    hardly any does; 0 where there are not both."""
+    shares = [row[place] / row[0] for row in rows if row[0]]
+    held = [share for share in shares if share >= HELD]
+    return (
+        min(held, default=0.0) if all(share <= NEARLY for share in shares if share < HELD) and held != shares else 0.0
+    )
 
 
 def _givens(item: ColumnProfile, value: exp.Expr, type_name: str) -> Iterable[_Given]:

@@ -24,13 +24,14 @@ from sqlanon.assess.profiling.looks import NEARLY_ALL
 from sqlanon.assess.profiling.proposals import propose
 from sqlanon.assess.profiling.proposed import Proposal
 from sqlanon.assess.profiling.questions import MANY, PERSONS, PROTECTION, ROLES, Asked, Decision, DraftedColumn, ask
-from sqlanon.assess.profiling.roles import ASK_BEYOND, ASK_FEW_KEPT, K
+from sqlanon.assess.profiling.roles import ASK_BEYOND, ASK_FEW_KEPT, ASK_FOLLOWING, K
 from sqlanon.assess.profiling.topics import is_constant
 from sqlanon.core.audit.judged_columns import SEVERAL
 from sqlanon.core.facts import Facts
 from sqlanon.core.policy import Policy
 from sqlanon.core.source.columns import is_scalar
-from sqlanon.core.source.words import speaks_of_persons
+from sqlanon.core.source.known import OF_ONE
+from sqlanon.core.source.words import parts_of, speaks_of_persons
 from sqlanon.errors import InputError, SqlanonError
 
 LIMIT, MOST_PERSONS = 0.05, 0.3
@@ -41,6 +42,9 @@ ASK_LEFT_OUT = (
     "May others learn it of a person? Then keep it. Is it what the table is about? Then publish it with its model, and "
     "drop others."
 )
+MOSTLY, CLOSENESS = 0.8, 0.3
+"""Share of the records that hold one value from which on that value may stand alone in a class; and by how much the
+shares of the others, which are what is sensitive, may be larger in a class than in the table (t-closeness)."""
 MOST_SEARCHED = 20
 """Columns among which the search of a draft chooses."""
 LARGE = 200_000
@@ -219,15 +223,25 @@ def _with_kept_judged(profile: Profile) -> Profile:
     were left out because there were many: the search chooses among ``MOST_SEARCHED``, those of most interest."""
 
     def judged(item: ColumnProfile) -> ColumnProfile:
+        if item.role == "sensitive" and item.name in beside:
+            reason = f"It gives {beside[item.name]!r} away, of which it says more."
+            return replace(item, role="drop", otherwise="sensitive", question=ASK_LEFT_OUT, reason=reason)
         if item.question == ASK_BEYOND:
             return replace(item, role="quasi_identifier", question=None, otherwise=None)
         if item.policy_role != "keep" or item.leader is not None or item.distinct + (item.nulls > 0) < 2:
             return item
+        givers = [name for name in item.follows_from if name in sensitive and not item.decides]
+        if givers:
+            return replace(item, role="drop", otherwise="keep", question=ASK_FOLLOWING,
+                           reason=f"It follows from {givers[0]!r}, which is published as it is.")  # fmt: skip
         reason = f"{item.reason} Published as it is, it would distinguish the records of a class."
         return replace(item, role="quasi_identifier", otherwise="keep", question=ASK_FEW_KEPT, reason=reason)
 
+    sensitive = {item.name for item in profile.columns if item.role == "sensitive"}
+    beside = {name: item.name for item in profile.columns if item.decides for name in item.follows_from}
     columns = [judged(item) for item in profile.columns]
-    order = by_interest([item for item in columns if item.role in ("quasi_identifier", "sensitive")], columns)
+    candidates = [item for item in columns if item.role in ("quasi_identifier", "sensitive")]
+    order = by_interest(candidates, columns, (profile.source, profile.table))
     beyond = {*order[MOST_SEARCHED:]}
     return replace(
         profile,
@@ -273,7 +287,9 @@ def _keys(found: ColumnProfile, role: str, profile: Profile) -> tuple[dict[str, 
     if found.keys is not None and role == found.role:
         return {"role": role, **found.keys}, None
     if role == "sensitive":
-        return {"role": role, "models": [{"type": "distinct_l_diversity", "l": 2}]}, None
+        rare = found.most > MOSTLY * found.records
+        model = {"type": "t_closeness", "t": CLOSENESS} if rare else {"type": "distinct_l_diversity", "l": 2}
+        return {"role": role, "models": [model]}, None
     if role != "quasi_identifier":
         return {"role": role} | _travels(found, role, profile), None
     if found.otherwise == "drop":
@@ -310,6 +326,8 @@ def _entity(profile: Profile) -> ColumnProfile | None:
         if constant and known.names_persons < 0 and not _names_one(known):  # a vehicle has several drivers
             return None
         return known if known.policy_role == "drop" and not known.nulls and known.distinct < known.filled else None
+    if any(item.distinct == item.records and _is_of_one(item.name) for item in profile.columns):
+        return None
     named = [
         item
         for item in profile.columns
@@ -329,6 +347,10 @@ def _entity(profile: Profile) -> ColumnProfile | None:
         quasi = len(profile.with_role("quasi_identifier"))
         found = found if 2 * found.names_persons > quasi else None
     return found
+
+
+def _is_of_one(name: str) -> bool:
+    return speaks_of_persons(name) or not {*OF_ONE}.isdisjoint(parts_of(name))
 
 
 def _names_one(found: ColumnProfile) -> bool:

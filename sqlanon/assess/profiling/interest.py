@@ -1,20 +1,25 @@
 """The order in which columns are given room in a release: what the table is about, before what is beside it.
 
 Two thirds of what readers ask for are the same in all tables: who (sex, age), when and where. The rest is the table's
-subject: what was found, decided, measured, paid, or of which kind a record is. Names, values and places say so: a kind,
-a result, an amount or a number with decimals rather than a flag; the last column, where outcomes often stand. Subject
-and frame take turns, so that neither uses up the room of the other. Of events, whose dates lie within a few years, when
-and where come before the age of whom they concern, unless the table is about health, or has one record a
-person. A second place or age says little beside the first: it comes late, and other flags last.
+subject: what was found, decided, measured, paid, or of which kind a record is. Names, values and places say so: a word
+of the table's own name, a kind, a result, an amount or a number with decimals rather than a flag; the first and the
+last column, where outcomes often stand. What is like a column before it comes later. Subject and frame take turns, so
+that neither uses up the room of the other. Of events, whose dates lie within a few years, when and where come before
+the age of whom they concern, unless the table is about health or persons. A second place or age says little beside the
+first: it comes late, and other flags last.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 
+from sqlanon.assess.profiling.attributes import SAME
 from sqlanon.assess.profiling.facts import ColumnProfile
 from sqlanon.assess.profiling.vocabulary import KNOWN, SENSITIVE, SUBJECTS
+from sqlanon.core.source.vocabulary import PERSONS
 from sqlanon.core.source.words import kinds_of, parts_of, speaks_of, speaks_of_persons
 
 AGES = ("age", "birth_date")
@@ -29,16 +34,29 @@ KINDS = range(3, 31)
 """Values of a column of kinds."""
 RARE = 0.9
 """The share of one value from which on the others are those of few."""
-SPARSE = 0.5
-"""The share of the records without a value from which on a column is about few of them."""
+SPARSE, ONE_VALUE = 0.5, 0.98
+"""The share of the records without a value from which on a column is about few of them; and with the same value, from
+which on it tells nobody apart."""
+BESIDE: Mapping[str, float] = {"race": 0.0, "education": 0.1, "occupation": 0.1, "marital": 0.5, "household": 0.5}
+"""Topics of what others know -> how much less than the subject they are what a table is about; the others 1."""
+OF_PERSONS = ("education", "occupation", "marital", "household")
+"""Topics of which tables of events have one at most."""
+ALIKE = 0.75
+"""How much less is said by a column that shares a word, or its topic, with one before."""
+GENERAL = frozenset(("data", "dataset", "table", "export", "file", "list", "report", "full", "test", "sample", "survey",
+                     "records", *PERSONS))  # fmt: skip
+"""Words of the names of tables that say nothing of what they are about."""
 
 
-def by_interest(columns: Sequence[ColumnProfile], among: Iterable[ColumnProfile] = ()) -> list[str]:
+def by_interest(
+    columns: Sequence[ColumnProfile], among: Iterable[ColumnProfile] = (), title: Sequence[object] = ()
+) -> list[str]:
     """Return the names of the columns, those first that a table is about.
 
     Args:
         columns: those that could be published, in the order of the table.
         among: all of its columns.
+        title: what the table and its file are called; what is no text says nothing.
     """
     left = list(columns)
     sex = _taken(left, [item for item in left if item.topic == "sex"])
@@ -47,11 +65,20 @@ def by_interest(columns: Sequence[ColumnProfile], among: Iterable[ColumnProfile]
     where = _taken(left, sorted(_by_look(left, PLACES), key=lambda item: item.distinct > MANY_PLACES))
     again = [item for item in left if item.looks_like in (*AGES, *TIMES, *PLACES) or item.topic == "sex"]
     others = [item for item in left if item not in again]
-    scores = {item.name: subject_score(item, is_last=item is columns[-1]) for item in others}
-    subjects = sorted((item for item in others if scores[item.name] > 0), key=lambda item: -scores[item.name])
+    scores = {item.name: subject_score(item) for item in others}
+    for place, more in ((-1, 1.0), (0, 0.5)):
+        if columns and columns[place].name in scores and columns[place].topic not in KNOWN:
+            scores[columns[place].name] += more
+    named_twice = {item.leader for item in among if item.how == SAME}  # a code with its label
+    words = _words_of(title)
+    for item in others:
+        scores[item.name] += (item.name in named_twice) + 3.5 * bool(item.decides and item.topic not in KNOWN)
+        scores[item.name] += 1.5 * any(_same_word(part, word) for part in parts_of(item.name) for word in words)
+    subjects = _varied([item for item in others if scores[item.name] > 0], scores)
     beside = sorted((item for item in others if scores[item.name] <= 0), key=lambda item: -scores[item.name])
-    studied = sum(item.topic in ("health", "study") for item in columns) > 1
+    studied = sum(item.topic in ("health", "study", "death") for item in columns) > 1
     persons = any(item.distinct == item.records and speaks_of_persons(item.name) for item in among)
+    persons |= sum(item.topic in OF_PERSONS for item in columns) > 1
     of_events = when is not None and _is_of_events(when) and not studied and not persons
     order = (when, sex, where, age) if of_events else (sex, age, when, where)
     frame = [item for item in order if item is not None]
@@ -59,6 +86,11 @@ def by_interest(columns: Sequence[ColumnProfile], among: Iterable[ColumnProfile]
     flags = [item for item in beside if _is_flag(item)]
     kinds = [item for item in beside if item not in flags]
     return [item.name for item in (*turns, *kinds, *again, *flags) if item is not None]
+
+
+def tells_apart(found: ColumnProfile) -> bool:
+    """Return whether records differ in a column: nearly all of them hold one value, or none, of one that does not."""
+    return max(found.most, found.nulls, found.empty) <= ONE_VALUE * found.records
 
 
 def near_dates(order: Sequence[ColumnProfile]) -> dict[str, str]:
@@ -82,24 +114,57 @@ def _is_of_events(when: ColumnProfile) -> bool:
 
 
 def _is_measured(found: ColumnProfile) -> bool:
-    """Return whether it is a number with decimals that says nothing of a body or a place."""
+    """Return whether it is an amount, or a number with decimals that says nothing of a body or a place."""
     decimals = found.spread is not None and found.spread.places > 0
-    return decimals and found.looks_like in ("number", "amount") and found.topic != "body"
+    return found.looks_like == "amount" or (decimals and found.looks_like == "number" and found.topic != "body")
 
 
 def _is_flag(found: ColumnProfile) -> bool:
     return found.distinct + (found.nulls > 0) <= 2
 
 
-def subject_score(found: ColumnProfile, *, is_last: bool) -> float:
+def _words_of(title: Iterable[object]) -> set[str]:
+    """Return the words of what a table is called that say what it is about."""
+    names = (re.split(r"[/\\]", str(item))[-1].split(".")[0] for item in title if isinstance(item, str | os.PathLike))
+    return {part for name in names for part in parts_of(name) if len(part) >= 4} - GENERAL
+
+
+def _same_word(one: str, other: str) -> bool:
+    """Return whether two words have the same stem, or one stands within the other.
+
+    >>> _same_word("loans", "loan"), _same_word("smoke", "smoking"), _same_word("logwage", "wage")
+    (True, True, True)
+    """
+    short, long = sorted((one, other), key=len)
+    return len(short) >= 4 and (short in long or (len(short) > 4 and long.startswith(short[:-1])))
+
+
+def _varied(subjects: Sequence[ColumnProfile], scores: Mapping[str, float]) -> list[ColumnProfile]:
+    """Return the columns by their scores, each less for those before that are like it."""
+    left, chosen = list(subjects), list[ColumnProfile]()
+    while left:
+        best = max(left, key=lambda item: scores[item.name] - ALIKE * sum(_are_alike(item, other) for other in chosen))
+        left.remove(best)
+        chosen.append(best)
+    return chosen
+
+
+def _are_alike(one: ColumnProfile, other: ColumnProfile) -> bool:
+    mine, its = {*parts_of(one.name)}, {*parts_of(other.name)}
+    words = mine == its or any(len(part) >= 4 for part in mine & its)
+    return words or (one.topic is not None and one.topic == other.topic)
+
+
+def subject_score(found: ColumnProfile) -> float:
     """Return how much speaks for a column being what the table is about; nothing does at 0 and below."""
     named = sum(speaks_of((part,), SUBJECTS) for part in parts_of(found.name))
     named = max(named, speaks_of(parts_of(found.name), SUBJECTS))
     score = 2.0 * min(named, 1) + 0.5 * (named > 1)
-    score += 1.5 * (found.topic in SENSITIVE or found.looks_like in ("icd10", "atc"))
-    score += 1.0 * is_last + 0.5 * (found.distinct in KINDS) + 1.0 * _is_measured(found)
-    score -= 1.0 * (found.topic in KNOWN) + 2.5 * (found.nulls + found.empty > SPARSE * found.records)
-    score -= 1.0 * (found.most > RARE * found.filled)
+    score += 1.5 * (found.topic in SENSITIVE or found.topic == "death" or found.looks_like in ("icd10", "atc"))
+    score += 0.5 * (found.distinct in KINDS) + 1.0 * _is_measured(found)
+    score -= BESIDE.get(found.topic or "", 1.0) * (found.topic in KNOWN and found.topic != "death")
+    score -= 2.5 * (found.nulls + found.empty > SPARSE * found.records)
+    score -= 1.0 * (found.most > (ONE_VALUE if named or found.topic == "death" else RARE) * found.filled)
     return score - 0.75 * _is_flag(found) - 0.25
 
 

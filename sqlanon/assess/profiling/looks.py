@@ -6,6 +6,7 @@ values are e-mail addresses holds e-mail addresses.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -41,6 +42,8 @@ MOST = 0.8
 """The same where the name says so too."""
 MIXED = 0.5
 """The share of the records that must hold numbers where the name says that they are ages, and others hold texts."""
+SEVERAL_AGES = 20
+"""Numbers of a column that begins with ``age`` are ages if there are so many of them."""
 SEVERAL_NAMES = 5
 """Values that are written like names of persons are names if there are so many of them."""
 FEW_NUMBERS = 30
@@ -108,6 +111,8 @@ def look_of(found: ColumnProfile) -> Look:
     if found.distinct == 1 and not found.nulls:  # beside NULL, the one value says something of a person
         return Look("constant", "all of its records have the same value")
     named = kinds_of(found.name)
+    if any(re.fullmatch("age[a-z]{1,2}", part) for part in parts_of(found.name)) and found.distinct > SEVERAL_AGES:
+        named = ("age", *named)  # agea, agec, agedx
     return (
         _by_shape(found)
         or _by_date(found, named)
@@ -205,8 +210,8 @@ def _by_name(found: ColumnProfile, named: tuple[str, ...]) -> Look | None:
             return Look("name", f"{says}, and its values are numbers of persons or written like their names")
         if kind == "provider" and found.distinct > 2 and (is_whole(found) or found.reads_as == "text"):
             return Look(kind, f"{says}, by {found.distinct:,} values")
-        if kind in ("country", "place") and found.reads_as == "text":
-            return Look(kind, says)
+        if kind in ("country", "place") and found.reads_as == "text" and topic_of(found.name) != "marital":
+            return Look(kind, says)  # and no civil state
         if kind == "place" and is_whole(found) and found.distinct > 2:
             return Look(kind, f"{says}, by codes")
         if kind in ("name", "address", "free_text", "phone", "email") and _allows_text(found, kind, named):
@@ -245,6 +250,8 @@ def _post(found: ColumnProfile, kind: str, says: str) -> Look | None:
 
 def _identifies(found: ColumnProfile) -> bool:
     """Return whether the values of a column that is called an identifier point to records or persons."""
+    if found.reads_as != "text" and not is_whole(found):  # the balance of an account
+        return False
     named = {*parts_of(found.name)} <= {*KINDS["identifier"].split()} or speaks_of_persons(found.name)
     many = found.distinct > FEW_TEXTS and found.distinction >= 0.01
     return many or found.distinction >= 0.5 or (named and found.distinct >= SEVERAL_NAMES and _is_numbered(found))

@@ -16,9 +16,9 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from sqlanon.assess.profiling.facts import ColumnProfile, percent
-from sqlanon.assess.profiling.interest import by_interest, near_dates
+from sqlanon.assess.profiling.interest import by_interest, near_dates, tells_apart
 from sqlanon.assess.profiling.proposed import NOTHING, UNPROTECTED, Gain, Proposal, account, proposal_of
-from sqlanon.assess.profiling.wishes import UnmetWish, wishes_of
+from sqlanon.assess.profiling.wishes import UnmetWish, wishes_of, years_of
 from sqlanon.core import anonymizer
 from sqlanon.core.hierarchies.code_specs import FrequentValues
 from sqlanon.core.lattice.catalog import Attribute
@@ -66,6 +66,8 @@ MOST_RECORDS = 300_000
 RULES_SECONDS, ALL_RULES_SECONDS, RULES_TRIED = 8.0, 16.0, 4
 """For which several rules are looked for, once and before they are not tried again, and how often, each time with fewer
 columns."""
+FIRST = 2
+"""Columns that a table is about most: each of several rules says of them what a single one would."""
 LITTLE = 0.4
 """What is left of a column by several rules, at least, for it to be published."""
 
@@ -152,11 +154,16 @@ class _Searches:
         self._deadline = time.monotonic() + ALL_SECONDS
         self._tops = {attribute.name: attribute.height - 1 for attribute in whole.catalog.attributes}
         rest = {item.name for item in policy.quasi_identifiers if isinstance(item.hierarchy, FrequentValues)}
-        floors = {item.name: _floor(item, with_rest=item.name in rest) for item in whole.catalog.attributes}
+        years = {item.name: years_of(found[item.name], item.hierarchy) for item in policy.quasi_identifiers}
+        floors = {
+            item.name: _floor(item, with_rest=item.name in rest, coarsest=years[item.name])
+            for item in whole.catalog.attributes
+            if tells_apart(found[item.name])
+        }
         self._floors = {name: level for name, level in floors.items() if level is not None}
         self._sensitive = [item.name for item in policy.columns if item.role == "sensitive"]
         candidates = [found[name] for name in found if name in self._floors or name in self._sensitive]
-        order = by_interest(candidates, found.values())
+        order = by_interest(candidates, found.values(), (policy.source, policy.table))
         near = near_dates([found[name] for name in order])
         self._near = {name: NEAR_DATE.format(first) for name, first in near.items()}
         self._order = [name for name in order if name not in near]
@@ -345,15 +352,18 @@ class _Searches:
         return proposal_of(name, plan, unmet=unmet, weights=own, max_levels=chosen.levels, displaced=beyond)
 
 
-def _floor(attribute: Attribute, *, with_rest: bool) -> int | None:
+def _floor(attribute: Attribute, *, with_rest: bool, coarsest: int | None = None) -> int | None:
     """Return the coarsest level of a column that still says something: most values are told from most others.
 
     Args:
         with_rest: above level 0, one of its values is what is left of the others.
+        coarsest: the level above which it says nothing, whatever it tells apart: more than a year of an event.
     """
     whole = attribute.costs[0]
     saying = [level for level, width in enumerate(attribute.widths) if width > 1]
     told = [width - (with_rest and level > 0) for level, width in enumerate(attribute.widths)]
+    if coarsest is not None:
+        saying = [level for level in saying if level <= coarsest]
     enough = [level for level in saying if attribute.costs[level] >= FLOOR * whole and told[level] >= FEWEST_LEFT]
     return enough[-1] if enough else saying[0] if saying else None
 
@@ -368,13 +378,13 @@ def _by_several_rules(source: object, policy: Policy, single: Proposal, first: S
     names, limits = [*first], replace(policy.search, time_limit=RULES_SECONDS)
     proposal, until, is_last = None, time.monotonic() + ALL_RULES_SECONDS, False
     for tried in range(1, RULES_TRIED + 1):
-        columns = tuple(_by_rules(item, names, single) for item in policy.columns)
+        columns = tuple(_by_rules(item, names, single, first[:FIRST]) for item in policy.columns)
         rules = replace(policy, columns=columns, search=limits, transformation=LocalRecoding())
         try:
             with anonymizer.recode(source, rules, bounded=False) as plan:
                 if len(getattr(plan, "rules", ())) < 2:
                     break
-                levels = {name: level for name, level in single.max_levels.items() if not level and name in names}
+                levels = {c.name: c.max_level for c in columns if c.max_level is not None and c.name in names}
                 beyond = {each.name: BESIDE_FIRST for each in policy.quasi_identifiers if each.name not in names}
                 proposal = proposal_of(SEVERAL_RULES, plan, unmet=(), max_levels=levels, displaced=beyond)
         except (*NONE_FOUND, UnsupportedError):
@@ -390,11 +400,13 @@ def _by_several_rules(source: object, policy: Policy, single: Proposal, first: S
     return proposal
 
 
-def _by_rules(item: Column, names: Container[str], single: Proposal) -> Column:
-    """Return a column as several rules publish it: what is as it is by a single one stays so, what is beyond goes."""
+def _by_rules(item: Column, names: Container[str], single: Proposal, first: Container[str]) -> Column:
+    """Return a column as several rules publish it: what a single one publishes of the first, or as it is, each of them
+    publishes; what is beyond goes."""
     if item.role == "quasi_identifier":
-        as_it_is = single.max_levels.get(item.name) == 0 and item.name in names
-        return replace(item, max_level=0 if as_it_is else None) if item.name in names else Column.drop(item.name)
+        limit = single.max_levels.get(item.name)
+        limit = limit if limit == 0 or item.name in first else None
+        return replace(item, max_level=limit) if item.name in names else Column.drop(item.name)
     followed = item.travels is not None and item.travels.column not in names
     return Column.drop(item.name) if item.name in single.left_out or followed else item
 

@@ -45,7 +45,7 @@ def publishable(
         columns = [refused(item, judged[item.name]) if item.name in wrong else item for item in columns]
     names = published_as_they_are(columns)
     published = [of(item) for item in columns if item.name in names and item.role in ("sensitive", "keep")]
-    others = [of(item) for item in columns if item.role == "keep" and item.name not in names]
+    others = [of(item) for item in columns if item.role == "keep" and item.leader is None]
     alike = [replace(item, role="quasi_identifier") for item in others]
     judged = {item.name: item for item in judge_published(engine, relation, published, alike, k=K)} if alike else {}
     columns = [replace(c, follows_from=_givers(c.name, judged)) if c.role == "keep" else c for c in columns]

@@ -82,6 +82,7 @@ ASK_SAMPLING = (
     "Are weighted figures needed? Without it, figures are those of the sample, not of the population. Publish it in "
     "intervals (role: quasi_identifier), or the weighted figures themselves."
 )
+ASK_INTERVAL = "Is an interval of it enough? Otherwise drop it."
 ASK_DATES = "Is the order of events needed, or is the year enough? Fewer levels lose less."
 
 
@@ -134,6 +135,9 @@ def suggest(found: ColumnProfile) -> Suggestion:
         unique = found.uniqueness >= MOSTLY_UNIQUE and found.alone >= 10
         if beside(found).singles_out or unique or _is_measured(found):
             return _by_values(found, f"it may reveal {topic}, and ")
+        if look in ("number", "amount") and found.reads_as != "text" and found.distinct > FEW_NUMBERS:
+            reason = f"It may reveal {topic}, and numbers of several columns together single records out."
+            return Suggestion("quasi_identifier", reason, ASK_INTERVAL)
         because = spoken(found, "it") if found.topic in SENSITIVE else found.because
         return Suggestion("sensitive", f"It may reveal {topic} ({because}).", ASK_SENSITIVE)
     kinds = kinds_of(found.name)
@@ -172,7 +176,7 @@ def _by_values(found: ColumnProfile, before: str) -> Suggestion:
     """Return the role of a column that singles records out by itself."""
     share = f"{before}{_rarity(found)}"
     if found.reads_as != "text":
-        return Suggestion("quasi_identifier", f"{_sentence(share)}.", "Is an interval of it enough? Otherwise drop it.")
+        return Suggestion("quasi_identifier", f"{_sentence(share)}.", ASK_INTERVAL)
     if beside(found).singles_out:
         return Suggestion("identifier", f"{_sentence(share)}.", ASK_DROPPED)
     return Suggestion("quasi_identifier", f"{_sentence(share)}.", ASK_KEPT)

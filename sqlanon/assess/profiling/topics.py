@@ -68,6 +68,8 @@ def _own_topic(found: ColumnProfile) -> str | None:
 
 def _by_name(found: ColumnProfile) -> str | None:
     topic = topic_of(found.name, coded=_is_flag(found))
+    if topic == "death" and not _is_flag(found):
+        topic = "study"
     weighs = speaks_of(parts_of(found.name), WEIGHTS) and topic in ("body", None)
     if weighs and (spread := found.spread) is not None and spread.places and spread.low >= 0:
         of_one = spread.places > 2 and 2 * found.alone > found.filled
@@ -102,9 +104,10 @@ def _in_company(columns: Sequence[ColumnProfile]) -> list[ColumnProfile]:
     bodies = [item for item in columns if item.topic == "body"]
     if all(speaks_of(parts_of(c.name), WEIGHTS) for c in bodies) and any(c.topic == "sampling" for c in columns):
         columns = [replace(item, topic="sampling") if item in bodies else item for item in columns]
-    timed = any(not {*TIMES}.isdisjoint(parts_of(item.name)) and item.distinct > FEW_RESULTS for item in columns)
-    ended = any(_is_flag(item) and not {*STUDIED}.isdisjoint(parts_of(item.name)) for item in columns)
-    studies = sum(item.topic in ("health", "study") for item in columns) >= 2 or (timed and ended)
+    short = [item for item in columns if len(parts_of(item.name)) <= 2]
+    timed = any(not {*TIMES}.isdisjoint(parts_of(item.name)) and item.distinct > FEW_RESULTS for item in short)
+    ended = any(_is_flag(item) and not {*STUDIED}.isdisjoint(parts_of(item.name)) for item in short)
+    studies = sum(item.topic in ("health", "study", "death") for item in columns) >= 2 or (timed and ended)
     for place, item in enumerate(columns):
         if item.topic is not None or not item.filled:
             continue

@@ -23,15 +23,15 @@ TOPICS: Mapping[str, str] = {
     "cpt ndc disease =condition procedure krankheit rozpoznanie maladie enfermedad malattia ziekte doenca choroba "
     "sykdom sjukdom sygdom hastalik =injury =ill =sick hiv aids therapy therapie terapia =treatment medication "
     "medic* medikament drug drugs atc symptom allergy allergie disability disabled behinderung behandlung "
-    "handicap blood blutgruppe schwanger bmi =cigs cigarette tobacco raucher fumeur fumador alcohol alkohol drink "
-    "drinker heroin cocaine disorder cancer tumor tumour krebs contraceptive comorbidity comorb charlson lab "
+    "handicap blood blutgruppe schwanger gestant* bmi =cigs cigarette tobacco raucher fumeur fumador alcohol alkohol "
+    "drink drinker heroin cocaine disorder cancer tumor tumour krebs contraceptive comorbidity comorb charlson lab "
     "laborwert =bp sbp dbp sysbp diasbp blutdruck cholesterol =chol hdl ldl triglyc =trig glucose glukose hba "
     "creatinine creatinin kreatinin =crea albumin bilirubin =bili platelet *globin =hb =hgb =hct wbc rbc crp =psa "
     "egfr =bun urea harnstoff sodium potassium ferritin insulin =pulse heartrate asthma diabet hypertens stroke "
     "infarct copd angina =chd =cvd =chf hepatitis infection depress anxiety psychiatr dementia metasta karnof "
     "=ecog apgar gestation bweight birthweight birthwt health hlth gesundheit sante salud saude salute gezondheid "
     "zdrowie helse haelsa surgery =operation =icu =los liegezeit verweildauer lengthofstay hospitalization "
-    "hospitalized disab pain cd4 cd8 tani pregnan birthcontrol *smk* smok* *smok prescri chronic hosp* doctor "
+    "hospitalized disab pain covid cd4 cd8 tani pregnan birthcontrol *smk* smok* *smok prescri chronic hosp* doctor "
     "arztbesuch oedema edema ascites rash lesion itch nausea fever cough dyspnea vomit fatigue fieber bloodpress "
     "*illness dgns discapacidad =bula =bulas bijsluiter beipackzettel bipacksedel indlaegsseddel posologi* farmaco* "
     "remedio geneesmiddel =lek =leki =ilac laegemiddel laekemedel foerderschwerp* foerderbedarf pflegegrad "
@@ -43,7 +43,7 @@ TOPICS: Mapping[str, str] = {
     "parteizugehoerigkeit ideology elections votacion",
     "hardship": "hardship violence gewalt violenza przemoc geweld addiction =sucht dipendenza "
     "verslaving uzaleznieni* homeless obdachlos* wohnungslos* dakloos bezdomn* abuse missbrauch maltrattament* "
-    "neglect notlage sozialhilfegrund asylum asyl asilo refugee fluechtling refugie refugiado",
+    "neglect notlage schuldhulp* bijstand* sozialhilfegrund asylum asyl asilo refugee fluechtling refugie refugiado",
     "sexuality": "orientation sexuality sexualitaet",
     "biometrics": "fingerprint iris biometric biometrie dna genome genotype genetic fingerabdruck allele =apoe "
     "=hla snp",
@@ -55,24 +55,25 @@ TOPICS: Mapping[str, str] = {
     "education": "education school schooling degree nodegree =edu diploma diplome bildung abschluss "
     "schulabschluss ausbildung =formation escolaridad escolaridade scolarita istruzione titolodistudio opleiding "
     "onderwijs etudes estudios qualification weducation heducation wyksztalcenie utdanning utbildning uddannelse "
-    "egitim ogrenim hsgrad dropout *educ educ* =ed",
+    "egitim ogrenim hsgrad dropout *educ educ* eduy* edul* =ed",
     "occupation": "occupation =occ *occup occup* job beruf profession workclass employer arbeitgeber =work "
     "working branche industry =ind =naics =sic =isco ocupacion ocupacao metier taetigkeit =position emploi "
     "travail empleo trabajo lavoro professione beroep zawod yrke erhverv meslek employed employment empstat unemp "
-    "unemployed arbeitslos erwerb labforce =labor =labour retired rentner selfempl tenure =exper experience "
+    "unemployed uemp* arbeitslos erwerb labforce =labor =labour retired rentner selfempl tenure =exper experience "
     "workstat hoursperweek department abteilung =team",
     "money": "salary income gehalt einkommen =eink netto brutto lohn earnings earn balance debt schulden credit "
-    "kredit mortgage loan default score =rating schufa revenu salaire ingreso ingresos reddito stipendio wealth "
+    "kredit mortgage loan default schufa bonitaet revenu salaire ingreso ingresos reddito stipendio wealth "
     "insolvency poverty =poor welfare benefit assets networth miete sozialhilfe salario renda rendimento dochod "
-    "zarobki inntekt inkomst indkomst inkomen gelir maas wynagrodzenie foodstamp *wage *inc insur versicherung "
+    "zarobki inntekt inkomst indkomst inkomen gelir maas wynagrodzenie foodstamp *wage *inc hinct* insur versicherung "
     "seguro",
     "household": "children child kinder =kid household haushalt dependents relationship enfants hijos figli "
     "kinderen filhos dzieci cocuk fsize famsize hhsize familysize =parity =sibs siblings nsibs brthord birthorder "
     "*kids kids*",
-    "study": "died death dead deceased decease mortality survived surviv survival alive vital vitalstatus readmit "
-    "readmission readmitted relapse recurrence =recur outcome verstorben gestorben exitus todesursache =tod deces "
-    "decede muerte fallecido decesso deceduto obito morte overleden zgon =censor censored =cens dodsfall avliden "
-    "oelum treat treated treatment trt randomized randomised placebo futime followup",
+    "death": "died death dead deceased decease mortality survived surviv survival alive vital vitalstatus verstorben "
+    "gestorben exitus =tod deces decede muerte fallecido decesso deceduto obito morte overleden zgon dodsfall avliden "
+    "oelum",
+    "study": "readmit readmission readmitted relapse recurrence =recur outcome todesursache =censor censored =cens "
+    "treat treated treatment trt randomized randomised placebo futime followup",
 }  # fmt: skip
 """What the name of a column is about -> its words."""
 WEIGHTS = "weight gewicht =wt poids peso vekt vikt waga wght* *wght *wgt wgt*"
@@ -110,7 +111,10 @@ SUBJECTS = (
     "consom* verbruik zuzycie forbruk forbrug foerbruk* tuketim usage delay verspaetung retard* retraso ritardo "
     "vertraging opoznien* forsink* foersen* gecikme =fine strafe amende =multa boete =kara mandat genre genero gatunek "
     "gattung genere advice advies decision entscheid* decis* besluit decyzja beslut karar level niveau nivel livello "
-    "poziom niva offense offence incident distance distanz distan* afstand quantity menge quantit* cantidad ilosc"
+    "poziom niva offense offence incident distance distanz distan* afstand quantity menge quantit* cantidad ilosc "
+    "problem* attrition turnover accept* reject* approv* denied =deny admit* hired dropout exited subscribed takeup "
+    "noshow label =item itemid itemname =test testname analyt* paramet* messwert measure* concept evolucao evolucion "
+    "desfecho regeling vote voted =wage wages =pay =gpa =exam injury =force satisfaction crash collision"
 )
 """Words of what a record is about: of which kind it is, what was found or decided, how long it took, what it cost."""
 STUDIED = (
@@ -128,6 +132,7 @@ studies find."""
 KNOWN: Mapping[str, str] = {
     "sex": "sex", "race": "race or ethnic origin", "marital": "marital status", "education": "education",
     "occupation": "work", "household": "family", "residence": "where a person lives", "body": "height or weight",
+    "death": "whether somebody died",
 }  # fmt: skip
 """Topics that others know or find out about a person, in words."""
 CODED = (

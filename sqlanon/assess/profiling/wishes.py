@@ -67,3 +67,10 @@ def wishes_of(
             return tuple((level, wished[name], 1) for level, name in enumerate(periods, 1) if name in wished)
         return ((year, "the year", 2),)
     return ((0, "the year", 2),) if found.looks_like == "year" else ()
+
+
+def years_of(found: ColumnProfile, hierarchy: specs.HierarchySpec | None) -> int | None:
+    """Return the level of years of a date that is none of a birth; None of other columns."""
+    if found.looks_like == "birth_date" or not isinstance(hierarchy, specs.Dates) or "year" not in hierarchy.levels:
+        return None
+    return hierarchy.levels.index("year") + 1

@@ -64,9 +64,16 @@ UNITS = (
 FAMILIES = (
     ("%Y-%m-%d",), ("%Y/%m/%d",), ("%Y.%m.%d",), ("%Y%m%d",), ("%d.%m.%Y", "%m.%d.%Y"), ("%d/%m/%Y", "%m/%d/%Y"),
     ("%d-%m-%Y", "%m-%d-%Y"), ("%d.%m.%y", "%m.%d.%y"), ("%d/%m/%y", "%m/%d/%y"), ("%d-%m-%y", "%m-%d-%y", "%y-%m-%d"),
-    ("%d. %B %Y",), ("%d %B %Y",), ("%d-%b-%Y",), ("%d-%b-%y",), ("%B %d, %Y",), ("%d.%m.%Y %H:%M",),
-    ("%d.%m.%Y %H:%M:%S",), ("%d/%m/%Y %H:%M", "%m/%d/%Y %H:%M"), ("%d/%m/%Y %H:%M:%S", "%m/%d/%Y %H:%M:%S"),
-    ("%Y-%m-%d %H:%M",), ("%Y-%m-%d %H:%M:%S",), ("%Y-%m-%dT%H:%M:%S",), ("%d.%m.%y %H:%M",),
+    ("%d. %B %Y",), ("%d %B %Y",), ("%d-%b-%Y",), ("%d-%b-%y",), ("%B %d, %Y",), ("%Y-%m-%dT%H:%M:%S",),
+    ("%d.%m.%y %H:%M",),
+    *(
+        tuple(f"{day} {hours}" for day in days)
+        for days in (
+            ("%Y-%m-%d",), ("%Y/%m/%d",), ("%d.%m.%Y",), ("%d/%m/%Y", "%m/%d/%Y"), ("%d-%m-%Y", "%m-%d-%Y"),
+            ("%d-%b-%Y",),
+        )
+        for hours in ("%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M:%S %p")
+    ),
 )  # fmt: skip
 """Formats of dates; those of a family have the same signs. With points, the day stands first where both fit."""
 _WRITTEN = {family: re.compile(format_pattern(family[0])) for family in FAMILIES}

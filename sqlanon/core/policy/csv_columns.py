@@ -8,8 +8,9 @@ from typing import Any
 
 from sqlanon.parameters import TEXT, Check, ValueCheck, choice, option, shaped, suggest
 
-DIRECTIVES = "dmYyHMSbB"
-"""What may follow a % in a format of dates: day, month, year, two digits of a year, time, name of a month."""
+DIRECTIVES = "dmYyHMSbBIp"
+"""What may follow a % in a format of dates: day, month, year, two digits of a year, time, name of a month, hour of
+half a day with its half."""
 THOUSANDS = (".", ",", " ", "'")
 """A space stands for every kind of space in a number, an apostrophe for both kinds."""
 
@@ -62,6 +63,8 @@ def format_fault(written: str) -> str | None:
         return f"a format is made of %{', %'.join(DIRECTIVES)}, each once, and what stands between them."
     if (day, month, year) != (1, 1, 1):
         return "a format has a day (%d), a month (%m, %b) and a year (%Y, %y), each once."
+    if ("I" in found) != ("p" in found) or {"H", "I"} <= {*found}:
+        return "an hour is one of 24 (%H), or one of 12 (%I) with AM or PM (%p)."
     return None
 
 

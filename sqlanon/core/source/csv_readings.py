@@ -28,7 +28,7 @@ GROUPING = {" ": f"[{SPACES}]", "'": "['’]", ".": r"\.", ",": ","}
 MINUS = "−–-"
 """Signs of a number below 0, the one of a keyboard last: inside brackets of a pattern it stands at the end."""
 WIDTHS = {"d": "[0-9]{1,2}", "m": "[0-9]{1,2}", "Y": "[0-9]{4}", "y": "[0-9]{2}", "H": "[0-9]{1,2}", "M": "[0-9]{2}",
-          "S": "[0-9]{2}", "b": "[A-Za-z]{3}", "B": "[A-Za-z]{3}"}  # fmt: skip
+          "S": "[0-9]{2}", "b": "[A-Za-z]{3}", "B": "[A-Za-z]{3}", "I": "[0-9]{1,2}", "p": "[AaPp][Mm]"}  # fmt: skip
 """Directives of a format of dates -> a pattern; names of months are brought to three letters of English before."""
 MONTHS = {
     "Jan": "januar|jänner|january|janvier|janv|enero|ene|gennaio|gen|januari|jan",
@@ -92,7 +92,7 @@ class ColumnReading:
         if self.kind == "numbers":
             return self._number(text)
         if self.kind == "dates":
-            stamp = "%Y-%m-%d %H:%M:%S" if any("%H" in item for item in self.dates) else "%Y-%m-%d"
+            stamp = "%Y-%m-%d %H:%M:%S" if any("%M" in item for item in self.dates) else "%Y-%m-%d"
             moment: exp.Expr = exp.Coalesce(this=self._moment(text, self.dates[0]), expressions=[
                 self._moment(text, item) for item in self.dates[1:]])  # fmt: skip
             return exp.Anonymous(this="STRFTIME", expressions=[moment, exp.Literal.string(stamp)])

@@ -14,7 +14,7 @@ KINDS: Mapping[str, str] = {
     "phone": "phone telephone tel telefon telefono telefone telefoon mobile mobil handy cell fax cellulare "
     "celular movil komorka mobiltelefon",
     "birth_date": "birth dob birthdate birthday bday geburt geburtsdatum geb gebdat gebj gebjahr naissance *naiss ddn "
-    "nacimiento fnac fecnac nascita nascimento geboortedatum geboorte =urodzenia urodz fodsel fodt foedelse "
+    "nacimiento fnac fecnac nascita nascimento nasc geboortedatum geboorte =urodzenia urodz fodsel fodt foedelse "
     "dogumtarihi =dogum =yob *born",
     "zip": "zip zipcode zcta",
     "postcode": "plz postleitzahl postcode postalcode postal codepostal codigopostal pcode cap kodpocztowy "
@@ -37,7 +37,8 @@ KINDS: Mapping[str, str] = {
     "=cnty kreis landkreis district bezirk region =state province provinz bundesland kanton canton birthplace "
     "geburtsort =location fips =msa =smsa =cbsa nuts =ags =tract =puma lsoa village villnum =vill suburb "
     "neighborhood quartier barrio cidade municipio concelho freguesia miasto gmina powiat wojewodztwo plaats "
-    "gemeente provincie kommun kommune fylke =sehir =ilce departement =residence",
+    "gemeente provincie kommun kommune fylke =sehir =ilce departement =residence precinct "
+    "borough parish bairro wijk buurt",
     "address": "address addr adresse anschrift street strasse rue calle via indirizzo direccion domicilio "
     "hausnummer adres =ulica endereco morada",
     "ip": "ip ipaddress ipv4 ipv6",
@@ -54,7 +55,7 @@ KINDS: Mapping[str, str] = {
     "svnr nr nummer identifier kennung passport reisepass ausweis personalnummer matrikel matrikelnummer "
     "matriculation steuernummer steuerid kennzeichen aktenzeichen fallnummer dossier expediente account "
     "kontonummer konto login username userid benutzer medicalrecord licence license =plate serial token hash barcode "
-    "pseudonym accountnumber key seqn seqno seqnr caseid =obs recordid rowid rownum lfdnr laufnummer personnummer "
+    "pseudonym accountnumber key seqn seqno seqnr caseid recordid rowid rownum lfdnr laufnummer personnummer "
     "fodselsnummer =nss =nif =cpf =nit =tckn =nir codicefiscale numer numero dosya kimlik patid patno ptid subjid "
     "usubjid empno",
     "date": "date datum fecha data tag day timestamp time zeit zeitpunkt datetime =admission discharge aufnahme "
@@ -64,7 +65,7 @@ KINDS: Mapping[str, str] = {
     "reddito expenditure turnover limit pay inkomst indkomst inntekt inkomen salario renda dochod gelir maas "
     "kosten cout costo custo koszt",
     "free_text": "comment comments note notes remark remarks bemerkung bemerkungen kommentar text freitext "
-    "description beschreibung befund anamnesis anamnese narrative message nachricht memo observation observations "
+    "description beschreibung befund anamnesis anamnese narrative message nachricht memo observation observations =obs "
     "commentaire comentario observacoes uwagi opmerking opmerkingen anmaerkning merknad yorum",
 }  # fmt: skip
 """What a column looks like -> the words of its name that say so; the first kind that fits counts."""
@@ -85,5 +86,10 @@ PERSONAL = (
     "etternavn", "efternavn", "efternamn", "sobrenome", "apelido", "soyad", "soyadi", *PERSONS,
 )  # fmt: skip
 """Words beside which a name is that of a person, and not of a product or a place."""
+RATIOS = frozenset((
+    "percent", "percentage", "pct", "rate", "ratio", "share", "proportion", "prozent", "anteil", "quote", "pourcentage",
+    "taux", "porcentaje", "tasa", "percentuale", "tasso", "percentagem", "taxa", "procent", "andel",
+))  # fmt: skip
+"""Words of names of numbers that are no one's, whatever stands beside them: ``account_usage_percent``."""
 OF_A_NUMBER = "id ids no nr num number nummer numero numer code cd key of the source value"
 """Parts of a name that add nothing but that it is a number."""

@@ -11,7 +11,7 @@ import unicodedata
 from functools import cache
 from itertools import pairwise
 
-from sqlanon.core.source.vocabulary import KINDS, OF_A_NUMBER, PERSONS
+from sqlanon.core.source.vocabulary import KINDS, OF_A_NUMBER, PERSONS, RATIOS
 
 LONG = 5
 """Letters of a word that is looked for within others."""
@@ -43,9 +43,11 @@ def parts_of(name: str) -> tuple[str, ...]:
 def kinds_of(name: str) -> tuple[str, ...]:
     """Return what a name says that its column looks like, the likeliest first."""
     numbered = speaks_of_persons(name)
+    of_ratios = not RATIOS.isdisjoint(parts_of(name))
     return tuple(
         kind
         for kind, words in KINDS.items()
+        if not (of_ratios and kind == "identifier")
         if (_only_numbers(name, words) if kind in NUMBERS_OF else speaks_of(parts_of(name), words))
         or (kind == "identifier" and numbered)
     )
