@@ -14,6 +14,7 @@ from sqlanon.assess.profiling.facts import ColumnProfile, Profile
 from sqlanon.assess.profiling.profile import profile
 from sqlanon.assess.profiling.topics import topic_of
 from sqlanon.core.hierarchies.specs import Intervals
+from sqlanon.core.policy import Model
 from sqlanon.core.source.words import kinds_of, parts_of
 
 RECORDS = 2_000
@@ -42,7 +43,7 @@ def own_role(found: ColumnProfile) -> str:
         ("DIAG1", "health"), ("dx2", "health"), ("hcpcs_cd", "health"), ("SysBP", "health"), ("HbA1c", "health"),
         ("hhinc", "money"), ("maaş", "money"), ("wynagrodzenie", "money"), ("lwage", "money"),
         ("mothereduc", "education"), ("wykształcenie", "education"), ("yrke", "occupation"), ("NKids", "household"),
-        ("died", "study"), ("zgon", "study"), ("exitus", "study"), ("peso", "body"), ("rs1234567", "biometrics"),
+        ("died", "death"), ("zgon", "death"), ("exitus", "death"), ("peso", "body"), ("rs1234567", "biometrics"),
         ("information", None), ("statement", None), ("reduced", None), ("placebo_lot", "study"), ("average", None),
     ],
 )  # fmt: skip
@@ -58,6 +59,7 @@ def test_names_are_about_something_in_many_languages(name: str, topic: str | Non
         ("county_fips", "place"), ("imię", "name"), ("etternavn", "name"), ("wiek", "age"), ("idade", "age"),
         ("household_id", "household"), ("HHNr", "household"), ("hospital_id", "provider"), ("NPI", "provider"),
         ("hospital_days", None), ("household_income", "amount"), ("platelet", None), ("nr_pacjenta", "identifier"),
+        ("account_paid_percent", None), ("data_nasc", "birth_date"), ("bairro", "place"), ("DS_OBS", "free_text"),
     ],
 )  # fmt: skip
 def test_names_say_what_a_column_looks_like_in_many_languages(name: str, kind: str | None) -> None:
@@ -87,7 +89,7 @@ def test_flags_have_the_topic_of_the_value_that_they_are_called_by(tmp_path: Pat
     assert {item.name: (item.topic, own_role(item)) for item in found.columns} == {
         "black": ("race", "quasi_identifier"), "hispan": ("race", "quasi_identifier"),
         "male": ("sex", "quasi_identifier"), "married": ("marital", "quasi_identifier"),
-        "nodegree": ("education", "quasi_identifier"), "died": ("study", "sensitive"),
+        "nodegree": ("education", "quasi_identifier"), "died": ("death", "quasi_identifier"),
         "south": ("residence", "quasi_identifier"), "white": (None, "keep"),
     }  # fmt: skip
     assert found.column("black").reason.startswith("Its name speaks of race or ethnic origin")
@@ -282,3 +284,43 @@ def test_numbers_of_persons_at_work_are_dropped_and_what_is_counted_of_them_is_n
     looks = {item.name: item.looks_like for item in profile(pa.table(data)).columns}
     assert [looks["officer_badge"], looks["Rendering_NPI"], looks["C.P."]] == ["name", "name", "postcode"]
     assert looks["teacher_hours"] != "name"
+
+
+@pytest.mark.slow
+def test_what_the_values_of_a_column_say_beside_its_name(tmp_path: Path) -> None:
+    draw = random.Random(3)
+    ended = drawn(draw, "J", "N", "N")
+    data = {
+        "agea": drawn(draw, *range(15, 95)),
+        "agency": drawn(draw, *range(15)),
+        "account_balance": [round(draw.gauss(900, 300), 2) for _ in range(RECORDS)],
+        "district": drawn(draw, "north", "south", "east", "west"),
+        "lat": [round(48 + draw.random(), 5) for _ in range(RECORDS)],
+        "lon": [round(16 + draw.random(), 5) for _ in range(RECORDS)],
+        "burgerlijke staat": drawn(draw, "gehuwd", "ongehuwd", "weduwe"),
+        "income": drawn(draw, *range(1_000, 9_000, 10)),
+        "disease": drawn(draw, *["no"] * 19, "yes"),
+        "ended": ended,
+        "end_reason": [draw.choice("abc") if item == "J" else None for item in ended],
+    }
+    found = profiled(data, tmp_path)
+    looks = {item.name: item.looks_like for item in found.columns}
+    assert looks["agea"] == "age" and looks["agency"] == "category" and looks["account_balance"] == "amount"
+    assert looks["burgerlijke staat"] == "category" and found.column("burgerlijke staat").topic == "marital"
+    assert {found.column(name).leader for name in ("lat", "lon")} == {"district"}, "half a point says nothing"
+    assert own_role(found.column("income")) == "quasi_identifier", "exact numbers together single persons out"
+    assert {item.name: item.decides for item in found.columns if item.decides} == {"ended": ("end_reason",)}
+    assert found.column("ended").leader is None
+    made = draft(found, folder=tmp_path).policy
+    [model] = next(item.models for item in made.columns if item.name == "disease")
+    assert model == Model("t_closeness", {"t": 0.3}), "19 of 20 have none: that value may stand alone"
+
+
+@pytest.mark.slow
+def test_no_column_names_persons_twice_where_each_record_has_its_own(tmp_path: Path) -> None:
+    draw = random.Random(4)
+    mails = [f"{draw.choice('abcdefgh')}{draw.randrange(90)}@example.org" for _ in range(RECORDS)]
+    data = {"employee_id": [*range(RECORDS)], "email": mails, "sex": drawn(draw, "m", "f"), "job": drawn(draw, *"abcd")}
+    assert draft(profiled(data, tmp_path), folder=tmp_path).policy.entity is None
+    del data["employee_id"]
+    assert draft(profiled(data, tmp_path), folder=tmp_path).policy.entity == "email"

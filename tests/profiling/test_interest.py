@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from sqlanon.assess.profiling.drafting import draft
-from sqlanon.assess.profiling.interest import by_interest
+from sqlanon.assess.profiling.interest import by_interest, tells_apart
 from sqlanon.assess.profiling.profile import profile
 from sqlanon.assess.profiling.proposals import _floor
 from sqlanon.core.lattice.catalog import Attribute
@@ -50,6 +50,40 @@ def test_age_comes_before_a_date_in_tables_about_health() -> None:
     found = profile(data.append_column("stroke", [["n", "n", "y"] * 1_000]))
     names = by_interest([item for item in found.columns if item.role not in ("identifier", "drop")])
     assert names.index("birth_year") < names.index("delivery_date") < names.index("town")
+
+
+def test_a_table_is_about_what_it_is_called_what_decides_and_what_is_not_like_what_came_before() -> None:
+    draw = random.Random(6)
+    left = draw.choices("yn", [1, 4], k=2_000)
+    data = {
+        "shift": draw.choices("abc", k=2_000),
+        "room": draw.choices("abcd", k=2_000),
+        "price_net": [draw.randrange(1_000) / 100 for _ in range(2_000)],
+        "price_gross": [draw.randrange(1_000) / 100 for _ in range(2_000)],
+        "gone": left,
+        "why": [draw.choice("pqr") if item == "y" else None for item in left],
+        "overtime": draw.choices("yn", k=2_000),
+        "hardly": [None] * 1_980 + ["x"] * 20,
+        "colour": draw.choices("rgb", k=2_000),
+    }
+    found = profile(pa.table(data))
+    names = by_interest(found.columns, found.columns)
+    assert names.index("gone") < min(names.index("shift"), names.index("room")), "there is a reason for some that are"
+    assert names.index("price_gross") > names.index("price_net") + 1, "something else comes between what is alike"
+    titled = by_interest(found.columns, found.columns, ("/data/overtimes_2024.csv", None))
+    assert titled.index("overtime") < names.index("overtime")
+    assert [item.name for item in found.columns if not tells_apart(item)] == ["hardly"]
+
+
+def test_dates_of_events_say_the_year_or_nothing() -> None:
+    sizes = {
+        "fields": ((0,),) * 5,
+        "costs": (90, 80, 70, 60, 0),
+        "widths": (900, 80, 20, 8, 1),
+        "keeps_type": (True,) * 5,
+    }
+    attribute = Attribute("day", "DATE", 5, 900, **sizes)
+    assert (_floor(attribute, with_rest=False), _floor(attribute, with_rest=False, coarsest=2)) == (3, 2)
 
 
 def test_the_group_of_the_rare_is_no_value_that_is_left() -> None:

@@ -12,6 +12,7 @@ from command_line import sqlanon as command
 
 import sqlanon
 from sqlanon.commands.csv_options import read_csv_options
+from sqlanon.core.policy.csv_columns import format_fault
 from sqlanon.core.policy.sources import csv_options
 from sqlanon.core.source.csv_readings import ColumnReading
 from sqlanon.core.source.files import Reading
@@ -79,6 +80,9 @@ class TestDates:
         assert become(keys, *texts) == ["2024-04-03"] * 4 + ["2024-03-05"] * 2 + ["2024-04-03"]
         assert become(keys, "31.2.2024", "4/3/2024", "2024", "3.4.24", "13. Foo 2024") == [None] * 5
         assert become({"dates": "%d.%m.%Y %H:%M"}, "3.4.2024 7:05") == ["2024-04-03 07:05:00"]
+        halves = ("4/3/2024 7:05 PM", "04/03/2024 12:05 am", "4/3/2024 13:05 PM")
+        assert become({"dates": "%m/%d/%Y %I:%M %p"}, *halves) == ["2024-04-03 19:05:00", "2024-04-03 00:05:00", None]
+        assert format_fault("%m/%d/%Y %I:%M") == format_fault("%d.%m.%Y %H:%M %p") != format_fault("%d.%m.%Y %H:%M")
         assert become({"dates": ["%d-%b-%y"], "pivot": 2026}, "03-Okt-26", "3-DEC-27") == ["2026-10-03", "1927-12-03"]
 
     @pytest.mark.parametrize(

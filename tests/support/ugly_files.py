@@ -215,6 +215,8 @@ def of_dates() -> Iterator[Case]:
     )
     yield one("times_of_day.csv", ["3.4.2024 07:05", "25.12.2023 18:30"], dates="%d.%m.%Y %H:%M",
               cells=["2024-04-03 07:05:00", "2023-12-25 18:30:00"])  # fmt: skip
+    yield one("halves_of_a_day.csv", ["12/25/2023 06:30:15 PM", "03/04/2024 12:05:00 AM"],
+              dates="%m/%d/%Y %I:%M:%S %p", cells=["2023-12-25 18:30:15", "2024-03-04 00:05:00"])  # fmt: skip
 
 
 def untouched() -> Iterator[Case]:
