@@ -12,7 +12,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from sqlanon.assess.presets.facts import NONE, Preset, PresetEntry, named_presets, plain_name
-from sqlanon.assess.profiling.attributes import find_attributes, with_attributes
+from sqlanon.assess.profiling.attributes import find_attributes, find_keys, with_attributes
 from sqlanon.assess.profiling.dependencies import find_dependencies
 from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile, Follower, PresetFit, SameColumns
 from sqlanon.assess.profiling.roles import MOSTLY_UNIQUE
@@ -21,6 +21,7 @@ from sqlanon.core.source.known import MANY
 from sqlanon.errors import InputError
 
 PRESET = "preset"
+KEY = "Most columns follow from it: it is the number of a person or of a group of records."
 CAUTION = ("keep", "sensitive", "quasi_identifier", "drop", "identifier")
 """Roles, those that publish most first."""
 IDENTIFYING = ("uuid", "email", "phone", "name", "address", "url", "ip", "free_text")
@@ -42,6 +43,8 @@ def as_schema(
     left = [item for item in columns if item.name not in known or item.role not in DROPPED]
     dependencies, not_compared = find_dependencies(engine, relation, types, left)
     unknown = [item for item in dependencies if item.of not in known or item.follows not in known]
+    keys = find_keys(left, unknown)
+    left = [replace(item, role="identifier", reason=KEY, question=None) if item.name in keys else item for item in left]
     found = find_attributes(left, unknown)
     left = with_attributes(left, found)
     by_name = {item.name: item for item in left}

@@ -23,6 +23,7 @@ NATURAL = (*DATES, "zip", "postcode", "icd10", "atc", "country", "age", "year", 
 """Looks of columns that lead those which follow from them, the best first: their hierarchies are known."""
 PLACES, POINTS = ("place", "postcode", "zip"), ("latitude", "longitude", "coordinates")
 FEWEST_PLACES, MOST_PLACES = 3, 2_000
+LEFT_OUT = ", which is left out."
 COMMON = 0.75
 KEY = 4
 """A column from which more than half of the others follow, and so many at least, is a key."""
@@ -79,6 +80,19 @@ def _lead_points(by_name: Columns, free: set[str], leaders: Leaders) -> None:
         place = max(places, key=lambda item: (item.distinct, item.name)).name
         points = (name for name in sorted(free) if by_name[name].looks_like in POINTS)
         leaders.update({name: Follower(name, place, POINT, 0) for name in points})
+
+
+def find_keys(columns: Sequence[ColumnProfile], dependencies: Iterable[Dependency]) -> tuple[str, ...]:
+    """Return the numbers of persons or groups that no name says: most columns follow from them, and records repeat."""
+    by_name = {item.name: item for item in columns}
+    found = {(each.of, each.follows, each.how): each.breaks for each in dependencies}
+    free = {name for name, item in by_name.items() if _is_known(item)}
+    numbers = ("number", "code", "category", "other")
+    return tuple(
+        name
+        for name in _keys(by_name, free, found)
+        if (item := by_name[name]).distinct > FEW_TEXTS and item.looks_like in numbers and item.reads_as == "whole"
+    )
 
 
 def _is_known(item: ColumnProfile) -> bool:
@@ -285,7 +299,7 @@ def settled_followers(columns: Sequence[ColumnProfile]) -> list[ColumnProfile]:
         if item.leader is not None and item.role not in DROPPED:
             led = roles[item.leader]
             if item.role != "keep" or led not in ("quasi_identifier", "keep"):
-                reason = item.reason if item.role != "keep" else f"It follows from {item.leader!r}, which is left out."
+                reason = item.reason if item.role != "keep" else f"It follows from {item.leader!r}{LEFT_OUT}"
                 item = replace(item, role="drop", reason=reason, question=None, otherwise=None)
         result.append(item)
     return result

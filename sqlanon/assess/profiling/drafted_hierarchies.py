@@ -24,6 +24,8 @@ INTERVALS = 20
 """About so many intervals of the finest level lie between the quantiles of 5 and 95 %."""
 FACTORS = {1: 5, 2: 5, 5: 2}
 """By the first digit of a width, how many intervals the next level joins, so that widths stay round."""
+FEWEST_DATES = 12
+"""Texts of a column that is called a date or a birth, at least, for it to be asked whether they are dates."""
 FEW_YEARS = 15
 """Ages that span so many years at most have bands of two."""
 OLDEST = 90
@@ -320,7 +322,11 @@ def _codes_or_values(found: ColumnProfile, records: int) -> DraftedHierarchy:
 
 
 def _is_called_a_date(found: ColumnProfile) -> bool:
-    return bool({"date", "birth_date"} & {*kinds_of(found.name)}) and found.reads_as == "text"
+    return (
+        bool({"date", "birth_date"} & {*kinds_of(found.name)})
+        and found.reads_as == "text"
+        and found.distinct > FEWEST_DATES
+    )
 
 
 def _how_many(found: ColumnProfile) -> str:

@@ -18,7 +18,7 @@ from itertools import zip_longest
 
 from sqlanon.assess.profiling.attributes import SAME
 from sqlanon.assess.profiling.facts import ColumnProfile
-from sqlanon.assess.profiling.vocabulary import KNOWN, SENSITIVE, SUBJECTS
+from sqlanon.assess.profiling.vocabulary import KNOWN, SENSITIVE, STUDIED, SUBJECTS
 from sqlanon.core.source.vocabulary import PERSONS
 from sqlanon.core.source.words import kinds_of, parts_of, speaks_of, speaks_of_persons
 
@@ -26,6 +26,8 @@ AGES = ("age", "birth_date")
 TIMES = ("date", "year", "moment")
 PLACES = ("place", "postcode", "zip", "country", "coordinates", "latitude", "longitude")
 """Looks of who, when and where, the one that says most to readers first."""
+FEWEST_BIRTHS = 20
+"""Values of a part of a birth that says an age, at least: months and quarters do not."""
 MANY_PLACES = 1_000
 """Places are houses or streets rather than towns from so many on."""
 FEW_YEARS = 5
@@ -41,6 +43,10 @@ BESIDE: Mapping[str, float] = {"race": 0.0, "education": 0.1, "occupation": 0.1,
 """Topics of what others know -> how much less than the subject they are what a table is about; the others 1."""
 OF_PERSONS = ("education", "occupation", "marital", "household")
 """Topics of which tables of events have one at most."""
+BELIEFS = ("religion", "politics", "union", "sexuality", "biometrics")
+"""Topics that are sensitive, and seldom what a table is about."""
+NEAR_DATE = "It lies in the years of {!r}, beside which the days between both say more: a view can count them."
+SECOND_AGE = "Beside {!r} another age says little, and parts each class once more."
 ALIKE = 0.75
 """How much less is said by a column that shares a word, or its topic, with one before."""
 GENERAL = frozenset(("data", "dataset", "table", "export", "file", "list", "report", "full", "test", "sample", "survey",
@@ -60,20 +66,13 @@ def by_interest(
     """
     left = list(columns)
     sex = _taken(left, [item for item in left if item.topic == "sex"])
-    age = _taken(left, _by_look(left, AGES) or [item for item in left if "birth_date" in kinds_of(item.name)])
+    births = [item for item in left if "birth_date" in kinds_of(item.name) and item.distinct > FEWEST_BIRTHS]
+    age = _taken(left, _by_look(left, AGES) or births)
     when = _taken(left, _by_look(left, TIMES))
     where = _taken(left, sorted(_by_look(left, PLACES), key=lambda item: item.distinct > MANY_PLACES))
     again = [item for item in left if item.looks_like in (*AGES, *TIMES, *PLACES) or item.topic == "sex"]
     others = [item for item in left if item not in again]
-    scores = {item.name: subject_score(item) for item in others}
-    for place, more in ((-1, 1.0), (0, 0.5)):
-        if columns and columns[place].name in scores and columns[place].topic not in KNOWN:
-            scores[columns[place].name] += more
-    named_twice = {item.leader for item in among if item.how == SAME}  # a code with its label
-    words = _words_of(title)
-    for item in others:
-        scores[item.name] += (item.name in named_twice) + 3.5 * bool(item.decides and item.topic not in KNOWN)
-        scores[item.name] += 1.5 * any(_same_word(part, word) for part in parts_of(item.name) for word in words)
+    scores = subject_scores(columns, among, title)
     subjects = _varied([item for item in others if scores[item.name] > 0], scores)
     beside = sorted((item for item in others if scores[item.name] <= 0), key=lambda item: -scores[item.name])
     studied = sum(item.topic in ("health", "study", "death") for item in columns) > 1
@@ -93,14 +92,16 @@ def tells_apart(found: ColumnProfile) -> bool:
     return max(found.most, found.nulls, found.empty) <= ONE_VALUE * found.records
 
 
-def near_dates(order: Sequence[ColumnProfile]) -> dict[str, str]:
-    """Return of the dates of events in an order all but the first that lies in the same years, with that one."""
+def said_before(order: Sequence[ColumnProfile]) -> dict[str, str]:
+    """Return what is left out beside a column before it in an order, and why: a second date of events in the same
+    years, a second age."""
     events = [item for item in order if item.looks_like in ("date", "moment") and _is_of_events(item)]
-    found: dict[str, str] = {}
+    first, *ages = [item.name for item in order if item.looks_like in AGES] or [""]
+    found = {name: SECOND_AGE.format(first) for name in ages}
     for place, item in enumerate(events):
         near = (other.name for other in events[:place] if other.name not in found and _in_same_years(item, other))
-        if (first := next(near, None)) is not None:
-            found[item.name] = first
+        if (before := next(near, None)) is not None:
+            found[item.name] = NEAR_DATE.format(before)
     return found
 
 
@@ -121,6 +122,22 @@ def _is_measured(found: ColumnProfile) -> bool:
 
 def _is_flag(found: ColumnProfile) -> bool:
     return found.distinct + (found.nulls > 0) <= 2
+
+
+def subject_scores(
+    columns: Sequence[ColumnProfile], among: Iterable[ColumnProfile] = (), title: Sequence[object] = ()
+) -> dict[str, float]:
+    """Return how much speaks for each column being what the table is about (``by_interest``)."""
+    scores = {item.name: subject_score(item) for item in columns}
+    for place, more in ((-1, 1.0), (0, 0.5)):
+        if columns and columns[place].topic not in KNOWN:
+            scores[columns[place].name] += more
+    named_twice = {item.leader for item in among if item.how == SAME}  # a code with its label
+    words = _words_of(title)
+    for item in columns:
+        scores[item.name] += (item.name in named_twice) + 3.5 * bool(item.decides and item.topic not in KNOWN)
+        scores[item.name] += 1.5 * any(_same_word(part, word) for part in parts_of(item.name) for word in words)
+    return scores
 
 
 def _words_of(title: Iterable[object]) -> set[str]:
@@ -157,15 +174,16 @@ def _are_alike(one: ColumnProfile, other: ColumnProfile) -> bool:
 
 def subject_score(found: ColumnProfile) -> float:
     """Return how much speaks for a column being what the table is about; nothing does at 0 and below."""
-    named = sum(speaks_of((part,), SUBJECTS) for part in parts_of(found.name))
+    named = sum(speaks_of((part,), SUBJECTS) or part in STUDIED for part in parts_of(found.name))
     named = max(named, speaks_of(parts_of(found.name), SUBJECTS))
     score = 2.0 * min(named, 1) + 0.5 * (named > 1)
-    score += 1.5 * (found.topic in SENSITIVE or found.topic == "death" or found.looks_like in ("icd10", "atc"))
+    of_subject = (found.topic in SENSITIVE and found.topic not in BELIEFS) or found.topic == "death"
+    score += 1.5 * (of_subject or found.looks_like in ("icd10", "atc"))
     score += 0.5 * (found.distinct in KINDS) + 1.0 * _is_measured(found)
     score -= BESIDE.get(found.topic or "", 1.0) * (found.topic in KNOWN and found.topic != "death")
     score -= 2.5 * (found.nulls + found.empty > SPARSE * found.records)
     score -= 1.0 * (found.most > (ONE_VALUE if named or found.topic == "death" else RARE) * found.filled)
-    return score - 0.75 * _is_flag(found) - 0.25
+    return score - 0.75 * (_is_flag(found) and found.topic != "race") - 0.25
 
 
 def _by_look(columns: Sequence[ColumnProfile], looks: Sequence[str]) -> list[ColumnProfile]:

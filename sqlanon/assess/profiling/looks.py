@@ -50,6 +50,8 @@ FEW_NUMBERS = 30
 """Whole numbers with so many values at most are codes of categories."""
 FEW_TEXTS = 200
 """Texts with so many values at most are categories, if they repeat."""
+SENTENCE = 25
+"""Signs that half of the texts have which say something in words, at least."""
 REPEATS = 0.2
 """The share of the records that the values of a category are, at most."""
 GAPS = 5
@@ -150,6 +152,8 @@ def _by_shape(found: ColumnProfile) -> Look | None:
         share = _share(found, shape)
         if shape in ("icd10", "atc") and not named and not _is_code(found):
             continue
+        if shape == "icd10" and not named and _of_one_length(found):  # five signs and no point: codes of something else
+            continue
         if share >= (MOST if named else NEARLY_ALL):
             return Look(shape, _of_values(share, f"are written like {SHAPE_WORDS[shape]}"))
     held = {shape: _share(found, f"holds {shape}") for shape in CLEAR if shape != "pairs of coordinates"}
@@ -158,6 +162,10 @@ def _by_shape(found: ColumnProfile) -> Look | None:
     if _share(found, "ssn") >= NEARLY_ALL or _share(found, "iban") >= NEARLY_ALL:
         return Look("identifier", "its values are written like numbers of persons or accounts")
     return None
+
+
+def _of_one_length(found: ColumnProfile) -> bool:
+    return found.lengths is not None and found.lengths.usual >= 5 and found.lengths.usual_share >= NEARLY_ALL
 
 
 def _is_code(found: ColumnProfile) -> bool:
@@ -292,6 +300,9 @@ def _by_texts(found: ColumnProfile, named: tuple[str, ...]) -> Look | None:
     if capitals and found.distinct > FEW_NUMBERS and not known and _speaks_of_a_person(found.name):
         return Look("name", "its name speaks of a person, and its values are capitalized words")
     if _share(found, "words") >= 0.5 and (found.distinction >= REPEATS or found.distinct > FEW_TEXTS):
+        return Look("free_text", _of_values(_share(found, "words"), "have five words or more"))
+    sentences = _share(found, "words") >= 0.2 and found.lengths is not None and found.lengths.median >= SENTENCE
+    if sentences and found.distinct > FEW_TEXTS / 2:
         return Look("free_text", _of_values(_share(found, "words"), "have five words or more"))
     if found.distinction >= 0.5 and found.distinct >= 10:
         if _share(found, "capital_words") >= NEARLY_ALL and not _share(found, "number"):

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from sqlanon.assess.profiling.facts import ColumnProfile, percent
-from sqlanon.assess.profiling.interest import by_interest, near_dates, tells_apart
+from sqlanon.assess.profiling.interest import by_interest, said_before, tells_apart
 from sqlanon.assess.profiling.proposed import NOTHING, UNPROTECTED, Gain, Proposal, account, proposal_of
 from sqlanon.assess.profiling.wishes import UnmetWish, wishes_of, years_of
 from sqlanon.core import anonymizer
@@ -58,7 +58,6 @@ ENOUGH = 8
 FLOOR, FEWEST_LEFT = 0.55, 3
 """Where a column still says something: the share of the values that a value is told from, and how many are left."""
 BESIDE_FIRST = "No release with something of it was found beside the columns that the table is more about."
-NEAR_DATE = "It lies in the years of {!r}, beside which the days between both say more: a view can count them."
 NONE_FOUND = (NoSolutionError, SearchStoppedError)
 """No release meets the policy, or none was found in the time of a search."""
 MOST_RECORDS = 300_000
@@ -164,9 +163,8 @@ class _Searches:
         self._sensitive = [item.name for item in policy.columns if item.role == "sensitive"]
         candidates = [found[name] for name in found if name in self._floors or name in self._sensitive]
         order = by_interest(candidates, found.values(), (policy.source, policy.table))
-        near = near_dates([found[name] for name in order])
-        self._near = {name: NEAR_DATE.format(first) for name, first in near.items()}
-        self._order = [name for name in order if name not in near]
+        self._near = said_before([found[name] for name in order])
+        self._order = [name for name in order if name not in self._near]
         self._wishes = sorted(
             (
                 (item.name, *wish)
@@ -234,6 +232,8 @@ class _Searches:
         first, most, until = chosen, self._cost(plan, chosen) + SOMETHING_COSTS, self._deadline - ALL_SECONDS / 2
         for name in self._order:
             if name in chosen.levels or name in chosen.protected or name in chosen.beyond:
+                continue
+            if name in self._sensitive and len(chosen.protected) >= FEW_SENSITIVE:
                 continue
             if time.monotonic() > until:
                 chosen = chosen.without(name, "There was no time to search for a release with it.")

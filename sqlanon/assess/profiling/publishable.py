@@ -8,7 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile
-from sqlanon.assess.profiling.roles import KNOWABLE, K, published_as_they_are, refused
+from sqlanon.assess.profiling.roles import KNOWABLE, K, refused
 from sqlanon.assess.profiling.topics import is_constant
 from sqlanon.assess.profiling.vocabulary import KNOWN
 from sqlanon.core.audit.judged_columns import JudgedColumn, SourceColumn, repeats
@@ -43,8 +43,8 @@ def publishable(
         if not wrong:
             break
         columns = [refused(item, judged[item.name]) if item.name in wrong else item for item in columns]
-    names = published_as_they_are(columns)
-    published = [of(item) for item in columns if item.name in names and item.role in ("sensitive", "keep")]
+    free = [c for c in columns if c.role == "sensitive" or (c.role == "keep" and c.leader is None)]
+    published = [of(item) for item in free]
     others = [of(item) for item in columns if item.role == "keep" and item.leader is None]
     alike = [replace(item, role="quasi_identifier") for item in others]
     judged = {item.name: item for item in judge_published(engine, relation, published, alike, k=K)} if alike else {}

@@ -243,7 +243,7 @@ def settle_roles(columns: Sequence[ColumnProfile]) -> list[ColumnProfile]:
 def published_as_they_are(columns: Sequence[ColumnProfile]) -> set[str]:
     """Return the columns that a draft publishes as they are: those of the fewest values stay, and none with a value of
     few records. Followers distinguish no more than their leaders."""
-    kept = [item for item in columns if item.role == "keep" and item.leader is None and not _has_rare_values(item)]
+    kept = [item for item in columns if item.role == "keep" and item.leader is None and not has_rare_values(item)]
     combinations, staying = 1, {c.name for c in columns if c.role == "sensitive" or c.leader is not None}
     for item in sorted(kept, key=_values):
         combinations *= _values(item)
@@ -276,7 +276,7 @@ def _values(found: ColumnProfile) -> int:
     return max(1, found.distinct + (found.nulls > 0))
 
 
-def _has_rare_values(found: ColumnProfile) -> bool:
+def has_rare_values(found: ColumnProfile) -> bool:
     """Return whether fewer than k records have one of the values of a column, NULL included."""
     frequent = next((item.values for item in found.frequent if item.at_least >= K), 0)
     if found.distinct == 1 and found.filled >= K:

@@ -107,11 +107,14 @@ def _in_company(columns: Sequence[ColumnProfile]) -> list[ColumnProfile]:
     short = [item for item in columns if len(parts_of(item.name)) <= 2]
     timed = any(not {*TIMES}.isdisjoint(parts_of(item.name)) and item.distinct > FEW_RESULTS for item in short)
     ended = any(_is_flag(item) and not {*STUDIED}.isdisjoint(parts_of(item.name)) for item in short)
-    studies = sum(item.topic in ("health", "study", "death") for item in columns) >= 2 or (timed and ended)
+    topics = [item.topic for item in columns if item.topic in ("health", "study", "death")]
+    studies = (
+        len(topics) >= 2 or (timed and ended) or ("study" in topics and any(_is_studied(item) for item in columns))
+    )
     for place, item in enumerate(columns):
         if item.topic is not None or not item.filled:
             continue
-        named = not {*STUDIED}.isdisjoint(parts_of(item.name)) and len(parts_of(item.name)) <= 2
+        named = _is_studied(item)
         counted = item.distinct <= FEW_RESULTS or item.reads_as in ("whole", "number")
         is_last = place == len(columns) - 1 and item.distinct <= FEW_RESULTS
         if named and ((studies and counted) or is_last):
@@ -124,6 +127,12 @@ def _in_company(columns: Sequence[ColumnProfile]) -> list[ColumnProfile]:
                 columns[place] = replace(item, topic=before)
         before = columns[place].topic if _is_flag(item) else None
     return columns
+
+
+def _is_studied(found: ColumnProfile) -> bool:
+    """Return whether a column is called a status or an arm, and nothing besides."""
+    parts = {*parts_of(found.name)}
+    return bool(parts) and parts <= {*STUDIED}
 
 
 def _is_flag(found: ColumnProfile) -> bool:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 TOPICS: Mapping[str, str] = {
-    "sampling": "=psu =ssu =strata =stratum =perwt =hhwt =pwgtp =wgtp =fnlwgt finalwt *finwgt wtfinl asecwt earnwt "
+    "sampling": "=psu =cluster =ssu =strata =stratum =perwt =hhwt =pwgtp =wgtp =fnlwgt finalwt *finwgt wtfinl asecwt "
+    "earnwt "
     "pweight fweight dweight =pspwght samplingweight sampleweight surveyweight designweight weightfactor "
     "hochrechnung =hrf =phrf =hhrf designgewicht gewichtung =fexp factorexpansion fatorexpansao expansionfactor "
     "ponderation ponderacion ponderazione wegingsfactor",
@@ -29,8 +30,9 @@ TOPICS: Mapping[str, str] = {
     "creatinine creatinin kreatinin =crea albumin bilirubin =bili platelet *globin =hb =hgb =hct wbc rbc crp =psa "
     "egfr =bun urea harnstoff sodium potassium ferritin insulin =pulse heartrate asthma diabet hypertens stroke "
     "infarct copd angina =chd =cvd =chf hepatitis infection depress anxiety psychiatr dementia metasta karnof "
-    "=ecog apgar gestation bweight birthweight birthwt health hlth gesundheit sante salud saude salute gezondheid "
-    "zdrowie helse haelsa surgery =operation =icu =los liegezeit verweildauer lengthofstay hospitalization "
+    "=ecog apgar gestation bweight birthweight birthwt health *hlth depr* gesundheit sante salud saude salute "
+    "gezondheid "
+    "chemo* hormon* radiother* zdrowie helse haelsa surgery =operation =icu =los liegezeit verweildauer lengthofstay hospitalization "
     "hospitalized disab pain covid cd4 cd8 tani pregnan birthcontrol *smk* smok* *smok prescri chronic hosp* doctor "
     "arztbesuch oedema edema ascites rash lesion itch nausea fever cough dyspnea vomit fatigue fieber bloodpress "
     "*illness dgns discapacidad =bula =bulas bijsluiter beipackzettel bipacksedel indlaegsseddel posologi* farmaco* "
@@ -64,9 +66,10 @@ TOPICS: Mapping[str, str] = {
     "money": "salary income gehalt einkommen =eink netto brutto lohn earnings earn balance debt schulden credit "
     "kredit mortgage loan default schufa bonitaet revenu salaire ingreso ingresos reddito stipendio wealth "
     "insolvency poverty =poor welfare benefit assets networth miete sozialhilfe salario renda rendimento dochod "
-    "zarobki inntekt inkomst indkomst inkomen gelir maas wynagrodzenie foodstamp *wage *inc hinct* insur versicherung "
-    "seguro",
-    "household": "children child kinder =kid household haushalt dependents relationship enfants hijos figli "
+    "zarobki inntekt inkomst indkomst inkomen gelir maas wynagrodzenie foodstamp *wage =inc "
+    "hhinc* faminc* lfaminc othinc* totinc perinc appinc lninc loginc nwifeinc atotinc cototinc hinct* insur "
+    "versicherung seguro",
+    "household": "child* kinder =kid household haushalt dependents relationship enfants hijos figli "
     "kinderen filhos dzieci cocuk fsize famsize hhsize familysize =parity =sibs siblings nsibs brthord birthorder "
     "*kids kids*",
     "death": "died death dead deceased decease mortality survived surviv survival alive vital vitalstatus verstorben "
@@ -114,7 +117,7 @@ SUBJECTS = (
     "poziom niva offense offence incident distance distanz distan* afstand quantity menge quantit* cantidad ilosc "
     "problem* attrition turnover accept* reject* approv* denied =deny admit* hired dropout exited subscribed takeup "
     "noshow label =item itemid itemname =test testname analyt* paramet* messwert measure* concept evolucao evolucion "
-    "desfecho regeling vote voted =wage wages =pay =gpa =exam injury =force satisfaction crash collision"
+    "desfecho callback regeling vote voted =wage wages =pay =gpa =exam injury =force satisfaction crash collision"
 )
 """Words of what a record is about: of which kind it is, what was found or decided, how long it took, what it cost."""
 STUDIED = (

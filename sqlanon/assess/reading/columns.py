@@ -48,6 +48,8 @@ CODES = ("-1", "-2", *(f"{sign}{head}{last}" for sign in ("", "-") for size in r
 """Numbers that may stand for no answer: 9, 98, 888, -99. Where they lie apart from all others, they do."""
 FEWEST, DENSE, SOME = 10, 0.5, 30
 """Records with such a number; the part of their range that up to ``SOME`` other numbers fill."""
+MOST_CODED = 0.5
+"""The share of the records that say that there is no answer, at most: what most say is one."""
 ASK_CODES = (
     "Do these numbers at the end of a range say that there is no answer? They are read as NULL (csv: columns: null); "
     "take those out that are answers."
@@ -232,7 +234,8 @@ def _codes_of_none(texts: Mapping[str, int]) -> list[str]:
             found, rest = side[:cut], side[cut:]
             known = found[0] not in ("7", "8") and all(len(text) == len(found[0]) and text in CODES for text in found)
             often = min(held[text] for text in found) >= max(FEWEST, 10 * usual)
-            if known and often and _is_apart(float(found[-1]), [*map(float, rest)]):
+            few = sum(held[text] for text in found) <= MOST_CODED * sum(held.values())
+            if known and often and few and _is_apart(float(found[-1]), [*map(float, rest)]):
                 return found[::-1] if held[rest[0]] >= FEWEST or len(rest) > SOME else []
     return []
 

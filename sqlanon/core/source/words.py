@@ -49,8 +49,14 @@ def kinds_of(name: str) -> tuple[str, ...]:
         for kind, words in KINDS.items()
         if not (of_ratios and kind == "identifier")
         if (_only_numbers(name, words) if kind in NUMBERS_OF else speaks_of(parts_of(name), words))
-        or (kind == "identifier" and numbered)
+        or (kind == "identifier" and (numbered or _is_numbered(name)))
     )
+
+
+def _is_numbered(name: str) -> bool:
+    """Return whether a name ends with the word of a number: ``UR_No``, ``policy number``."""
+    parts = parts_of(name)
+    return len(parts) > 1 and parts[-1] in ("no", "num", "number")
 
 
 def _only_numbers(name: str, words: str) -> bool:
