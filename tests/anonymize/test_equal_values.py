@@ -8,6 +8,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from policies import document_of
 
 import sqlanon
 
@@ -18,10 +19,7 @@ TOP: dict[str, Any] = {"role": "quasi_identifier", "hierarchy": {"suppress": {}}
 
 
 def released(connection: duckdb.DuckDBPyConnection, columns: dict[str, Any], **changes: Any) -> dict[str, list[Any]]:
-    document = {
-        "table": "t", "undeclared": "drop", "columns": columns, "privacy": [{"type": "k_anonymity", "k": 2}],
-        "suppression_limit": 1, **changes,
-    }  # fmt: skip
+    document = document_of(columns, changes, k=2, table="t", undeclared="drop", suppression_limit=1)
     with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(document)) as release:
         found: dict[str, list[Any]] = release.to_arrow().to_pydict()
         return found

@@ -17,6 +17,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 from effort import Block, enough, fast_of, seeds
+from policies import diverse, document_of
 from tables import text_table
 
 import sqlanon
@@ -243,22 +244,18 @@ def test_the_package_publishes_what_the_brute_force_does(monkeypatch: pytest.Mon
             first = record[0] if not node[0] else tree[record[0]][node[0] - 1]
             return first, "*" if node[1] else record[1]
 
-        document = {
-            "table": "t",
-            "columns": {
-                "a": {"role": "quasi_identifier", "hierarchy": {"levels": tree}},
-                "b": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-                "s": {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": distinct}]},
-            },
-            "privacy": [{"type": "k_anonymity", "k": size}],
-            "suppression_limit": 1,
-            "transformation": {
+        document = document_of(
+            {"a": {"role": "quasi_identifier", "hierarchy": {"levels": tree}}, "b": "suppress", "s": diverse(distinct)},
+            k=size,
+            table="t",
+            suppression_limit=1,
+            transformation={
                 "type": "local_recoding",
                 "nodes": [{"a": a, "b": b} for a, b in nodes],
                 "hold": rng.choice([0.3, 0.6, 0.9]),
                 "seed": seed,
             },
-        }
+        )
         drawn.clear()
         with duckdb.connect() as connection:
             text_table(connection, ["a", "b", "s"], rows)
@@ -303,13 +300,9 @@ def test_what_is_held_back_is_reported_and_nothing_means_a_warning() -> None:
     columns["s"] = {"role": "keep"}
 
     def planned(connection: duckdb.DuckDBPyConnection, **keys: Any) -> RecodedPlan:
-        document = {
-            "table": "t",
-            "columns": columns,
-            "privacy": [{"type": "k_anonymity", "k": 12}],
-            "suppression_limit": 0.2,
-            "transformation": {"type": "local_recoding", **keys},
-        }
+        document = document_of(
+            columns, k=12, table="t", suppression_limit=0.2, transformation={"type": "local_recoding", **keys}
+        )
         return sqlanon.recode(connection, sqlanon.Policy.from_dict(document))
 
     with duckdb.connect() as connection:

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 from brute_models import World
 from effort import Block, enough, scaled, seeds
+from policies import document_of, quasi
 from pyarrow import parquet
 from random_worlds import document, random_world
 from solved_plans import plans_of
@@ -529,11 +530,7 @@ def test_geohashes_of_one_column_are_refined_where_records_are_dense(tmp_path: P
     town = ["u281" + draw.choice("yz") + draw.choice("0123") for _ in range(700)]
     land = ["u2" + "".join(draw.choices(letters, k=4)) for _ in range(300)]
     parquet.write_table(pa.table({"cell": town + land}), tmp_path / "trips.parquet")
-    asked: dict[str, Any] = {
-        "columns": {"cell": {"role": "quasi_identifier", "hierarchy": {"codes": "geohash"}}},
-        "privacy": [{"type": "k_anonymity", "k": 8}],
-        "suppression_limit": 0.05,
-    }
+    asked: dict[str, Any] = document_of({"cell": quasi({"codes": "geohash"})}, k=8, suppression_limit=0.05)
     trips = str(tmp_path / "trips.parquet")
     with sqlanon.plan(trips, asked) as single:
         whole = single.certificate.loss

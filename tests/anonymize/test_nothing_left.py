@@ -6,18 +6,12 @@ from itertools import product
 from pathlib import Path
 
 from click.testing import CliRunner
+from policies import document_of, quasi
 
 import sqlanon
 from sqlanon.cli import main
 
-POLICY = {
-    "columns": {
-        "zip": {"role": "quasi_identifier", "hierarchy": {"redact": {}}},
-        "sex": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-        "land": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-    },
-    "privacy": [{"type": "k_anonymity", "k": 4}],
-}
+POLICY = document_of({"zip": "redact", "sex": "suppress", "land": "suppress"}, k=4)
 
 
 def policy(folder: Path, rows: list[str], **keys: object) -> Path:
@@ -80,16 +74,13 @@ def test_patterns_that_keep_nothing_of_a_column_say_so_without_a_cost(tmp_path: 
 
 def test_a_column_that_no_hierarchy_can_read_is_not_reported_as_untouched(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("age,sex\n" + "".join(f"{20 + i % 30} years,{'mf'[i % 2]}\n" for i in range(100)))
-    document = {
-        "source": "t.csv",
-        "uncovered": "top",
-        "columns": {
-            "age": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 10}}},
-            "sex": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-        },
-        "privacy": [{"type": "k_anonymity", "k": 7}],
-        "output": {"file": "out.csv"},
-    }
+    document = document_of(
+        {"age": quasi({"intervals": {"width": 10}}), "sex": "suppress"},
+        k=7,
+        source="t.csv",
+        uncovered="top",
+        output={"file": "out.csv"},
+    )
     path = tmp_path / "policy.json"
     path.write_text(json.dumps(document))
     result = CliRunner().invoke(main, ["run", str(path), "--report", str(tmp_path / "r.json")])

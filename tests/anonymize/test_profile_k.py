@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from effort import Block, enough, seeds
+from policies import document_of
 from random_cases import random_tree
 from random_worlds import document
 from sqlglot import exp
@@ -178,9 +179,7 @@ def regions(**keys: Any) -> dict[str, Any]:
     """A policy for ``few_persons``; its quasi-identifier has no second level."""
     columns = {"region": {"role": "quasi_identifier", "hierarchy": {"levels": {"a": [], "b": []}}}}
     privacy = [{"type": "profile_k", "k": 2}]
-    return {
-        "table": "t", "entity": "person", "columns": columns, "privacy": privacy, "suppression_limit": 1, **keys,
-    }  # fmt: skip
+    return document_of(columns, keys, table="t", entity="person", privacy=privacy, suppression_limit=1)
 
 
 @pytest.mark.parametrize("where", ["engine", "auto"])

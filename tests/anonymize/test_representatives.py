@@ -11,6 +11,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 from effort import Block, enough, seeds
+from policies import document_of
 from represented_cases import MAKERS, Case
 
 import sqlanon
@@ -32,15 +33,9 @@ def document(cases: list[Case], levels: list[int], publish: dict[str, Any], **ot
         }
         for i, case in enumerate(cases)
     }
-    return {
-        "table": "t",
-        "columns": columns | {"id": {"role": "keep"}},
-        "accept": ["id"],
-        "privacy": [{"type": "k_anonymity", "k": 1}],
-        "suppression_limit": 1,
-        "publish": publish,
-        **others,
-    }
+    return document_of(
+        columns | {"id": {"role": "keep"}}, others, k=1, table="t", accept=["id"], suppression_limit=1, publish=publish
+    )
 
 
 def table(cases: list[Case]) -> pa.Table:
@@ -97,14 +92,7 @@ SEX = {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}
 
 def people(publish: Any, **others: Any) -> dict[str, Any]:
     columns = {"age": AGES | {"max_level": 1}, "sex": SEX}
-    return {
-        "table": "t",
-        "columns": columns,
-        "privacy": [{"type": "k_anonymity", "k": 2}],
-        "suppression_limit": 1,
-        "publish": publish,
-        **others,
-    }
+    return document_of(columns, others, k=2, table="t", suppression_limit=1, publish=publish)
 
 
 def released(rows: list[tuple[Any, ...]], asked: dict[str, Any], kind: str = "INTEGER") -> list[dict[str, Any]]:

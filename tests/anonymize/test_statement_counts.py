@@ -10,6 +10,7 @@ import cases
 import duckdb
 import pyarrow as pa
 import pytest
+from policies import document_of
 from sqlglot import exp
 
 import sqlanon
@@ -39,13 +40,7 @@ def world(connection: duckdb.DuckDBPyConnection, columns: int, **changes: Any) -
     connection.register("rows", pa.table(data))
     connection.execute("CREATE TABLE t AS SELECT * FROM rows")
     connection.unregister("rows")
-    document = {
-        "table": "t",
-        "columns": found,
-        "privacy": [{"type": "k_anonymity", "k": 2}],
-        "suppression_limit": 1,
-        "search": {"max_evaluations": 20},
-    }
+    document = document_of(found, k=2, table="t", suppression_limit=1, search={"max_evaluations": 20})
     return sqlanon.Policy.from_dict({**document, **changes})
 
 

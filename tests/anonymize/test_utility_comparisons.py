@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 from command_line import sqlanon as sqlanon_command
 from effort import Block, enough, seeds
+from policies import document_of
 from random_cases import random_tree
 
 import sqlanon
@@ -226,11 +227,7 @@ def test_learners_of_scikit_learn() -> None:
         "FROM range(700) r(i)"
     )
     quasi = {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}
-    document = {
-        "table": "t",
-        "columns": {"a": quasi, "b": {**quasi, "min_level": 1}, "c": {"role": "keep"}},
-        "privacy": [{"type": "k_anonymity", "k": 5}],
-    }
+    document = document_of({"a": quasi, "b": {**quasi, "min_level": 1}, "c": "keep"}, k=5, table="t")
     with sqlanon.plan(connection, sqlanon.Policy.from_dict(document)) as plan:
         found = plan.utility("c", queries=0, ml=True).prediction
         assert found == plan.utility("c", queries=0, ml=True).prediction

@@ -11,6 +11,7 @@ import brute_reasoning as brute
 import duckdb
 import pytest
 from effort import Block, enough, seeds
+from policies import document_of
 from reasoned import load_classes
 from tables import text_table
 
@@ -77,11 +78,7 @@ def document(world: brute.Tiny) -> dict[str, Any]:
         for i, tree in enumerate(world.trees)
     }
     columns["s"] = {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 1}]}
-    return {
-        "table": "t",
-        "columns": columns,
-        "privacy": [{"type": "k_anonymity", "k": 1}],
-    }
+    return document_of(columns, k=1, table="t")
 
 
 @contextmanager

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from engine_kinds import KINDS, Kind, duckdb, encoded, forget, planned, rows_of_table, some_nodes, texts
+from policies import document_of
 from random_cases import random_case
 from random_worlds import MEASURES
 from sqlglot import exp
@@ -143,13 +144,7 @@ def model_case(models: list[dict[str, Any]], privacy: list[dict[str, Any]], meas
     }
     if not models:
         columns["s"] = {"role": "drop"}
-    return data, {
-        "table": "t",
-        "columns": columns,
-        "privacy": privacy,
-        "suppression_limit": 0.4,
-        "quality": {"measure": measure},
-    }
+    return data, document_of(columns, table="t", privacy=privacy, suppression_limit=0.4, quality={"measure": measure})
 
 
 SIZE = [{"type": "k_anonymity", "k": 3}]

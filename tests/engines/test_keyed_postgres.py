@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from policies import document_of
 from postgres_server import Server, execute
 
 import sqlanon
@@ -35,19 +36,15 @@ def visits(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
 
 
 def document(**changes: Any) -> dict[str, Any]:
-    return {
-        "source": "postgresql://",
-        "table": "keyed_visits",
-        "entity": "person",
-        "key": {"env": "STUDY_KEY", "context": "study"},
-        "columns": {
-            "person": {"role": "pseudonym"},
-            "sex": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-            "admitted": {"role": "shift", "days": 30},
-        },
-        "privacy": [{"type": "profile_k", "k": 3}],
-        **changes,
-    }
+    return document_of(
+        {"person": "pseudonym", "sex": "suppress", "admitted": {"role": "shift", "days": 30}},
+        changes,
+        source="postgresql://",
+        table="keyed_visits",
+        entity="person",
+        key={"env": "STUDY_KEY", "context": "study"},
+        privacy=[{"type": "profile_k", "k": 3}],
+    )
 
 
 def keys_of(context: str) -> list[bytes]:

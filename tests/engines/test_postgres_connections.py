@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from command_line import sqlanon as sqlanon_command
+from policies import document_of
 from postgres_server import Server, execute
 
 import sqlanon
@@ -239,8 +240,7 @@ def _refusal_of_large_records(folder: Path, postgres: Server, *settings: str) ->
             f"CREATE TABLE large AS {large}", "GRANT SELECT ON large TO narrow",
             *(f"ALTER ROLE narrow SET {setting}" for setting in ("work_mem = '64kB'", *settings)))  # fmt: skip
     spec = {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}
-    document = {"source": postgres.uri(user="narrow"), "table": "large", "columns": {"a": spec, "b": spec},
-                "privacy": [{"type": "k_anonymity", "k": 5}]}  # fmt: skip
+    document = document_of({"a": spec, "b": spec}, k=5, source=postgres.uri(user="narrow"), table="large")
     (folder / "p.json").write_text(json.dumps(document))
     done = sqlanon_command("run", folder / "p.json")
     execute(postgres, "DROP TABLE large", "DROP ROLE narrow")

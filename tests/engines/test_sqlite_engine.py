@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 from engine_kinds import duckdb, planned, rows_of_table
 from interrupts import interrupted_after
+from policies import document_of
 from sqlglot import exp
 
 import sqlanon
@@ -272,11 +273,7 @@ def test_the_canonical_text_goes_by_the_value(tmp_path: Path) -> None:
 def test_a_column_of_integers_may_hold_texts_and_is_released_as_text(tmp_path: Path) -> None:
     rows = [(value,) for value in (5, 5, "abc", "abc", 7, 7) for _ in range(2)]
     path = database(tmp_path / "x.db", "CREATE TABLE t (a INTEGER)", {"t": rows})
-    expected = {
-        "table": "t",
-        "columns": {"a": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}},
-        "privacy": [{"type": "k_anonymity", "k": 4}],
-    }
+    expected = document_of({"a": "suppress"}, k=4, table="t")
     with sqlanon.anonymize(path, sqlanon.Policy.from_dict(expected)) as release:
         assert rows_of_table(release.to_arrow()) == Counter({("5",): 4, ("abc",): 4, ("7",): 4})
     expected["columns"] = {"a": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 5}}}}
@@ -288,12 +285,7 @@ def test_a_column_of_integers_may_hold_texts_and_is_released_as_text(tmp_path: P
 def test_numbers_keep_their_type_where_every_text_survives(tmp_path: Path) -> None:
     rows = [(value, number / 4) for value in range(4) for number in range(4)]
     path = database(tmp_path / "x.db", "CREATE TABLE t (a INTEGER, b DECIMAL(5,2))", {"t": rows * 2})
-    expected = {
-        "table": "t",
-        "columns": {name: {"role": "quasi_identifier", "hierarchy": {"suppress": {}}} for name in "ab"},
-        "privacy": [{"type": "k_anonymity", "k": 2}],
-        "output": {"table": "released"},
-    }
+    expected = document_of(dict.fromkeys("ab", "suppress"), k=2, table="t", output={"table": "released"})
     with sqlanon.anonymize(path, sqlanon.Policy.from_dict(expected)) as release:
         assert release.plan.node == (0, 0)
     with closing(sqlite3.connect(path)) as connection:
@@ -305,12 +297,7 @@ def test_numbers_keep_their_type_where_every_text_survives(tmp_path: Path) -> No
 def test_bytes_have_no_text(tmp_path: Path) -> None:
     path = database(tmp_path / "x.db", "CREATE TABLE t (a TEXT, b BLOB)", {"t": [(b"\xff\x00", b"x")]})
     for name, error in (("a", UnsupportedError), ("b", UnsupportedError)):
-        expected = {
-            "table": "t",
-            "columns": {name: {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}},
-            "undeclared": "drop",
-            "privacy": [{"type": "k_anonymity", "k": 1}],
-        }
+        expected = document_of({name: "suppress"}, k=1, table="t", undeclared="drop")
         with pytest.raises(error) as raised:
             sqlanon.plan(path, sqlanon.Policy.from_dict(expected))
         assert raised.value.hint
@@ -442,12 +429,7 @@ def test_lookups_are_joined_in_their_order_by_an_index(engine: SQLiteEngine) -> 
     """Otherwise SQLite begins with every combination of the lookups' rows."""
     draw = random.Random(1)
     columns = {f"q{i}": [str(draw.randrange(40)) for _ in range(400)] for i in range(6)}
-    expected = {
-        "table": "t",
-        "columns": {name: {"role": "quasi_identifier", "hierarchy": {"suppress": {}}} for name in columns},
-        "privacy": [{"type": "k_anonymity", "k": 2}],
-        "suppression_limit": 1,
-    }
+    expected = document_of(dict.fromkeys(columns, "suppress"), k=2, table="t", suppression_limit=1)
     plan = planned(engine, pa.table(columns), expected)
     steps = [row[3] for row in engine.run("plan", "EXPLAIN QUERY PLAN " + engine.render(plan._release_query()))]
     lookups = [step for step in steps if "sqlanon_lookup_" in step]

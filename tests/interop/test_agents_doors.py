@@ -7,6 +7,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from policies import document_of
 
 import sqlanon
 from sqlanon.commands.agents import tools as asking
@@ -133,12 +134,7 @@ def test_an_engine_that_is_confined_cannot_be_opened_again(served: Path) -> None
 
 def policy(served: Path, name: str = "p.yaml", **changes: Any) -> str:
     """Write a policy; a key that is None is left out."""
-    document = {
-        "source": "d.duckdb",
-        "table": "t",
-        "columns": {"a": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}, "b": {"role": "drop"}},
-        "privacy": [{"type": "k_anonymity", "k": 5}],
-    }
+    document = document_of({"a": "suppress", "b": "drop"}, k=5, source="d.duckdb", table="t")
     written = {key: value for key, value in {**document, **changes}.items() if value is not None}
     (served / name).write_text(json.dumps(written))
     return name

@@ -21,6 +21,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 from dbt_projects import Step, needs, steps
+from policies import document_of, quasi
 from postgres_server import server
 from sqlglot import exp
 
@@ -85,23 +86,19 @@ def created() -> str:
 
 def document(source: str, **changes: Any) -> dict[str, Any]:
     """The policy of the release by k and ℓ."""
-    columns: dict[str, Any] = {
-        "id": {"role": "keep"},
-        "ward": {
-            "role": "quasi_identifier",
-            "hierarchy": {"levels": {value: [text, "*"] for value, text in WARDS.items()}},
-        },
-        "zip": {"role": "quasi_identifier", "hierarchy": {"redact": {}}},
-        "born": {"role": "quasi_identifier", "hierarchy": {"dates": ["month", "quarter", "year", "decade"]}},
+    columns = {
+        "id": "keep",
+        "ward": quasi({"levels": {value: [text, "*"] for value, text in WARDS.items()}}),
+        "zip": "redact",
+        "born": quasi({"dates": ["month", "quarter", "year", "decade"]}),
         "diagnosis": {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": L}]},
-        NOTE: {"role": "keep"},
-        "person": {"role": "drop"},
-        "chosen": {"role": "drop"},
+        NOTE: "keep",
+        "person": "drop",
+        "chosen": "drop",
     }
-    return {
-        "version": 1, "source": source, "table": "clinic.patients", "columns": columns,
-        "accept": ["id"], "privacy": [{"type": "k_anonymity", "k": K}], "suppression_limit": 0.1, **changes,
-    }  # fmt: skip
+    return document_of(
+        columns, changes, k=K, version=1, source=source, table="clinic.patients", accept=["id"], suppression_limit=0.1
+    )
 
 
 def presence(source: str) -> dict[str, Any]:

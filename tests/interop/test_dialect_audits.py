@@ -13,6 +13,7 @@ import brute_models
 import pytest
 from dialect_world import Table, duckdb_run, in_duckdb
 from effort import Block, enough, seeds
+from policies import document_of
 from random_worlds import hierarchy
 
 import sqlanon
@@ -182,14 +183,11 @@ def test_new_sensitive_values_are_part_of_the_distribution() -> None:
     columns = {"q": "VARCHAR", "s": "VARCHAR"}
     sample = Table("people", columns, [(q, s) for q in "xy" for s in "ab"] * 5)
     rows = [("x", "a")] * 34 + [("x", "b")] * 32 + [("x", "z")] * 16 + [("y", "a")] + [("y", "b")] * 2
-    policy = {
-        "table": "people",
-        "columns": {
-            "q": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-            "s": {"role": "sensitive", "models": [{"type": "t_closeness", "t": 0.2}]},
-        },
-        "privacy": [{"type": "k_anonymity", "k": 3}],
-    }
+    policy = document_of(
+        {"q": "suppress", "s": {"role": "sensitive", "models": [{"type": "t_closeness", "t": 0.2}]}},
+        k=3,
+        table="people",
+    )
     with in_duckdb(sample) as connection, sqlanon.plan(connection, sqlanon.Policy.from_dict(policy)) as plan:
         texts = list(script_statements(script_parts(plan), dialect_named("duckdb")))
     released, offending = ran(texts, Table("people", columns, rows), ["q", "s"])

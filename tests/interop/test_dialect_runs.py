@@ -24,6 +24,7 @@ from dialect_world import (
     sqlite_run,
 )
 from effort import Block, enough, seeds
+from policies import document_of
 from postgres_server import Server
 from random_worlds import document as world_policy
 from random_worlds import random_world
@@ -293,13 +294,7 @@ def test_records_of_nobody_are_no_person(engine: str, request: pytest.FixtureReq
     planned_on = Table("people", columns, [("xy"[i % 2], i // 2) for i in range(20)])
     nobodys = [("x", None)] * 5 + [("y", None)] * 3
     rows = [("x", 1)] * 2 + [("x", 2)] + [("y", i) for i in range(5)] + nobodys
-    policy = {
-        "table": "people",
-        "entity": "p",
-        "columns": {"a": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}, "p": {"role": "drop"}},
-        "privacy": [{"type": "k_anonymity", "k": 3}],
-        "suppression_limit": 0.2,
-    }
+    policy = document_of({"a": "suppress", "p": "drop"}, k=3, table="people", entity="p", suppression_limit=0.2)
     with (
         in_duckdb(planned_on) as connection,
         sqlanon.plan(connection, sqlanon.Policy.from_dict(policy)) as plan,

@@ -11,6 +11,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
+from policies import document_of, quasi
 
 import sqlanon
 from sqlanon.core.evaluate.in_process import can_judge
@@ -67,20 +68,17 @@ AGES = {str(age): bands(age) for age in range(20, 50)}
 
 
 def document(**changes: Any) -> dict[str, Any]:
-    return {
-        "table": "visits",
-        "columns": {
-            "age": {
-                "role": "quasi_identifier",
-                "hierarchy": {"levels": AGES},
-            },
-            "ward": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
+    return document_of(
+        {
+            "age": quasi({"levels": AGES}),
+            "ward": "suppress",
             "diagnosis": {"role": "sensitive", "models": [{"type": "max_share", "share": SHARE}]},
         },
-        "privacy": [{"type": "k_anonymity", "k": 3}],
-        "suppression_limit": 0.3,
-        **changes,
-    }
+        changes,
+        k=3,
+        table="visits",
+        suppression_limit=0.3,
+    )
 
 
 def failing(rows: Counter[Row]) -> set[Row]:

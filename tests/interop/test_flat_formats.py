@@ -16,6 +16,7 @@ from effort import scaled
 from hostile_names import NAMES
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from policies import document_of
 from tables import text_table
 
 import sqlanon
@@ -34,13 +35,9 @@ RESERVED = ("record", "column", "release", "xmlns", "xsi:nil", "1st", "<a>", "&a
 
 def policy(directory: Path, columns: dict | None = None, **keys: Any) -> sqlanon.Policy:
     extensions = keys.pop("extensions", sqlanon.Extensions())
-    document = {
-        "table": "t",
-        "columns": columns or {**suppressed("a"), "b": {"role": "keep"}},
-        "privacy": [{"type": "k_anonymity", "k": 2}],
-        "output": {"file": "release.xml"},
-        **keys,
-    }
+    document = document_of(
+        columns or {**suppressed("a"), "b": {"role": "keep"}}, keys, k=2, table="t", output={"file": "release.xml"}
+    )
     return sqlanon.Policy.from_dict(document, base_directory=directory, extensions=extensions)
 
 

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 from effort import Block, enough, seeds
 from live_worlds import VALUES, Row, Wanted, World, ask_for_distributions, published, sensitive_document
+from policies import document_of
 from sqlglot import exp
 
 import sqlanon
@@ -248,12 +249,7 @@ def test_types_are_those_of_a_snapshot(people: duckdb.DuckDBPyConnection) -> Non
     }
     for level in (0, 1):
         fixed = columns | {"decade": {**columns["decade"], "min_level": level, "max_level": level}}
-        shared = {
-            "table": "typed",
-            "columns": fixed,
-            "suppression_limit": 1,
-            "privacy": [{"type": "k_anonymity", "k": 2}],
-        }
+        shared = document_of(fixed, k=2, table="typed", suppression_limit=1)
         sqlanon.anonymize(people, policy(**shared, output={"table": "anon.s"}, if_exists="replace")).close()
         sqlanon.anonymize(people, policy(**shared, if_exists="replace")).close()
         described = [people.execute(f"DESCRIBE anon.{name}").fetchall() for name in ("s", "v")]

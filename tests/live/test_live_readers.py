@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from policies import document_of
 from postgres_server import Server, execute
 from sqlglot import exp
 
@@ -58,19 +59,16 @@ def made_of(server: Server, kind: str, values: str) -> None:
 
 def policy(hierarchy: dict[str, Any], level: int | None = None, **changes: Any) -> sqlanon.Policy:
     fixed = {} if level is None else {"min_level": level, "max_level": level}
-    document = {
-        "source": "postgresql://",
-        "table": "clinic.t",
-        "columns": {
-            "q": {"role": "quasi_identifier", "hierarchy": hierarchy, **fixed},
-            "who": {"role": "keep"},
-        },
-        "accept": ["who"],
-        "privacy": [{"type": "k_anonymity", "k": 5}],
-        "suppression_limit": 0.5,
-        "if_exists": "replace",
-        "output": {"live_view": "anon.v", "owner": "keeper", "readers": ["analyst"]},
-    }
+    document = document_of(
+        {"q": {"role": "quasi_identifier", "hierarchy": hierarchy, **fixed}, "who": "keep"},
+        k=5,
+        source="postgresql://",
+        table="clinic.t",
+        accept=["who"],
+        suppression_limit=0.5,
+        if_exists="replace",
+        output={"live_view": "anon.v", "owner": "keeper", "readers": ["analyst"]},
+    )
     return sqlanon.Policy.from_dict({**document, **changes})
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from policies import document_of, quasi
 from tables import text_table
 
 import sqlanon
@@ -23,18 +24,13 @@ def told(error: BaseException) -> str:
 
 def document(**keys: object) -> dict:
     levels = {v: ["*"] for v in ("x", "y", CANARY)}
-    return {
-        "table": "t",
-        "columns": {
-            "a": {"role": "quasi_identifier", "hierarchy": {"levels": levels}},
-            "b": {"role": "quasi_identifier", "hierarchy": {"redact": {}}},
-            "c": {"role": "keep"},
-            "d": {"role": "drop"},
-        },
-        "privacy": [{"type": "k_anonymity", "k": 2}],
-        "suppression_limit": 1,
-        **keys,
-    }
+    return document_of(
+        {"a": quasi({"levels": levels}), "b": "redact", "c": "keep", "d": "drop"},
+        keys,
+        k=2,
+        table="t",
+        suppression_limit=1,
+    )
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ import pytest
 import yaml
 from beside_world import QUASI
 from command_line import sqlanon as run_cli
+from policies import document_of
 from sqlglot import exp
 from visits_world import HARMLESS, NAMING, registered_visits
 
@@ -155,10 +156,9 @@ def test_a_key_of_persons_asks_for_the_entity() -> None:
 
 def document(folder: Path, **columns: Any) -> Path:
     pyarrow.parquet.write_table(registered_visits(2), folder / "visits.parquet")
-    written = {
-        "source": "visits.parquet", "columns": {**MONTH, **columns}, "undeclared": "drop",
-        "privacy": [{"type": "k_anonymity", "k": 5}], "output": {"file": "released.csv"},
-    }  # fmt: skip
+    written = document_of(
+        {**MONTH, **columns}, k=5, source="visits.parquet", undeclared="drop", output={"file": "released.csv"}
+    )
     path = folder / "policy.yaml"
     path.write_text(yaml.safe_dump(written), encoding="utf-8")
     return path

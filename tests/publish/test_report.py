@@ -16,6 +16,7 @@ import brute
 import duckdb
 import pytest
 from effort import scaled
+from policies import document_of
 from random_worlds import AGGREGATES, FOLDED, MEASURES, document, random_world
 from reports import HOSTILE, NOW, hostile, made_by_hand, recoded_by_hand
 from solved_plans import plans_of
@@ -572,9 +573,7 @@ def test_class_sizes_equal_plain_sql_over_the_classes(connection: duckdb.DuckDBP
     rows = [(rng.choice("aaab"), rng.choice("pq"), rng.choice("uvwxyz")) for _ in range(400)]
     text_table(connection, ["a", "b", "c"], rows)
     columns = {name: {"role": "quasi_identifier", "hierarchy": {"suppress": {}}} for name in "abc"}
-    policy = sqlanon.Policy.from_dict(
-        {"table": "t", "columns": columns, "privacy": [{"type": "k_anonymity", "k": 12}], "suppression_limit": 1}
-    )
+    policy = sqlanon.Policy.from_dict(document_of(columns, k=12, table="t", suppression_limit=1))
     with sqlanon.plan(connection, policy) as plan:
         for levels in ({}, {"a": 1}, {"c": 1}, {"a": 1, "b": 1, "c": 1}):
             classes = plan.classes(levels)

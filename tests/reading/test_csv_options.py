@@ -9,6 +9,7 @@ from typing import Any
 import duckdb
 import pytest
 from command_line import sqlanon as command
+from policies import document_of
 
 import sqlanon
 from sqlanon.commands.csv_options import read_csv_options
@@ -181,10 +182,7 @@ class TestFiles:
         for number in range(3):
             (tmp_path / f"f{number}.csv").write_text(f"a,b\n{number},1\nsum,1\n")
         (tmp_path / "n.csv").write_text("a,b\n1,2\n")
-        policy = {
-            "files": "f*.csv", "csv": {"skip_last": 1}, "privacy": [{"type": "k_anonymity", "k": 1}],
-            "columns": {"a": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}, "b": {"role": "keep"}},
-        }  # fmt: skip
+        policy = document_of({"a": "suppress", "b": "keep"}, k=1, files="f*.csv", csv={"skip_last": 1})
         with sqlanon.anonymize(None, sqlanon.Policy.from_dict(policy, base_directory=tmp_path)) as release:
             assert sorted(release.to_arrow().column("a").to_pylist()) == ["0", "1", "2"]
         with pytest.raises(SourceError, match=r"has 1 records, of which 2"):

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from effort import enough, scaled, seeds
 from engine_kinds import KINDS, Kind, planned, texts
+from policies import document_of
 from random_cases import random_case, random_tree
 from random_worlds import document, random_world
 from solved_plans import plans_of
@@ -206,8 +207,7 @@ def test_several_rules(kind: str, seed: int) -> None:
     hierarchy = {"levels": levels} if kind == "local_recoding" else {"suppress": {}}
     transformation = {"type": "local_recoding", "nodes": 3} if kind == "local_recoding" else {"type": "patterns"}
     columns = {f"c{i}": {"role": "quasi_identifier", "hierarchy": hierarchy} for i in range(3)}
-    keys = {"table": "t", "columns": {**columns, "w": {"role": "drop"}}, "privacy": [{"type": "k_anonymity", "k": 3}],
-            "suppression_limit": 0.5, "transformation": transformation}  # fmt: skip
+    keys = document_of({**columns, "w": "drop"}, k=3, table="t", suppression_limit=0.5, transformation=transformation)
     with duckdb.connect() as connection:
         text_table(connection, ["c0", "c1", "c2", "w"], [(*row, "2") for row in rows])
         with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(keys)) as release:
@@ -235,8 +235,7 @@ def test_every_engine(kind: Kind, request: pytest.FixtureRequest) -> None:
     rng = random.Random(4)
     rows = [(rng.choice(["a", "b", None]), rng.choice("pqr"), str(rng.choice([1, 2.5]))) for _ in range(40)]
     hidden = {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}
-    keys = {"table": "t", "columns": {"c0": hidden, "c1": hidden, "w": {"role": "drop"}},
-            "privacy": [{"type": "k_anonymity", "k": 7}], "suppression_limit": 0.3}  # fmt: skip
+    keys = document_of({"c0": hidden, "c1": hidden, "w": "drop"}, k=7, table="t", suppression_limit=0.3)
     engine = kind.open(request)
     try:
         data = texts({name: [row[i] for row in rows] for i, name in enumerate(("c0", "c1", "w"))})
@@ -286,8 +285,7 @@ def test_a_population_in_a_file_and_options_that_are_wrong(tmp_path: Path) -> No
 
 def test_an_empty_source_has_no_risk() -> None:
     hidden = {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}
-    keys = {"table": "t", "columns": {"c0": hidden}, "privacy": [{"type": "k_anonymity", "k": 2}], "nulls": "basic",
-            "suppression_limit": 1}  # fmt: skip
+    keys = document_of({"c0": hidden}, k=2, table="t", nulls="basic", suppression_limit=1)
     with duckdb.connect() as connection:
         text_table(connection, ["c0"], [("a",), ("a",), (None,)])
         with sqlanon.plan(connection, sqlanon.Policy.from_dict(keys)) as plan:

@@ -12,6 +12,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+from policies import document_of, quasi
 from sqlglot import exp
 
 import sqlanon
@@ -24,34 +25,26 @@ COLUMNS = {
     "city": "VARCHAR", "age": "INTEGER", "seen": "DATE", "zip": "VARCHAR", "order": "VARCHAR", "disease": "VARCHAR",
     "note": "INTEGER",
 }  # fmt: skip
-POLICY: dict[str, Any] = {
-    "table": "people",
-    "columns": {
-        "city": {
-            "role": "quasi_identifier",
-            "hierarchy": {
-                "levels": {
-                    "Graz": ["south", "*"], "O'Hara\\": ["south", "*"], "Linz": ["north", "*"], "": ["north", "*"],
-                },
-            },
-        },
-        "age": {
-            "role": "quasi_identifier",
-            "hierarchy": {"intervals": {"width": 10, "fanouts": [2], "lower": 20, "upper": 60}},
-        },
-        "seen": {"role": "quasi_identifier", "hierarchy": {"dates": ["month", "quarter", "decade"]}},
-        "zip": {"role": "quasi_identifier", "hierarchy": {"redact": {"steps": 2, "char": "'"}}},
-        "order": {"role": "quasi_identifier", "hierarchy": {"redact": {"direction": "left"}}},
+POLICY: dict[str, Any] = document_of(
+    {
+        "city": quasi(
+            {"levels": {"Graz": ["south", "*"], "O'Hara\\": ["south", "*"], "Linz": ["north", "*"], "": ["north", "*"]}}
+        ),
+        "age": quasi({"intervals": {"width": 10, "fanouts": [2], "lower": 20, "upper": 60}}),
+        "seen": quasi({"dates": ["month", "quarter", "decade"]}),
+        "zip": quasi({"redact": {"steps": 2, "char": "'"}}),
+        "order": quasi({"redact": {"direction": "left"}}),
         "disease": {
             "role": "sensitive",
             "models": [{"type": "distinct_l_diversity", "l": 2}, {"type": "t_closeness", "t": 0.35}],
         },
-        "note": {"role": "keep"},
+        "note": "keep",
     },
-    "accept": ["note"],
-    "privacy": [{"type": "k_anonymity", "k": 4}],
-    "suppression_limit": 0.1,
-}  # fmt: skip
+    k=4,
+    table="people",
+    accept=["note"],
+    suppression_limit=0.1,
+)
 
 
 def records(number: int = 240, seed: int = 8) -> list[tuple[Any, ...]]:

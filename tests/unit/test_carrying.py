@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from policies import document_of
 from sqlglot import exp
 
 import sqlanon
@@ -44,16 +45,9 @@ def policy(models: list[dict[str, Any]]) -> sqlanon.Policy:
         "models": models,
     }
     return sqlanon.Policy.from_dict(
-        {
-            "table": "people",
-            "columns": {
-                "zip": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-                "sex": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-                "illness": illness,
-            },
-            "privacy": [{"type": "k_anonymity", "k": 40}],
-            "suppression_limit": 0.5,
-        }
+        document_of(
+            {"zip": "suppress", "sex": "suppress", "illness": illness}, k=40, table="people", suppression_limit=0.5
+        )
     )
 
 

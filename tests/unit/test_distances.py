@@ -10,6 +10,7 @@ import brute_models
 import duckdb
 import pytest
 from effort import Block, enough, seeds
+from policies import document_of
 from random_cases import random_tree
 from random_worlds import VALUES
 
@@ -89,16 +90,13 @@ def large(connection: duckdb.DuckDBPyConnection, models: list[dict], **changes: 
         "ELSE (CASE i % 2 WHEN 0 THEN 'a' ELSE 'b' END) END AS s FROM range(20000000) AS r(i)"
     )
     tree = {"levels": {"a": ["x", "*"], "b": ["x", "*"], "c": ["y", "*"]}}
-    return {
-        "table": "t",
-        "columns": {
-            "q": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-            "s": {"role": "sensitive", "models": models, "hierarchy": tree},
-        },
-        "privacy": [{"type": "k_anonymity", "k": 5}],
-        "quality": {"measure": "discernibility"},
-        **changes,
-    }
+    return document_of(
+        {"q": "suppress", "s": {"role": "sensitive", "models": models, "hierarchy": tree}},
+        changes,
+        k=5,
+        table="t",
+        quality={"measure": "discernibility"},
+    )
 
 
 @pytest.mark.slow

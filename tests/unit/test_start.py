@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 import pytest
+from policies import document_of
 
 import sqlanon
 from sqlanon.cli import main
@@ -95,8 +96,7 @@ def policy(tmp_path: Path) -> Path:
     (tmp_path / "h.csv").write_text("0;low;*\n1;low;*\n2;high;*\n3;high;*\n")
     hidden = {"role": "quasi_identifier", "hierarchy": {"file": "h.csv"}}
     columns = {"a": hidden, "b": hidden, "c": {"role": "drop"}}
-    document = {"source": "t.csv", "columns": columns, "privacy": [{"type": "k_anonymity", "k": 5}],
-                "output": {"file": "r.parquet"}, "if_exists": "replace"}  # fmt: skip
+    document = document_of(columns, k=5, source="t.csv", output={"file": "r.parquet"}, if_exists="replace")
     path = tmp_path / "p.json"
     path.write_text(json.dumps(document))
     return path
