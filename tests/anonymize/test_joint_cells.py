@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 from brute_joint import Release
 from effort import Block, enough, seeds
+from policies import quasi
 from random_cases import POOL, random_tree
 from sqlglot import exp
 from tables import text_table
@@ -97,12 +98,11 @@ class History:
         if self.models:
             columns["value"] = {"role": "sensitive", "models": self.models}
         for i, tree in enumerate(self.trees):
-            columns[f"c{i}"] = {
-                "role": "quasi_identifier",
-                "uncovered": tree.uncovered,
-                "weight": rng.choice([1, 2, 0.5]),
-                "hierarchy": {"levels": {row[0]: list(row[1:]) for row in tree.rows}},
-            }
+            columns[f"c{i}"] = quasi(
+                {"levels": {row[0]: list(row[1:]) for row in tree.rows}},
+                uncovered=tree.uncovered,
+                weight=rng.choice([1, 2, 0.5]),
+            )
         return {
             "table": "t",
             "columns": columns,

@@ -201,9 +201,7 @@ def planned(connection: duckdb.DuckDBPyConnection, rows: Sequence[tuple], titles
 
 
 def policy_of(titles: Sequence[str], **changes: Any) -> sqlanon.Policy:
-    columns: dict[str, dict[str, Any]] = {
-        title: {"role": "quasi_identifier", "hierarchy": {"suppress": {}}} for title in titles if title != "s"
-    }
+    columns: dict[str, dict[str, Any]] = {title: quasi() for title in titles if title != "s"}
     if "s" in titles:
         columns["s"] = {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 2}]}
     own = {"columns": columns, "privacy": [{"type": "k_anonymity", "k": 2}], "suppression_limit": 0.2}

@@ -3,6 +3,7 @@
 import random
 import re
 from collections.abc import Callable
+from contextlib import closing
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -112,8 +113,7 @@ def test_what_is_found_is_what_a_brute_force_finds(
         seen.append(text)
         return function(text)
 
-    engine = kind.open(request)
-    try:
+    with closing(kind.open(request)) as engine:
         engine.load("source", SOURCE, arrow(rows))
         types = dict(engine.columns(table(SOURCE)))
         opened = Source(engine, table(SOURCE), types, None, None)
@@ -130,8 +130,6 @@ def test_what_is_found_is_what_a_brute_force_finds(
             redact_texts(opened, policy(function, "refuse"))
         assert refused.value.columns == {"note": {"own_record": own, "other_records": others}}
         assert not re.search("(?i)mora|lunba|AB-", str(refused.value) + found.warnings[-1])
-    finally:
-        engine.close()
 
 
 def test_a_release_holds_the_redacted_texts_and_says_so(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 from effort import Block, enough, seeds
-from policies import document_of
+from policies import document_of, quasi
 from represented_cases import MAKERS, Case
 
 import sqlanon
@@ -24,13 +24,7 @@ BOUNDS = ["low", "high", "midpoint"]
 
 def document(cases: list[Case], levels: list[int], publish: dict[str, Any], **others: Any) -> dict[str, Any]:
     columns: dict[str, Any] = {
-        f"c{i}": {
-            "role": "quasi_identifier",
-            "hierarchy": case.hierarchy,
-            "uncovered": case.uncovered,
-            "min_level": levels[i],
-            "max_level": levels[i],
-        }
+        f"c{i}": quasi(case.hierarchy, uncovered=case.uncovered, min_level=levels[i], max_level=levels[i])
         for i, case in enumerate(cases)
     }
     return document_of(

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from brute_tables import Judged, World, best, judge, published_profiles, random_world
+from policies import quasi
 
 from sqlanon.core.search import STRATEGIES
 from sqlanon.errors import NoSolutionError
@@ -80,12 +81,7 @@ def document(world: World, k: int, limit: float, **changes: Any) -> dict[str, An
     tables: dict[str, Any] = {}
     for name, (key, parent, link) in world.shape.items():
         columns: dict[str, Any] = {
-            column: {
-                "role": "quasi_identifier",
-                "hierarchy": {
-                    "levels": {value: [*texts[1:]] for value, texts in world.hierarchies[name, column].items()}
-                },
-            }
+            column: quasi({"levels": {value: [*texts[1:]] for value, texts in world.hierarchies[name, column].items()}})
             for column in world.quasi[name]
         }
         columns["kept"] = {"role": "keep"}

@@ -11,7 +11,7 @@ import brute_reasoning as brute
 import duckdb
 import pytest
 from effort import Block, enough, seeds
-from policies import document_of
+from policies import document_of, quasi
 from reasoned import load_classes
 from tables import text_table
 
@@ -71,10 +71,7 @@ def random_tiny(rng: random.Random) -> brute.Tiny:
 
 def document(world: brute.Tiny) -> dict[str, Any]:
     columns: dict[str, Any] = {
-        f"q{i}": {
-            "role": "quasi_identifier",
-            "hierarchy": {"levels": {value: [*row[1:]] for value, row in tree.items() if value is not None}},
-        }
+        f"q{i}": quasi({"levels": {value: [*row[1:]] for value, row in tree.items() if value is not None}})
         for i, tree in enumerate(world.trees)
     }
     columns["s"] = {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 1}]}

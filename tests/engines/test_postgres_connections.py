@@ -211,11 +211,8 @@ def test_a_session_has_a_name_that_the_user_may_choose(
     query = "SELECT application_name FROM pg_stat_activity WHERE pid = pg_backend_pid()"
     assert engine.run("name", query) == [("sqlanon",)]
     monkeypatch.setenv("PGAPPNAME", "nightly")
-    other = PostgresEngine(postgres.uri())
-    try:
+    with closing(PostgresEngine(postgres.uri())) as other:
         assert other.run("name", query) == [("nightly",)]
-    finally:
-        other.close()
 
 
 @pytest.fixture

@@ -244,8 +244,7 @@ def test_a_run_waits_longer_than_idle_transactions_may(server: Server, monkeypat
 
 
 def test_a_statement_that_fails_while_it_writes_says_so_and_is_not_masked(server: Server) -> None:
-    engine = PostgresEngine(server.uri())
-    try:
+    with closing(PostgresEngine(server.uri())) as engine:
         engine.hold()
         engine.load("load", "t", pa.table({"a": [1]}))
         with pytest.raises(EngineError, match="22012"):
@@ -255,8 +254,6 @@ def test_a_statement_that_fails_while_it_writes_says_so_and_is_not_masked(server
                 engine.drop("t")
         with pytest.raises(EngineError, match="took the temporary tables"):
             engine.columns(table("t"))
-    finally:
-        engine.close()
 
 
 def test_a_connection_lost_at_the_commit_is_said(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -243,22 +243,18 @@ def test_what_its_files_lack_is_refused_with_an_alternative(tmp_path: Path) -> N
 def test_types_are_told_in_the_words_of_policies(tmp_path: Path, declared: str, expected: str) -> None:
     """By SQLite's rules: FLOATING POINT holds INT, and has the affinity INTEGER."""
     path = database(tmp_path / "x.db", f"CREATE TABLE t (a {declared}); CREATE VIEW v AS SELECT a FROM t")
-    engine = SQLiteEngine(path)
-    try:
+    with closing(SQLiteEngine(path)) as engine:
         for name in ("t", "v"):
             assert engine.columns(engine.source_table(name)) == [("a", expected)]
         engine.create("copy", "copied", exp.select("*").from_(engine.source_table("t")))
         assert engine.columns(table("copied")) == [("a", expected)]
-    finally:
-        engine.close()
     assert type_word(declared) == expected
 
 
 def test_the_canonical_text_goes_by_the_value(tmp_path: Path) -> None:
     values = ["abc", 5, 5.5, 0.1 + 0.2, -0.0, 1e20, None, "", "NULL", "a\0b", 2**63 - 1, "1 "]
     path = database(tmp_path / "x.db", "CREATE TABLE t (a)", {"t": [(value,) for value in values]})
-    engine = SQLiteEngine(path)
-    try:
+    with closing(SQLiteEngine(path)) as engine:
         for kind in ("VARCHAR", "DOUBLE", "BIGINT"):  # a column of floats is added to 0, which no text survives
             query = exp.select(named(canonical("a", kind), "a")).from_(engine.source_table("t"))
             found = [row[0] for row in engine.run("texts", query)]
@@ -266,8 +262,6 @@ def test_the_canonical_text_goes_by_the_value(tmp_path: Path) -> None:
                 "abc", "5", "5.5", "0.30000000000000004", "0.0", "1e+20", None, "", "NULL", "a\0b",
                 "9223372036854775807", "1 ",
             ]  # fmt: skip
-    finally:
-        engine.close()
 
 
 def test_a_column_of_integers_may_hold_texts_and_is_released_as_text(tmp_path: Path) -> None:
@@ -310,8 +304,7 @@ def test_collations_of_the_source_merge_nothing(tmp_path: Path) -> None:
         "CREATE VIEW v AS SELECT * FROM t"
     )
     path = database(tmp_path / "x.db", built, {"t": rows, "r": rows})
-    engine = SQLiteEngine(path)
-    try:
+    with closing(SQLiteEngine(path)) as engine:
         for name in ("t", "r", "v"):
             source = engine.source_table(name)
             grouped = exp.select(column("a"), bigint(exp.Count(this=exp.Star()))).from_(source).group_by(column("a"))
@@ -324,8 +317,6 @@ def test_collations_of_the_source_merge_nothing(tmp_path: Path) -> None:
                 side.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
             crossed = exp.select(named(equal, "n")).from_(sides[0]).join(sides[1], join_type="cross")
             assert engine.run("compare", crossed) == [(6,)]
-    finally:
-        engine.close()
 
 
 def test_a_text_may_hold_nul(engine: SQLiteEngine) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from policies import document_of
+from policies import document_of, quasi
 
 import sqlanon
 from sqlanon.commands.agents import tools as asking
@@ -191,9 +191,7 @@ def test_a_policy_may_read_what_lies_in_the_folder(served: Path) -> None:
         with pytest.raises(SqlanonError) as caught:
             ask(policy(served, table="v", columns=flat))
         assert "PermissionException" in str(caught.value)
-    macro = policy(
-        served, table="v", columns={**columns, "a": {"role": "quasi_identifier", "hierarchy": {"table": "v"}}}
-    )
+    macro = policy(served, table="v", columns={**columns, "a": quasi({"table": "v"})})
     with pytest.raises(SqlanonError):
         tools_of(served).plan(macro)
 

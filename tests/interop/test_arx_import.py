@@ -367,11 +367,7 @@ def test_a_weighted_height_is_the_same_sum_of_levels(tmp_path: Path) -> None:
 def test_a_microaggregated_attribute_publishes_the_means_of_classes(tmp_path: Path) -> None:
     mean = Attribute(datatype="Integer", function="Arithmetic mean", mode="MICRO_AGGREGATION")
     document, notes = imported(tmp_path, clinic(attributes={"age": mean}, metric=arx.loss("SUM")))
-    assert document["columns"]["age"] == {
-        "role": "quasi_identifier",
-        "min_level": 1,
-        "hierarchy": {"suppress": {}},
-    }
+    assert document["columns"]["age"] == quasi(min_level=1)
     assert document["publish"] == {"age": {"as": ["class_mean"]}}
     assert document["csv"] == {"delimiter": ";", "types": {"age": "BIGINT"}}
     assert any("Microaggregation of 'age'" in note for note in notes)

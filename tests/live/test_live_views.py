@@ -3,6 +3,7 @@
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from random import Random
 from typing import Any
 
@@ -169,16 +170,13 @@ def check_on_postgres(postgres: Server, worlds: Iterable[World], collation: str 
     module = pytest.importorskip(
         "sqlanon.core.engines.postgres.engine", reason="the driver of PostgreSQL is not installed"
     )
-    engine = module.PostgresEngine(postgres.uri())
-    try:
+    with closing(module.PostgresEngine(postgres.uri())) as engine:
         for world in worlds:
             for name, data in tables_of(world).items():
                 engine.drop(name)
                 engine.load("load", name, data)
             query = live_view(view_of(world, collation=collation))
             assert Counter(engine.run("live view", query)) == published(world), world
-    finally:
-        engine.close()
 
 
 @seeds(60, 20)

@@ -148,10 +148,7 @@ def test_no_value_and_no_folder_of_the_machine_is_in_any_file(
     text_table(connection, ["v", "w"], [(CANARY, f"{CANARY}*"), (f"{CANARY}2", "*"), ("y", "*")], "steps")
     (tmp_path / "h.csv").write_text(f"{CANARY}2;{CANARY}3;*\ny;{CANARY}4;*\n")
     columns = document()["columns"] | {
-        "a": {
-            "role": "quasi_identifier",
-            "hierarchy": {"levels": {v: [f"{CANARY}5", "*"] for v in ("x", "z", CANARY)}},
-        },
+        "a": quasi({"levels": {v: [f"{CANARY}5", "*"] for v in ("x", "z", CANARY)}}),
         "b": {"role": "quasi_identifier", "hierarchy": {"file": str(tmp_path / "h.csv"), "null": f"{CANARY}6"}},
         "c": {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 1}]},
     }
@@ -169,8 +166,7 @@ def test_secrets_of_a_policy_are_withheld(tmp_path: Path) -> None:
     base.mkdir()
     keys = document(
         source="postgresql://user:geheim@db.intern:5432/clinic",
-        columns=document()["columns"]
-        | {"e": {"role": "quasi_identifier", "hierarchy": {"file": str(tmp_path / "zip.csv")}}},
+        columns=document()["columns"] | {"e": quasi({"file": str(tmp_path / "zip.csv")})},
         output={"table": "anon.t", "readers": ["nurses"]},
         entity="d",
     )

@@ -14,6 +14,7 @@ import duckdb
 import pytest
 from click.testing import CliRunner
 from effort import Block, enough, seeds
+from policies import quasi
 from random_worlds import document, mapped_world, random_world
 from solved_plans import plans_of
 
@@ -268,9 +269,7 @@ def test_columns_may_have_the_names_of_ours(connection: duckdb.DuckDBPyConnectio
             "table": "t",
             "undeclared": "drop",
             "columns": {
-                name: {"role": "sensitive", "models": models, "hierarchy": tree}
-                if name == sensitive
-                else {"role": "quasi_identifier", "hierarchy": tree}
+                name: {"role": "sensitive", "models": models, "hierarchy": tree} if name == sensitive else quasi(tree)
                 for name in names
             },
             "privacy": [{"type": "delta_presence", "min": 0.1, "max": 0.9, "subset": {"column": "member"}}],

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from effort import Block, enough, seeds
 from engine_kinds import KINDS, Kind, forget, planned, rows_of_table
+from policies import quasi
 from random_worlds import document, load
 from whole_runs import compare
 
@@ -99,8 +100,7 @@ def test_the_order_is_that_of_the_policy_at_hand(before: str) -> None:
 
     def wanted(kind: str, weights: tuple[int, int]) -> sqlanon.Policy:
         columns = {
-            name: {"role": "quasi_identifier", "hierarchy": {"levels": {k: [v] for k, v in tree.items()}}}
-            | {"weight": weight, "min_level": 1}
+            name: quasi({"levels": {k: [v] for k, v in tree.items()}}) | {"weight": weight, "min_level": 1}
             for (name, tree), weight in zip(trees.items(), weights, strict=True)
         }
         privacy = [{"type": kind, **model[kind]}]

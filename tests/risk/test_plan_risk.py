@@ -4,6 +4,7 @@ import math
 import random
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from effort import enough, scaled, seeds
 from engine_kinds import KINDS, Kind, planned, texts
-from policies import document_of
+from policies import document_of, quasi
 from random_cases import random_case, random_tree
 from random_worlds import document, random_world
 from solved_plans import plans_of
@@ -159,8 +160,7 @@ def test_entities_count_once_in_each_class(seed: int) -> None:
     trees = [random_tree(rng, pool, "error") for pool in pools]
     basic = rng.random() < 0.4
     columns: dict[str, Any] = {
-        f"c{i}": {"role": "quasi_identifier", "hierarchy": {"levels": {r[0]: list(r[1:]) for r in tree.rows}}}
-        for i, tree in enumerate(trees)
+        f"c{i}": quasi({"levels": {r[0]: list(r[1:]) for r in tree.rows}}) for i, tree in enumerate(trees)
     }
     keys = {"table": "t", "columns": {**columns, "person": {"role": "drop"}}, "entity": "person",
             "privacy": [{"type": "k_anonymity", "k": rng.choice([2, 3])}], "suppression_limit": 1,
@@ -236,8 +236,7 @@ def test_every_engine(kind: Kind, request: pytest.FixtureRequest) -> None:
     rows = [(rng.choice(["a", "b", None]), rng.choice("pqr"), str(rng.choice([1, 2.5]))) for _ in range(40)]
     hidden = {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}
     keys = document_of({"c0": hidden, "c1": hidden, "w": "drop"}, k=7, table="t", suppression_limit=0.3)
-    engine = kind.open(request)
-    try:
+    with closing(kind.open(request)) as engine:
         data = texts({name: [row[i] for row in rows] for i, name in enumerate(("c0", "c1", "w"))})
         plan = planned(engine, data, keys)
         found = plan.risk(weights="W", population_size=4000, column_sets=True)
@@ -257,8 +256,6 @@ def test_every_engine(kind: Kind, request: pytest.FixtureRequest) -> None:
         assert found.before.column_sets is not None and found.after.column_sets is not None
         with pytest.raises(InputError, match="smaller than the sample"):
             plan.risk(population_size=39)
-    finally:
-        engine.close()
 
 
 def test_a_population_in_a_file_and_options_that_are_wrong(tmp_path: Path) -> None:

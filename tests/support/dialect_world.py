@@ -215,10 +215,7 @@ WAREHOUSES = ("bigquery", "databricks", "snowflake", "trino")
 """The dialects with a golden file: there are engines for the others, and their scripts are run."""
 CITIES = ("Graz", "O'Hara\\", "Linz", "")
 TWO_COLUMNS = {
-    "city": {
-        "role": "quasi_identifier",
-        "hierarchy": {"levels": {city: ["*"] for city in CITIES}},
-    },
+    "city": quasi({"levels": {city: ["*"] for city in CITIES}}),
     "seen": {"role": "quasi_identifier", "hierarchy": {"dates": ["decade"]}},
 }
 """What golden files are about: few enough columns to be read."""

@@ -9,7 +9,7 @@ import math
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,11 +103,8 @@ KINDS = (
 @contextmanager
 def duckdb() -> Iterator[DuckDBEngine]:
     """The engine that the others are compared with."""
-    engine = DuckDBEngine()
-    try:
+    with closing(DuckDBEngine()) as engine:
         yield engine
-    finally:
-        engine.close()
 
 
 @dataclass(frozen=True, slots=True)
