@@ -299,5 +299,5 @@ def plan(connection: duckdb.DuckDBPyConnection) -> Iterator[sqlanon.Plan]:
     text_table(connection, columns, rows)
     levels = {str(v): [str(v // 2), str(v // 4), "*"] for v in range(9)}
     document = document_of({c: quasi({"levels": levels}) for c in columns}, k=6, table="t", suppression_limit=0.3)
-    with sqlanon.plan(connection, sqlanon.Policy.from_dict(document)) as found:
+    with sqlanon.plan(connection, document) as found:
         yield found

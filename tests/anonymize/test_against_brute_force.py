@@ -133,6 +133,6 @@ def test_exhaustive_resolves_ties_over_the_whole_lattice(block: Block) -> None:
         expected = min(tied, key=lambda n: (answers[n].suppressed, n))
         with duckdb.connect() as connection:
             text_table(connection, list(document["columns"]), rows)
-            with sqlanon.plan(connection, sqlanon.Policy.from_dict(document)) as found_plan:
+            with sqlanon.plan(connection, document) as found_plan:
                 assert found_plan.node == expected, seed
                 assert found_plan.search.evaluated == len(answers)

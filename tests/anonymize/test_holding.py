@@ -260,7 +260,7 @@ def test_the_package_publishes_what_the_brute_force_does(monkeypatch: pytest.Mon
         with duckdb.connect() as connection:
             text_table(connection, ["a", "b", "s"], rows)
             try:
-                plan = sqlanon.recode(connection, sqlanon.Policy.from_dict(document))
+                plan = sqlanon.recode(connection, document)
             except sqlanon.NoSolutionError:
                 continue
             with plan:
@@ -303,7 +303,7 @@ def test_what_is_held_back_is_reported_and_nothing_means_a_warning() -> None:
         document = document_of(
             columns, k=12, table="t", suppression_limit=0.2, transformation={"type": "local_recoding", **keys}
         )
-        return sqlanon.recode(connection, sqlanon.Policy.from_dict(document))
+        return sqlanon.recode(connection, document)
 
     with duckdb.connect() as connection:
         text_table(connection, ["a", "b", "s"], rows)
@@ -330,7 +330,7 @@ def test_where_several_nodes_gain_nothing_the_single_one_is_published() -> None:
     document = {"table": "t", "columns": columns, "transformation": {"type": "local_recoding"}}
     with duckdb.connect() as connection:
         text_table(connection, ["a", "b", "s"], rows)
-        with sqlanon.recode(connection, sqlanon.Policy.from_dict(document)) as plan:
+        with sqlanon.recode(connection, document) as plan:
             assert plan.full_domain is not None and len(plan.rules) == 1 and plan.hold == 0
             assert plan.certificate.loss == pytest.approx(plan.full_domain.loss)
             assert plan.ledger.suppressed == plan.full_domain.suppressed

@@ -437,7 +437,7 @@ def test_the_single_node_takes_a_quarter_of_a_time_limit(
     transformation = {"type": "local_recoding", "nodes": 3, "seed": 1}
     for limit in (60, None):
         own = levelled(5, {}, transformation=transformation, **({"search": {"time_limit": limit}} if limit else {}))
-        with sqlanon.recode(connection, sqlanon.Policy.from_dict(own)) as plan:
+        with sqlanon.recode(connection, own) as plan:
             assert plan.policy.search.time_limit == limit
     assert asked == [15, None]
 
@@ -474,7 +474,7 @@ def test_a_database_of_ours_and_a_connection_of_the_users_agree(plan: Any, tmp_p
     data = {title: pa.array([row[i] for row in numbers(5)], pa.string()) for i, title in enumerate("abc")}
     parquet.write_table(pa.table(data), path)
     document = {key: value for key, value in levelled(5, {}).items() if key != "table"} | {"source": str(path)}
-    with sqlanon.plan(None, sqlanon.Policy.from_dict({**document, "engine": {"threads": 2}})) as own:
+    with sqlanon.plan(None, {**document, "engine": {"threads": 2}}) as own:
         assert engine_of(own).lanes == 2
         here, there = chosen(own), chosen(plan)
         assert here.nodes == there.nodes and here.start == pytest.approx(there.start)  # a sum in another order

@@ -21,7 +21,7 @@ def table(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
 def refused(connection: duckdb.DuckDBPyConnection, **changes: object) -> sqlanon.NoSolutionError:
     policy = document_of({"a": QUASI, "b": QUASI, "c": "drop"}, changes, k=3, table="t")
     with pytest.raises(sqlanon.NoSolutionError) as caught:
-        sqlanon.plan(connection, sqlanon.Policy.from_dict(policy))
+        sqlanon.plan(connection, policy)
     return caught.value
 
 

@@ -393,7 +393,7 @@ def test_sensitive_codes_tell_no_row_types_apart(connection: duckdb.DuckDBPyConn
         },
         "suppression_limit": 1,
     }
-    with sqlanon.plan(connection, sqlanon.Policy.from_dict(document)) as plan:
+    with sqlanon.plan(connection, document) as plan:
         found = greedy(plan._session.source.engine, plan.catalog, all_patterns(1), 2)
         assert [(use.pattern, use.rows, use.records) for use in found.uses] == [((), 2, 4)] and found.left_over == 1
 
@@ -434,7 +434,7 @@ def of_file(path: Path, columns: str) -> Iterator[sqlanon.Plan]:
         connection.execute(f"CREATE TABLE t AS SELECT {columns} FROM {source}")
         titles = [row[0] for row in connection.execute("DESCRIBE t").fetchall()]
         document = document_of(dict.fromkeys(titles, "suppress"), k=2, table="t", suppression_limit=1)
-        with sqlanon.plan(connection, sqlanon.Policy.from_dict(document)) as found_plan:
+        with sqlanon.plan(connection, document) as found_plan:
             yield found_plan
 
 
@@ -507,7 +507,7 @@ def test_a_column_without_a_range_counts_as_one_of_names(connection: duckdb.Duck
     document = document_of(
         {name: {"role": "quasi_identifier"} for name in ("n", "a")}, k=2, table="t", transformation={"type": "patterns"}
     )
-    with sqlanon.recode(connection, sqlanon.Policy.from_dict(document)) as plan:
+    with sqlanon.recode(connection, document) as plan:
         assert plan.quality is not None
         assert plan.quality.row_types == 3 and plan.quality.usefulness == pytest.approx(1 / 3 + 1)
 
@@ -525,4 +525,4 @@ def test_the_time_limit_ends_the_listing_of_sets_of_columns(connection: duckdb.D
         "search": {"time_limit": 0.5},
     }
     with pytest.raises(sqlanon.SearchStoppedError):
-        sqlanon.recode(connection, sqlanon.Policy.from_dict(document))
+        sqlanon.recode(connection, document)

@@ -521,7 +521,7 @@ def test_a_hierarchy_with_several_roots_is_refused(connection: duckdb.DuckDBPyCo
     levels = {"x": ["p"], "y": ["q"]}
     document = document_of({"a": quasi({"levels": levels})}, k=1, table="t")
     with (
-        sqlanon.plan(connection, sqlanon.Policy.from_dict(document)) as plan,
+        sqlanon.plan(connection, document) as plan,
         pytest.raises(UnsupportedError, match="several values at its last level"),
     ):
         exactly(plan._session.source.engine, plan.catalog, all_patterns(1), 1)

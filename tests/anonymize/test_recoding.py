@@ -416,7 +416,7 @@ def test_given_nodes_are_tried_in_their_order(tmp_path: Path) -> None:
         text_table(connection, ["a", "b", "c"], rows)
         wrong = {**document, "transformation": {"type": "local_recoding", "nodes": [{"a": 3}]}}
         with pytest.raises(sqlanon.HierarchyError, match="its levels are 0 to 2"):
-            sqlanon.recode(connection, sqlanon.Policy.from_dict(wrong))
+            sqlanon.recode(connection, wrong)
 
 
 @pytest.mark.slow

@@ -42,7 +42,7 @@ def published(data: pa.Table, asked: dict[str, Any]) -> dict[int, dict[str, Any]
     with duckdb.connect() as connection:
         connection.register("records", data)
         connection.execute("CREATE TABLE t AS SELECT * FROM records")
-        with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(asked)) as release:
+        with sqlanon.anonymize(connection, asked) as release:
             return {row["id"]: row for row in release.to_arrow().to_pylist()}
 
 
@@ -93,7 +93,7 @@ def released(rows: list[tuple[Any, ...]], asked: dict[str, Any], kind: str = "IN
     with duckdb.connect() as connection:
         connection.execute(f"CREATE TABLE t(age {kind}, sex VARCHAR)")
         connection.executemany("INSERT INTO t VALUES (?, ?)", rows)
-        with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(asked)) as release:
+        with sqlanon.anonymize(connection, asked) as release:
             found = release.to_arrow()
             return sorted(found.to_pylist(), key=repr)
 
@@ -221,7 +221,7 @@ def test_a_mean_of_dates_is_refused() -> None:
 def test_who_reads_on_another_policy_needs_another_encoding() -> None:
     with duckdb.connect() as connection:
         connection.execute("CREATE TABLE t AS SELECT 20 AS age, 'f' AS sex FROM range(3)")
-        with sqlanon.plan(connection, sqlanon.Policy.from_dict(people({"age": {"as": ["low"]}}))) as plan:
+        with sqlanon.plan(connection, people({"age": {"as": ["low"]}})) as plan:
             with pytest.raises(sqlanon.InputError, match="published as numbers"):
                 plan.with_policy(sqlanon.Policy.from_dict(people({"age": {"as": ["high"]}})))
             with plan.with_privacy(sqlanon.KAnonymity(3)) as other:
@@ -240,7 +240,7 @@ def test_entities_and_populations_have_bounds_too() -> None:
             {"privacy": [{"type": "delta_presence", "min": 0, "max": 0.5, "subset": {"column": "member"}}]},
         ):
             asked = people({"age": {"as": ["low", "high"]}}, undeclared="drop", **others)
-            with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(asked)) as release:
+            with sqlanon.anonymize(connection, asked) as release:
                 rows = release.to_arrow().to_pylist()
                 assert rows and {(row["age"], row["age_low"], row["age_high"]) for row in rows} == {
                     ("[20, 30)", 20, 29)
@@ -260,7 +260,7 @@ def test_the_manifest_names_the_columns_beside() -> None:
     with duckdb.connect() as connection:
         connection.execute("CREATE TABLE t AS SELECT 20 AS age, 'f' AS sex FROM range(6)")
         asked = people({"age": {"as": ["low", "class_mean"]}}, privacy=[{"type": "k_anonymity", "k": 5}])
-        with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(asked)) as release:
+        with sqlanon.anonymize(connection, asked) as release:
             age, low, mean, sex = release.manifest["columns"]
             assert (age["name"], age["role"], sex["name"]) == ("age", "quasi_identifier", "sex")
             assert low == {"name": "age_low", "role": "companion", "of": "age", "value": "low"}
@@ -272,7 +272,7 @@ def test_a_script_of_a_dialect_refuses_numbers_and_the_script_of_a_run_repeats_t
     asked = people({"age": {"as": ["low", "midpoint"]}})
     with duckdb.connect() as connection:
         connection.execute("CREATE TABLE t AS SELECT 20 + i % 20 AS age, 'f' AS sex FROM range(60) AS r(i)")
-        with sqlanon.plan(connection, sqlanon.Policy.from_dict(asked)) as plan:
+        with sqlanon.plan(connection, asked) as plan:
             with pytest.raises(sqlanon.UnsupportedError, match="A script publishes texts"):
                 script_parts(plan)
             script, rows = plan.script(), plan.publish(None).to_arrow().to_pylist()

@@ -235,7 +235,7 @@ def people(document: dict[str, Any]) -> Plan:
     connection.execute("CREATE TABLE t AS SELECT UNNEST([20, 20, 30, 30, 40, 40, 50, 90]) AS age")
     bands = {20: "20-39", 30: "20-39", 40: "40-59", 50: "40-59", 90: "80-99"}
     ages = quasi({"levels": {age: [band, "*"] for age, band in bands.items()}})
-    return sqlanon.plan(connection, sqlanon.Policy.from_dict({"table": "t", "columns": {"age": ages}, **document}))
+    return sqlanon.plan(connection, {"table": "t", "columns": {"age": ages}, **document})
 
 
 def test_a_release_by_hand() -> None:

@@ -228,7 +228,7 @@ def test_learners_of_scikit_learn() -> None:
     )
     quasi = {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}
     document = document_of({"a": quasi, "b": {**quasi, "min_level": 1}, "c": "keep"}, k=5, table="t")
-    with sqlanon.plan(connection, sqlanon.Policy.from_dict(document)) as plan:
+    with sqlanon.plan(connection, document) as plan:
         found = plan.utility("c", queries=0, ml=True).prediction
         assert found == plan.utility("c", queries=0, ml=True).prediction
         with pytest.raises(InputError, match="nothing to predict"):
@@ -258,7 +258,7 @@ def test_the_number_of_statements_does_not_depend_on_that_of_columns() -> None:
         columns = {"a": quasi, "b": quasi, **{f"k{column}": {"role": "keep"} for column in range(extra)}}
         document = {"table": "t", "columns": columns, "privacy": [{"type": "k_anonymity", "k": 5}]}
         document["accept"] = list(columns)[2:]
-        with sqlanon.plan(connection, sqlanon.Policy.from_dict(document)) as plan:
+        with sqlanon.plan(connection, document) as plan:
             before = plan.statements
             plan.utility("a", queries=20)
             counts.append(plan.statements - before)
@@ -345,7 +345,7 @@ def test_on_real_data_shares_and_losses_agree(shared: Path, dataset: str) -> Non
         "privacy": [{"type": "k_anonymity", "k": 5}],
         "suppression_limit": 0.05,
     }
-    with sqlanon.plan(None, sqlanon.Policy.from_dict(document)) as plan:
+    with sqlanon.plan(None, document) as plan:
         found = plan.utility(target)
         losses, ledger = plan.attribute_losses, plan.ledger
     assert losses is not None and found.queries is not None and found.prediction is not None

@@ -86,7 +86,7 @@ def recoded(world: brute.Tiny) -> Iterator[sqlanon.Plan]:
     world.rules = [world.rules[place] for place in used]
     with duckdb.connect() as connection:
         text_table(connection, [*(f"q{i}" for i in range(len(world.trees))), "s"], [(*key, s) for key, s in world.rows])
-        with sqlanon.plan(connection, sqlanon.Policy.from_dict(document(world))) as plan:
+        with sqlanon.plan(connection, document(world)) as plan:
             places = [None if place is None else used.index(place) for place in of_row]
             load_classes(plan, world.rows, world.rules, places)
             yield plan

@@ -48,7 +48,7 @@ def legible(query: exp.Query) -> str:
 
 def test_the_statement_is_the_golden_file_and_answers(connection: duckdb.DuckDBPyConnection) -> None:
     text_table(connection, ["age", "zip", "illness"], ROWS, name="patients")
-    with sqlanon.plan(connection, sqlanon.Policy.from_dict(POLICY)) as plan:
+    with sqlanon.plan(connection, POLICY) as plan:
         question = plan._evaluator._question
         text = legible(literal_batch(question, NODES, names.BASE))
         assert text == GOLDEN.read_text(encoding="utf-8")

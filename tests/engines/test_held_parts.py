@@ -46,7 +46,7 @@ def planned(request: pytest.FixtureRequest) -> Iterator[Any]:
         "privacy": asked.get("privacy", [{"type": "k_anonymity", "k": 2}]),
         "suppression_limit": 0.3,
     }
-    with sqlanon.plan(connection, sqlanon.Policy.from_dict(policy)) as plan:
+    with sqlanon.plan(connection, policy) as plan:
         assert plan.ledger.suppressed > 0
         yield plan
 

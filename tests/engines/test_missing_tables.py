@@ -98,7 +98,7 @@ def test_a_file_is_no_hierarchy_and_no_joined_table(file: Path) -> None:
     joined = {**policy, "join": [{"table": secret, "key": "a"}], "columns": {"a": {"role": "keep"}}}
     for document in (policy, joined):
         with pytest.raises(sqlanon.SqlanonError) as caught:
-            sqlanon.plan(None, sqlanon.Policy.from_dict(document))
+            sqlanon.plan(None, document)
         assert "Jane" not in str(caught.value) and "a file is named as a source" in str(caught.value)
 
 

@@ -81,7 +81,7 @@ def refusal(uri: str) -> str:
     assert SECRET not in str(raised.value)
     policy = {"columns": {"x": {"role": "keep"}}, "privacy": [{"type": "k_anonymity", "k": 2}], "table": "t"}
     with pytest.raises(InputError) as again:
-        sqlanon.plan(uri, sqlanon.Policy.from_dict(policy))
+        sqlanon.plan(uri, policy)
     assert str(again.value) == str(raised.value)
     return str(raised.value)
 

@@ -333,7 +333,7 @@ def test_an_owner_needs_an_engine_with_roles(tmp_path: Path) -> None:
         connection.execute("CREATE TABLE patients AS SELECT * FROM given")
     keys = document(source=str(tmp_path / "t.duckdb"), table="patients", output={"view": "v", "readers": ["analyst"]})
     with pytest.raises(UnsupportedError, match="no roles"):
-        sqlanon.anonymize(None, sqlanon.Policy.from_dict(keys))
+        sqlanon.anonymize(None, keys)
 
 
 def test_the_script_replays_in_another_session(clinic: Server) -> None:

@@ -459,7 +459,7 @@ def test_a_text_that_drivers_connect_with_is_not_repeated(text: str, tmp_path: P
             sqlanon.anonymize(given, sqlanon.Policy.from_dict({**document, **source}, base_directory=tmp_path))
         assert SECRET not in str(raised.value)
     with pytest.raises(SourceError, match=r"year=2024\.parquet"):
-        sqlanon.anonymize(str(tmp_path / "year=2024.parquet"), sqlanon.Policy.from_dict(document))
+        sqlanon.anonymize(str(tmp_path / "year=2024.parquet"), document)
 
 
 def test_a_subset_is_found_by_equal_numbers(source: Callable[..., None], execute: Execute) -> None:

@@ -88,7 +88,7 @@ def expected(folder: Path) -> Any:
     """What the embedded engine makes of the same records: its ledger and its rows."""
     joined = folder.parent / "joined.pq"
     parquet.write_table(parquet.read_table(folder), joined)
-    with sqlanon.anonymize(joined, sqlanon.Policy.from_dict(document())) as release:
+    with sqlanon.anonymize(joined, document()) as release:
         return release.ledger, sorted(rows(release.to_arrow()), key=repr)
 
 
@@ -297,7 +297,7 @@ def test_a_target_that_is_taken_is_refused_before_any_work(
     ):
         asked = document(table="people", output={"file": str(tmp_path / name)}, if_exists=if_exists)
         with pytest.raises(TargetError, match=wrong):
-            sqlanon.anonymize(spark.session, sqlanon.Policy.from_dict(asked))
+            sqlanon.anonymize(spark.session, asked)
 
 
 def test_a_path_is_that_folder_and_patterns_have_a_key_of_their_own(tmp_path: Path, spark: Any) -> None:

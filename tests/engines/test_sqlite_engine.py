@@ -268,11 +268,11 @@ def test_a_column_of_integers_may_hold_texts_and_is_released_as_text(tmp_path: P
     rows = [(value,) for value in (5, 5, "abc", "abc", 7, 7) for _ in range(2)]
     path = database(tmp_path / "x.db", "CREATE TABLE t (a INTEGER)", {"t": rows})
     expected = document_of({"a": "suppress"}, k=4, table="t")
-    with sqlanon.anonymize(path, sqlanon.Policy.from_dict(expected)) as release:
+    with sqlanon.anonymize(path, expected) as release:
         assert rows_of_table(release.to_arrow()) == Counter({("5",): 4, ("abc",): 4, ("7",): 4})
     expected["columns"] = {"a": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 5}}}}
     with pytest.raises(HierarchyError, match=r"1 values of column 'a' do not read as BIGINT") as raised:
-        sqlanon.plan(path, sqlanon.Policy.from_dict(expected))
+        sqlanon.plan(path, expected)
     assert "abc" not in str(raised.value)
 
 
@@ -280,7 +280,7 @@ def test_numbers_keep_their_type_where_every_text_survives(tmp_path: Path) -> No
     rows = [(value, number / 4) for value in range(4) for number in range(4)]
     path = database(tmp_path / "x.db", "CREATE TABLE t (a INTEGER, b DECIMAL(5,2))", {"t": rows * 2})
     expected = document_of(dict.fromkeys("ab", "suppress"), k=2, table="t", output={"table": "released"})
-    with sqlanon.anonymize(path, sqlanon.Policy.from_dict(expected)) as release:
+    with sqlanon.anonymize(path, expected) as release:
         assert release.plan.node == (0, 0)
     with closing(sqlite3.connect(path)) as connection:
         kinds = set(connection.execute("SELECT typeof(a), typeof(b) FROM released"))
@@ -293,7 +293,7 @@ def test_bytes_have_no_text(tmp_path: Path) -> None:
     for name, error in (("a", UnsupportedError), ("b", UnsupportedError)):
         expected = document_of({name: "suppress"}, k=1, table="t", undeclared="drop")
         with pytest.raises(error) as raised:
-            sqlanon.plan(path, sqlanon.Policy.from_dict(expected))
+            sqlanon.plan(path, expected)
         assert raised.value.hint
 
 

@@ -107,7 +107,7 @@ def test_other_releases_join_by_indexes_alone(tmp_path: Path, plans: type[Explai
     source(tmp_path / "t.sqlite")
     if "privacy" in changes:
         changes = {**changes, "output": {"file": str(tmp_path / "released.csv")}}
-    sqlanon.anonymize(None, sqlanon.Policy.from_dict(document(tmp_path, MODELS["diversity"], **changes))).close()
+    sqlanon.anonymize(None, document(tmp_path, MODELS["diversity"], **changes)).close()
     assert plans.statements > 50
     assert plans.offending == []
 

@@ -607,22 +607,25 @@ def test_a_manifest_does_not_say_what_is_removed(warehouse: Path, tmp_path: Path
     assert [(to / name).read_text() for name in names] == ["precious"] * 4
 
 
-@pytest.mark.parametrize("path", ["{{ var('models') }}", "../models", "/models"])
-def test_models_go_into_the_project(warehouse: Path, tmp_path: Path, path: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "text", "cause"),
+    [
+        *(
+            ("dbt_project.yml", json.dumps({"name": "mine", "model-paths": [path]}), "model-paths")
+            for path in ("{{ var('models') }}", "../models", "/models")
+        ),
+        ("packages.yml", "packages: 5", "no list"),
+        ("packages.yml", "packages: {a: b}", "no list"),
+    ],
+)
+def test_a_project_that_takes_no_model_is_left_as_it_is(
+    warehouse: Path, tmp_path: Path, name: str, text: str, cause: str
+) -> None:
     policy, to = policy_file(tmp_path, document(str(warehouse))), tmp_path / "project"
     to.mkdir()
-    (to / "dbt_project.yml").write_text(json.dumps({"name": "mine", "model-paths": [path]}))
-    assert "model-paths" in refused(policy, "--to", str(to))
-    assert [entry.name for entry in to.iterdir()] == ["dbt_project.yml"]
-
-
-@pytest.mark.parametrize("packages", ["5", "{a: b}"])
-def test_packages_that_are_no_list_are_refused(warehouse: Path, tmp_path: Path, packages: str) -> None:
-    policy, to = policy_file(tmp_path, document(str(warehouse))), tmp_path / "project"
-    to.mkdir()
-    (to / "packages.yml").write_text(f"packages: {packages}")
-    assert "no list" in refused(policy, "--to", str(to))
-    assert [entry.name for entry in to.iterdir()] == ["packages.yml"]
+    (to / name).write_text(text)
+    assert cause in refused(policy, "--to", str(to))
+    assert [entry.name for entry in to.iterdir()] == [name]
 
 
 def test_null_and_the_empty_text_differ_in_a_seed() -> None:

@@ -155,7 +155,7 @@ def test_an_audit_passes_no_class_that_fails(block: Block, model: dict[str, Any]
         rng = random.Random(seed)
         world = planned_world(model, rng)
         connection = in_duckdb(table_of(world))
-        with connection, sqlanon.plan(connection, sqlanon.Policy.from_dict(document(world))) as plan:
+        with connection, sqlanon.plan(connection, document(world)) as plan:
             texts = list(script_statements(script_parts(plan), dialect_named("duckdb")))
             node = plan.node
         for _ in range(TABLES):
@@ -188,7 +188,7 @@ def test_new_sensitive_values_are_part_of_the_distribution() -> None:
         k=3,
         table="people",
     )
-    with in_duckdb(sample) as connection, sqlanon.plan(connection, sqlanon.Policy.from_dict(policy)) as plan:
+    with in_duckdb(sample) as connection, sqlanon.plan(connection, policy) as plan:
         texts = list(script_statements(script_parts(plan), dialect_named("duckdb")))
     released, offending = ran(texts, Table("people", columns, rows), ["q", "s"])
     assert len(released) == 85 and offending["audit t_closeness_equal of s"] == 1

@@ -50,7 +50,7 @@ def world(rows: int = 700) -> tuple[Table, dict[str, Any]]:
 def few() -> Iterator[sqlanon.Plan]:
     """The plan of a hierarchy that scripts list, and that becomes a file only if a folder is given."""
     table, policy = world()
-    with sqlanon.plan(in_duckdb(table), sqlanon.Policy.from_dict(policy)) as plan:
+    with sqlanon.plan(in_duckdb(table), policy) as plan:
         yield plan
 
 

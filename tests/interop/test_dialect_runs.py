@@ -108,7 +108,7 @@ def judged_alike(plan: sqlanon.Plan, ran: Ran) -> int:
 @pytest.fixture(scope="module")
 def planned() -> Iterator[sqlanon.Plan]:
     """The plan of ``POLICY``."""
-    with in_duckdb(people()) as connection, sqlanon.plan(connection, sqlanon.Policy.from_dict(POLICY)) as plan:
+    with in_duckdb(people()) as connection, sqlanon.plan(connection, POLICY) as plan:
         yield plan
 
 
@@ -159,7 +159,7 @@ def test_models_of_the_shares_of_values(engine: str, request: pytest.FixtureRequ
     policy["suppression_limit"] = 0.3
     with (
         in_duckdb(people()) as connection,
-        sqlanon.plan(connection, sqlanon.Policy.from_dict(policy)) as plan,
+        sqlanon.plan(connection, policy) as plan,
         opened(engine, request, people()) as run,
     ):
         ran = Ran(plan, engine, run)
@@ -181,7 +181,7 @@ def test_names_that_are_hostile(engine: str, request: pytest.FixtureRequest) -> 
     policy |= {"suppression_limit": 1, "accept": [wanted.get(name, name) for name in POLICY["accept"]]}
     with (
         in_duckdb(table) as connection,
-        sqlanon.plan(connection, sqlanon.Policy.from_dict(policy)) as plan,
+        sqlanon.plan(connection, policy) as plan,
         opened(engine, request, Table("people", {**table.columns}, table.rows)) as run,
     ):
         ran = Ran(plan, engine, run)
@@ -198,7 +198,7 @@ def test_classes_of_persons(engine: str, request: pytest.FixtureRequest) -> None
     policy = {**POLICY, "entity": "person", "columns": columns, "suppression_limit": 0.3}
     with (
         in_duckdb(table) as connection,
-        sqlanon.plan(connection, sqlanon.Policy.from_dict(policy)) as plan,
+        sqlanon.plan(connection, policy) as plan,
         opened(engine, request, table) as run,
     ):
         text = script_in(plan, engine)
@@ -262,7 +262,7 @@ def test_a_table_that_holds_more_is_published_safely(engine: str, request: pytes
     everyone = table.rows + more
     with (
         in_duckdb(table) as connection,
-        sqlanon.plan(connection, sqlanon.Policy.from_dict(POLICY)) as plan,
+        sqlanon.plan(connection, POLICY) as plan,
         opened(engine, request, Table("people", table.columns, everyone)) as run,
     ):
         ran = Ran(plan, engine, run)
@@ -297,7 +297,7 @@ def test_records_of_nobody_are_no_person(engine: str, request: pytest.FixtureReq
     policy = document_of({"a": "suppress", "p": "drop"}, k=3, table="people", entity="p", suppression_limit=0.2)
     with (
         in_duckdb(planned_on) as connection,
-        sqlanon.plan(connection, sqlanon.Policy.from_dict(policy)) as plan,
+        sqlanon.plan(connection, policy) as plan,
         opened(engine, request, Table("people", columns, rows)) as run,
     ):
         assert plan.levels == {"a": 0}
@@ -326,7 +326,7 @@ def test_intervals_of_long_integers(engine: str, request: pytest.FixtureRequest)
     }
     with (
         in_duckdb(table) as connection,
-        sqlanon.plan(connection, sqlanon.Policy.from_dict(policy)) as plan,
+        sqlanon.plan(connection, policy) as plan,
         opened(engine, request, table) as run,
     ):
         ran = Ran(plan, engine, run)

@@ -166,7 +166,7 @@ def test_names_and_texts_are_quoted_or_refused(dialect: Dialect) -> None:
 
 
 def planned(table: Table, policy: dict[str, Any]) -> sqlanon.Plan:
-    return sqlanon.plan(in_duckdb(table), sqlanon.Policy.from_dict(policy))
+    return sqlanon.plan(in_duckdb(table), policy)
 
 
 @pytest.mark.parametrize(
@@ -278,7 +278,7 @@ def test_columns_that_snowflake_would_call_alike_are_refused(lone: sqlanon.Plan)
 def test_a_table_of_the_policy_is_named_as_it_is_written() -> None:
     with in_duckdb(Table("t", {"a": "VARCHAR"}, [("x",)] * 5)) as connection:
         connection.execute("""ALTER TABLE t RENAME TO "my ""a" """)
-        with sqlanon.plan(connection, sqlanon.Policy.from_dict({**LONE, "table": 'my "a'})) as plan:
+        with sqlanon.plan(connection, {**LONE, "table": 'my "a'}) as plan:
             assert 'FROM "my ""a"' in script_in(plan, "snowflake")
 
 
@@ -326,7 +326,7 @@ def test_a_subset_that_is_a_relation_is_refused() -> None:
         "privacy": [{"type": "delta_presence", "min": 0, "max": 0.9, "subset": {"table": "part"}}],
     }
     with (
-        sqlanon.plan(connection, sqlanon.Policy.from_dict(policy)) as plan,
+        sqlanon.plan(connection, policy) as plan,
         pytest.raises(sqlanon.UnsupportedError, match="besides the source"),
     ):
         script_in(plan, "duckdb")
@@ -364,7 +364,7 @@ def test_rows_beyond_the_size_of_one_insert_are_split() -> None:
 @pytest.mark.parametrize("dialect", [d for d in DIALECTS if d.analyzes], ids=lambda dialect: dialect.name)
 @pytest.mark.slow
 def test_a_table_is_analyzed_after_its_last_row_and_before_it_is_read(dialect: Dialect) -> None:
-    with in_duckdb(people()) as connection, sqlanon.plan(connection, sqlanon.Policy.from_dict(POLICY)) as plan:
+    with in_duckdb(people()) as connection, sqlanon.plan(connection, POLICY) as plan:
         statements = list(script_statements(script_parts(plan), dialect))[len(dialect.preamble) :]
     written: dict[str, int] = {}
     analyzed: dict[str, int] = {}

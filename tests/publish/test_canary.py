@@ -95,7 +95,7 @@ FAULTY = {
 @pytest.mark.parametrize("name", FAULTY)
 def test_no_error_holds_a_value(name: str, planted: duckdb.DuckDBPyConnection) -> None:
     with pytest.raises(sqlanon.SqlanonError) as caught:
-        sqlanon.plan(planted, sqlanon.Policy.from_dict(document(**FAULTY[name])))
+        sqlanon.plan(planted, document(**FAULTY[name]))
     assert CANARY not in told(caught.value)
     assert "Hint" in str(caught.value)
 

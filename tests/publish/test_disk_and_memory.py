@@ -177,7 +177,7 @@ def test_a_release_does_not_depend_on_the_time_zone_of_the_session(tmp_path: Pat
                 "output": {"file": str(path)},
                 "suppression_limit": 0.5,
             }
-            sqlanon.anonymize(connection, sqlanon.Policy.from_dict(document)).close()
+            sqlanon.anonymize(connection, document).close()
             assert connection.execute("SELECT current_setting('TimeZone')").fetchone() == (zone,)
         with duckdb.connect() as reader:
             reader.execute("SET TimeZone = 'UTC'")

@@ -29,7 +29,7 @@ def test_a_decimal_that_cannot_be_rounded_is_kept(connection: duckdb.DuckDBPyCon
     connection.execute("CREATE TABLE t (d DECIMAL(38, 10), i BIGINT)")
     connection.execute(f"INSERT INTO t VALUES ({greatest}, {-(2**63)}), (-{greatest}, {2**63 - 1})")
     document = document_of({"d": "keep", "i": "keep"}, k=2, table="t", accept=["d", "i"])
-    with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(document)) as release:
+    with sqlanon.anonymize(connection, document) as release:
         assert {*release.to_arrow()["d"].to_pylist()} == {greatest, greatest.copy_negate()}
         judged = {entry["column"]: entry for entry in release.plan.beside["columns"]}
     assert {*judged} == {"d", "i"}
@@ -44,6 +44,6 @@ def test_infinity_has_no_weekday(connection: duckdb.DuckDBPyConnection) -> None:
         table="t",
         suppression_limit=0.5,
     )
-    with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(document)) as release:
+    with sqlanon.anonymize(connection, document) as release:
         assert release.to_arrow()["at"].to_pylist() == ["Sunday", "Sunday"]
         assert release.ledger.suppressed == 1

@@ -82,7 +82,7 @@ def test_a_verification_knows_the_order_by_itself(tmp_path: Path, monkeypatch: p
         with monkeypatch.context() as patched:
             if falls_short:
                 patched.setattr("sqlanon.core.evaluate.class_values.decides", lambda measure: False)
-            with sqlanon.plan(None, sqlanon.Policy.from_dict(wanted)) as plan:
+            with sqlanon.plan(None, wanted) as plan:
                 assert plan.certificate.loss == (4.0 if falls_short else 2.0)
                 write_proof(plan.proof_document, certificate)
         found = sqlanon.verify(certificate, sqlanon.Policy.from_dict(wanted))
@@ -178,7 +178,7 @@ def test_equal_classes_go_in_the_order_of_the_brute_force(
         for where in ("local", "engine"):
             path = tmp_path / f"{seed}.{where}.csv"
             own = {**wanted, "source": str(database), "search": {"where": where}, "output": {"file": str(path)}}
-            with sqlanon.anonymize(None, sqlanon.Policy.from_dict(own)) as release:
+            with sqlanon.anonymize(None, own) as release:
                 releases.append((release.plan.node, release.certificate.loss, Counter(path.read_text().splitlines())))
             if where == ("local", "engine")[seed % 2]:
                 checked = sqlanon.verify(f"{path}.certificate.json", sqlanon.Policy.from_dict(own))

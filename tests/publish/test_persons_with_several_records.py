@@ -150,7 +150,7 @@ def test_a_key_of_persons_asks_for_the_entity() -> None:
         columns = {**QUASI, "rest": {"role": "keep"}}
         policy = {"table": "t", "columns": columns, "undeclared": "drop", "privacy": [{"type": "k_anonymity", "k": 5}]}
         with pytest.raises(IdentifyingColumnError) as refused:
-            sqlanon.plan(connection, sqlanon.Policy.from_dict(policy))
+            sqlanon.plan(connection, policy)
     assert "say entity: rest" in refused.value.hint and "accept: [rest]" in refused.value.hint
 
 

@@ -66,7 +66,7 @@ def output_of(folder: Path, kind: str) -> dict[str, Any]:
 
 def warned(source: Any, asked: dict[str, Any]) -> str:
     """Publish, and return what was warned of the release that was replaced."""
-    with sqlanon.anonymize(source, sqlanon.Policy.from_dict(asked)) as release:
+    with sqlanon.anonymize(source, asked) as release:
         assert all("replace" not in str(item) for item in release.manifest.items())
         return "\n".join(warning for warning in release.warnings if "replaces" in warning)
 
@@ -147,7 +147,7 @@ def test_an_earlier_manifest_names_nothing_but_levels(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_live_view_that_is_planned_anew_is_compared(tmp_path: Path) -> None:
     source, asked = write(tmp_path, [*SAME, *CHANGED[-1:] * 2]), document({"live_view": "released"})
-    with sqlanon.anonymize(source, sqlanon.Policy.from_dict(asked)) as release:
+    with sqlanon.anonymize(source, asked) as release:
         assert not [warning for warning in release.warnings if "replaces" in warning]
     stricter = sqlanon.Policy.from_dict(asked | {"privacy": [{"type": "k_anonymity", "k": 12}]})
     found = sqlanon.refresh(source, stricter)

@@ -434,7 +434,7 @@ def test_a_report_tells_a_recoded_release_and_no_value(
     policy = planted_policy(tmp_path, transformation=asked, suppression_limit=0.5)
     if not diverse:
         policy["columns"]["d"] = {"role": "keep"}
-    with sqlanon.anonymize(planted, sqlanon.Policy.from_dict(policy)) as release:
+    with sqlanon.anonymize(planted, policy) as release:
         run, plan = summarize(release, now=NOW), release.plan
         assert isinstance(plan, RecodedPlan) and run.recoding is not None
         assert [(r.records, r.classes, r.smallest, r.largest) for r in run.recoding.rules] == [
@@ -473,7 +473,7 @@ def test_classes_of_several_rules_that_read_the_same_are_told(
         "privacy": [{"type": "k_anonymity", "k": 5}],
         "transformation": {"type": "local_recoding", "hold": 0, "nodes": [{"a": 0}, {"a": 1}]},
     }
-    with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(policy)) as release:
+    with sqlanon.anonymize(connection, policy) as release:
         run = summarize(release, now=NOW)
     assert run.ledger is not None and run.ledger.classes == 1 and run.recoding is not None
     assert [(r.description, r.records) for r in run.recoding.rules] == [("level 0 everywhere", 10), ("a 1", 7)]
@@ -612,7 +612,7 @@ def test_losses_of_the_attributes_fold_to_the_loss(
     policy = planted_policy(tmp_path, quality={"measure": measure, "aggregate": aggregate})
     for weight, name in enumerate("abc", start=1):
         policy["columns"][name]["weight"] = weight
-    with sqlanon.anonymize(planted, sqlanon.Policy.from_dict(policy)) as release:
+    with sqlanon.anonymize(planted, policy) as release:
         losses, certificate = release.plan.attribute_losses, release.certificate
         run = summarize(release, now=NOW)
     if measure in ("discernibility", "average_class_size"):
@@ -628,7 +628,7 @@ def test_losses_of_the_attributes_fold_to_the_loss(
 
 
 def test_a_verdict_of_the_search_has_no_parts(planted: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
-    with sqlanon.plan(planted, sqlanon.Policy.from_dict(planted_policy(tmp_path))) as plan:
+    with sqlanon.plan(planted, planted_policy(tmp_path)) as plan:
         assert plan._verdict.by_attribute == ()
         assert len(plan.evaluate({}).by_attribute) == 3
 

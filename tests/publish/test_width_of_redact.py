@@ -81,7 +81,7 @@ def test_another_threshold_with_another_width_needs_a_plan_of_its_own() -> None:
     document = document_of({"zip": quasi}, k=5, table="t", undeclared="drop", suppression_limit=0.1)
     with duckdb.connect() as connection:
         text_table(connection, ["zip", "sex", "person"], [*ORDINARY, *[LONG] * 9])
-        with sqlanon.plan(connection, sqlanon.Policy.from_dict(document)) as plan:
+        with sqlanon.plan(connection, document) as plan:
             assert plan.catalog.attributes[0].height == 18
             plan.with_privacy(sqlanon.KAnonymity(9))
             with pytest.raises(sqlanon.InputError, match="another width"):

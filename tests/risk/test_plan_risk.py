@@ -60,7 +60,7 @@ def test_before_and_after_are_the_records_and_the_released_rows(block: Any) -> N
             others = [random.Random(seed).choice(rows) for _ in range(20)] + [("new",) * len(trees)]
             text_table(connection, [f"c{i}" for i in range(len(trees))], rows + others, "everybody")
             try:
-                release = sqlanon.anonymize(connection, sqlanon.Policy.from_dict(keys))
+                release = sqlanon.anonymize(connection, keys)
             except NoSolutionError:
                 continue
             with release:
@@ -169,7 +169,7 @@ def test_entities_count_once_in_each_class(seed: int) -> None:
         text_table(connection, ["c0", "c1", "person"], [(*row, p) for row, p in zip(rows, persons, strict=True)])
         text_table(connection, ["c0", "c1", "person"], [(*row, p) for row, p in zip(rows, persons, strict=True)], "all")
         try:
-            plan = sqlanon.plan(connection, sqlanon.Policy.from_dict(keys))
+            plan = sqlanon.plan(connection, keys)
         except NoSolutionError:
             return
         with plan:
@@ -210,7 +210,7 @@ def test_several_rules(kind: str, seed: int) -> None:
     keys = document_of({**columns, "w": "drop"}, k=3, table="t", suppression_limit=0.5, transformation=transformation)
     with duckdb.connect() as connection:
         text_table(connection, ["c0", "c1", "c2", "w"], [(*row, "2") for row in rows])
-        with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(keys)) as release:
+        with sqlanon.anonymize(connection, keys) as release:
             assert isinstance(release.plan, sqlanon.RecodedPlan)
             found = release.risk(column_sets=True)
             agrees(found.before, list(brute_risk.classes(rows).values()), 0, seed)
@@ -265,7 +265,7 @@ def test_a_population_in_a_file_and_options_that_are_wrong(tmp_path: Path) -> No
     pq.write_table(pa.table({"other": ["a"]}), tmp_path / "others.parquet")
     with duckdb.connect() as connection:
         text_table(connection, ["c0"], [("a",), ("a",), ("b",), ("b",)])
-        with sqlanon.plan(connection, sqlanon.Policy.from_dict(keys)) as plan:
+        with sqlanon.plan(connection, keys) as plan:
             found = plan.risk(population=tmp_path / "people.parquet").before
             assert found["journalist_highest"].value == 1 / 4
             assert found["marketer"].value == pytest.approx((2 / 4 + 2 / 6) / 4)
@@ -285,6 +285,6 @@ def test_an_empty_source_has_no_risk() -> None:
     keys = document_of({"c0": hidden}, k=2, table="t", nulls="basic", suppression_limit=1)
     with duckdb.connect() as connection:
         text_table(connection, ["c0"], [("a",), ("a",), (None,)])
-        with sqlanon.plan(connection, sqlanon.Policy.from_dict(keys)) as plan:
+        with sqlanon.plan(connection, keys) as plan:
             found = plan.risk()
             assert (found.before.records, found.before.excluded, found.before.nulls) == (2, 1, "basic")

@@ -225,7 +225,7 @@ BEGIN, END = "<!-- lacking: begin -->", "<!-- lacking: end -->"
 
 def scripts() -> dict[str, str]:
     """The script of ``POLICY`` in every dialect."""
-    with in_duckdb(people()) as connection, sqlanon.plan(connection, sqlanon.Policy.from_dict(POLICY)) as plan:
+    with in_duckdb(people()) as connection, sqlanon.plan(connection, POLICY) as plan:
         return {dialect.name: script_in(plan, dialect.name, run="0a1b2c3d") for dialect in DIALECTS}
 
 

@@ -21,7 +21,7 @@ def planned(connection: duckdb.DuckDBPyConnection, rows: Sequence[Row], columns:
     connection.execute("DROP TABLE IF EXISTS t")
     text_table(connection, titles, list(rows))
     document = document_of(dict.fromkeys(titles, "suppress"), k=1, table="t", suppression_limit=1)
-    return sqlanon.plan(connection, sqlanon.Policy.from_dict(document))
+    return sqlanon.plan(connection, document)
 
 
 def suppressed(row: Row, pattern: Pattern) -> Row:

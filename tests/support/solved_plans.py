@@ -32,7 +32,7 @@ def plans_of(table: World | list[tuple], document: dict[str, Any]) -> Iterator[s
         else:
             load(connection, table)
         try:
-            plan = sqlanon.plan(connection, sqlanon.Policy.from_dict(document))
+            plan = sqlanon.plan(connection, document)
         except sqlanon.NoSolutionError:
             return
         with plan:

@@ -34,10 +34,10 @@ def compare(world: brute_models.World, seed: int, judge: Judge) -> tuple[bool, i
         load(connection, world)
         if not feasible:
             with pytest.raises(sqlanon.NoSolutionError):
-                sqlanon.plan(connection, sqlanon.Policy.from_dict(policy))
+                sqlanon.plan(connection, policy)
             return False, 0
         best = min(losses[n] for n in feasible)
-        with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(policy)) as release:
+        with sqlanon.anonymize(connection, policy) as release:
             plan = release.plan
             assert plan.certificate.optimal, context
             assert plan.certificate.loss == pytest.approx(best, rel=1e-9, abs=1e-9), context

@@ -55,7 +55,7 @@ def test_a_frozen_proof_keeps_a_gap_though_the_search_has_ended(
 ) -> None:
     rows, document = _random_world(8401)
     text_table(connection, list(document["columns"]), rows)
-    with sqlanon.plan(connection, sqlanon.Policy.from_dict(document)) as plan:
+    with sqlanon.plan(connection, document) as plan:
         assert plan.certificate.optimal
         _tiny(monkeypatch, 4)
         again = plan.with_policy(plan.policy)

@@ -107,7 +107,7 @@ def test_sums_and_products_do_not_overflow_on_twenty_million_records() -> None:
         along = {"type": "t_closeness", "distance": "hierarchical"}
         row = {"type": "t_closeness", "distance": "ordered"}
         close = [{**equal, "t": 0.25}, {**along, "t": 0.125}, {**row, "t": 0.25}]
-        with sqlanon.plan(connection, sqlanon.Policy.from_dict(large(connection, close))) as plan:
+        with sqlanon.plan(connection, large(connection, close)) as plan:
             assert plan.solution.levels == {"q": 0}
             assert plan.certificate.loss == 2 * 10**14
             top = plan.evaluate({"q": 1})
@@ -136,7 +136,7 @@ def test_level_zero_of_a_hierarchy_gives_the_order() -> None:
                 "models": [{"type": "t_closeness", "t": 1, "distance": "ordered"}],
             },
         }
-        with sqlanon.plan(connection, sqlanon.Policy.from_dict({"table": "t", "columns": columns})) as plan:
+        with sqlanon.plan(connection, {"table": "t", "columns": columns}) as plan:
             rows = plan._session.source.engine.run(
                 "places",
                 "SELECT l.value, o.place FROM sqlanon_overall_0 o JOIN sqlanon_lookup l "

@@ -24,7 +24,7 @@ def qi(hierarchy: dict, **keys: object) -> dict:
 def levels_of(connection: duckdb.DuckDBPyConnection, hierarchy: dict, **keys: object) -> dict:
     """value -> its texts on all levels, as a release at that level would publish them."""
     document = document_of({"a": qi(hierarchy, **keys)}, k=1, table="t")
-    with sqlanon.plan(connection, sqlanon.Policy.from_dict(document)) as plan:
+    with sqlanon.plan(connection, document) as plan:
         height = plan.catalog.attributes[0].height
         columns = ", ".join(f"level_{i}" for i in range(height))
         rows = plan._session.source.engine.run(
@@ -156,7 +156,7 @@ def test_identical_rows_are_collapsed_with_a_warning(connection: duckdb.DuckDBPy
     assert rows == [("a", "*"), ('b;"', "*"), ("", "*"), ("a", "*"), (None, "none")]
     text_table(connection, ["a"], [("a",), ("",), (None,)])
     document = document_of({"a": qi({"file": str(tmp_path / "h.csv")})}, k=1, table="t")
-    with sqlanon.plan(connection, sqlanon.Policy.from_dict(document)) as plan:
+    with sqlanon.plan(connection, document) as plan:
         assert "identical rows" in plan.warnings[0]
         assert plan.catalog.attributes[0].domain == 4
 
@@ -164,7 +164,7 @@ def test_identical_rows_are_collapsed_with_a_warning(connection: duckdb.DuckDBPy
 def test_values_of_excluded_records_need_no_row(connection: duckdb.DuckDBPyConnection) -> None:
     text_table(connection, ["a", "b"], [("x", "1"), ("x", "1"), ("unlisted", None)])
     document = document_of({"a": qi({"levels": {"x": "*"}}), "b": qi({"suppress": {}})}, k=2, table="t", nulls="basic")
-    with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(document)) as release:
+    with sqlanon.anonymize(connection, document) as release:
         assert (release.ledger.published, release.ledger.excluded) == (2, 1)
     with pytest.raises(sqlanon.UncoveredValuesError):
-        sqlanon.plan(connection, sqlanon.Policy.from_dict({**document, "nulls": "extended"}))
+        sqlanon.plan(connection, {**document, "nulls": "extended"})

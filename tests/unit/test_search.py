@@ -83,7 +83,7 @@ def test_a_gap_that_is_good_enough_ends_the_search_early(plan: sqlanon.Plan) -> 
 def test_level_limits_bind_and_shrink_the_lattice_only(connection: duckdb.DuckDBPyConnection, plan) -> None:
     document = plan.policy.to_dict()
     document["columns"]["a"] |= {"min_level": 1, "max_level": 2}
-    with sqlanon.plan(connection, sqlanon.Policy.from_dict(document)) as limited:
+    with sqlanon.plan(connection, document) as limited:
         assert limited.certificate.lattice_size == 2 * 4**3
         assert limited.solution.levels["a"] in (1, 2)
         assert limited.catalog.attributes[0].height == 4

@@ -107,4 +107,4 @@ def test_uncovered_records_make_presence_undefined(source: duckdb.DuckDBPyConnec
     hierarchy = {"levels": {"x": ["*"]}}
     chosen_policy["columns"]["q"] = {"role": "quasi_identifier", "uncovered": "suppress", "hierarchy": hierarchy}
     with pytest.raises(sqlanon.UnsupportedError, match="δ-presence"):
-        sqlanon.plan(source, sqlanon.Policy.from_dict(chosen_policy))
+        sqlanon.plan(source, chosen_policy)
