@@ -4,11 +4,10 @@
 """
 
 import json
-import math
-import os
 import random
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from mistakes import classes_of_records
 from random_cases import random_tree
 from random_worlds import document, random_models
 from sqlglot import exp
-from whole_runs import check_bounds_of_persons, check_counts_of_persons, check_ledger_of_persons, losses_of
+from whole_runs import compare_persons
 
 import sqlanon
 from sqlanon.cli import main
@@ -117,44 +116,19 @@ def load(connection: duckdb.DuckDBPyConnection, owned: brute_entities.Owned, ent
         connection.execute("CREATE TABLE people AS SELECT * FROM arrow_people")
 
 
-def compare(seed: int) -> tuple[bool, int]:
+def compare(seed: int, folder: Path) -> tuple[bool, int]:
     """Hold one random table against the brute force; whether it has a solution, and how many bounds were compared."""
     owned, rng = random_owned(seed), random.Random(seed)
-    world, entity = owned.world, rng.choice(NAMES)
-    keys = document(world, rng) | {"entity": entity}
-    population = len(owned.people(world.members))
-    allowed = math.floor(keys["suppression_limit"] * population + 1e-9)
-    answers = {node: brute_entities.judge(owned, node) for node in brute.nodes(world.trees)} if population else {}
-    losses = losses_of(world, {node: answer.plain for node, answer in answers.items()}, keys)
-    feasible = [n for n, a in answers.items() if a.plain.candidate and a.plain.classes and a.suppressed <= allowed]
-    context = (seed, keys)
-    with duckdb.connect() as connection:
-        load(connection, owned, entity, seed)
-        if not feasible:
-            with pytest.raises(NoSolutionError):
-                sqlanon.plan(connection, keys)
-            return False, 0
-        best = min(losses[n] for n in feasible)
-        with sqlanon.anonymize(connection, keys) as release:
-            plan = release.plan
-            assert isinstance(plan, sqlanon.Plan)
-            assert plan.certificate.optimal, context
-            assert plan.certificate.loss == pytest.approx(best, rel=1e-9, abs=1e-9), context
-            for strategy in ("exhaustive", rng.choice(STRATEGIES)):
-                check_strategy(plan, keys, strategy, best, context)
-            verdicts = plan.evaluate_many([plan.catalog.levels(node) for node in answers])
-            for (node, answer), verdict in zip(answers.items(), verdicts, strict=True):
-                check_counts_of_persons(verdict, answer, world, (context, node))
-                assert verdict.feasible is (node in feasible), (context, node)
-                if answer.plain.classes:
-                    assert verdict.loss == pytest.approx(losses[node], rel=1e-9, abs=1e-9), (context, node)
-            compared = check_bounds_of_persons(plan, verdicts, answers, feasible, losses, context)
-            check_ledger_of_persons(plan, owned, answers[plan.node])
-            if seed % 3 == 0:
-                check_proof(plan, keys, connection, context)
-            released = Counter(zip(*release.to_arrow().to_pydict().values(), strict=True))
-            assert released == answers[plan.node].plain.released, context
-    return True, compared
+    entity = rng.choice(NAMES)
+    keys = document(owned.world, rng) | {"entity": entity}
+
+    def check_search(plan: sqlanon.Plan, best: float) -> None:
+        for strategy in ("exhaustive", rng.choice(STRATEGIES)):
+            check_strategy(plan, keys, strategy, best, (seed, keys))
+
+    loading = partial(load, owned=owned, entity=entity, seed=seed)
+    proof = folder / "proof.json" if seed % 3 == 0 else None
+    return compare_persons(owned, keys, brute_entities.judge, loading, check_search, proof)
 
 
 def check_strategy(plan: sqlanon.Plan, keys: dict[str, Any], strategy: str, best: float, context: object) -> None:
@@ -172,23 +146,10 @@ def check_strategy(plan: sqlanon.Plan, keys: dict[str, Any], strategy: str, best
         assert certificate.loss == pytest.approx(best, rel=1e-9, abs=1e-9), (context, strategy)
 
 
-def check_proof(plan: sqlanon.Plan, keys: dict[str, Any], connection: Any, context: object) -> None:
-    """The second path, over original values, agrees with the first about persons."""
-    proof = plan.proof_document
-    assert proof is not None, context
-    path = Path(os.environ["SQLANON_TEST_PROOF"])
-    write_proof(proof, path)
-    verified = sqlanon.verify(path, sqlanon.Policy.from_dict(keys), connection)
-    assert verified.holds, (context, verified.faults)
-
-
 @seeds(40, 5)
 @pytest.mark.slow
-def test_verdicts_optima_bounds_proofs_and_releases_count_persons(
-    block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SQLANON_TEST_PROOF", str(tmp_path / "proof.json"))
-    results = [compare(seed) for seed in block]
+def test_verdicts_optima_bounds_proofs_and_releases_count_persons(block: Block, tmp_path: Path) -> None:
+    results = [compare(seed, tmp_path) for seed in block]
     solved = sum(found for found, _ in results)
     assert enough(solved >= max(1, len(results) // 5))
     assert sum(bounds for _, bounds in results) >= solved
@@ -217,12 +178,11 @@ def regions(**keys: Any) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_the_brute_force_finds_a_search_that_counts_records(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("SQLANON_TEST_PROOF", str(tmp_path / "proof.json"))
     monkeypatch.setattr(distinct_entities, "classes", classes_of_records)
     failures = 0
     for seed in range(12):
         try:
-            compare(seed)
+            compare(seed, tmp_path)
         except (AssertionError, AuditError, NoSolutionError, pytest.fail.Exception):
             failures += 1
         if failures == 3:

@@ -4,10 +4,10 @@
 """
 
 import itertools
-import math
 import random
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from policies import document_of
 from random_cases import random_tree
 from random_worlds import document
 from sqlglot import exp
-from whole_runs import check_bounds_of_persons, check_counts_of_persons, check_ledger_of_persons, losses_of
+from whole_runs import compare_persons
 
 import sqlanon
 from sqlanon.core.compiler import known_rows, profiles
@@ -111,48 +111,17 @@ def load(connection: duckdb.DuckDBPyConnection, owned: brute_entities.Owned, see
 def compare(seed: int, proof: Path, where: str, *, bounded: bool = False) -> tuple[bool, int]:
     """Hold one random table against the brute force; whether it has a solution, and how many bounds were compared."""
     owned, rng = random_owned(seed, bounded=bounded), random.Random(seed)
-    world = owned.world
     if bounded:
         model = {"type": "profile_k", "k": rng.choice([2, 2, 3, 4]), "at_most": rng.choice([1, 2, 2, 3])}
-        world.models[:] = [(None, model)]
-    keys = keys_of(owned, rng)
-    keys["search"] = {"where": where}
-    population = len(owned.people(world.members))
-    allowed = math.floor(keys["suppression_limit"] * population + 1e-9)
-    answers = {node: brute_profiles.judge(owned, node) for node in brute.nodes(world.trees)} if population else {}
-    losses = losses_of(world, {node: answer.plain for node, answer in answers.items()}, keys)
-    feasible = [n for n, a in answers.items() if a.plain.classes and a.suppressed <= allowed]
-    context = (seed, keys)
-    with duckdb.connect() as connection:
-        load(connection, owned, seed)
-        if not feasible:
-            with pytest.raises(NoSolutionError):
-                sqlanon.plan(connection, keys)
-            return False, 0
-        best = min(losses[n] for n in feasible)
-        with sqlanon.anonymize(connection, keys) as release:
-            plan = release.plan
-            assert isinstance(plan, sqlanon.Plan)
-            assert plan.certificate.optimal, context
-            assert plan.certificate.loss == pytest.approx(best, rel=1e-9, abs=1e-9), context
-            exhaustive = sqlanon.Policy.from_dict({**keys, "search": {"strategy": "exhaustive", "where": where}})
-            assert plan.with_policy(exhaustive).certificate.loss == pytest.approx(best, rel=1e-9, abs=1e-9), context
-            verdicts = plan.evaluate_many([plan.catalog.levels(node) for node in answers])
-            for (node, answer), verdict in zip(answers.items(), verdicts, strict=True):
-                check_counts_of_persons(verdict, answer, world, (context, node))
-                assert verdict.feasible is (node in feasible), (context, node)
-                if answer.plain.classes:
-                    assert verdict.loss == pytest.approx(losses[node], rel=1e-9, abs=1e-9), (context, node)
-            compared = check_bounds_of_persons(plan, verdicts, answers, feasible, losses, context)
-            check_ledger_of_persons(plan, owned, answers[plan.node])
-            released = Counter(zip(*release.to_arrow().to_pydict().values(), strict=True))
-            assert released == answers[plan.node].plain.released, context
-            if seed % 3 == 0:
-                assert plan.proof_document is not None, context
-                write_proof(plan.proof_document, proof)
-                verified = sqlanon.verify(proof, sqlanon.Policy.from_dict(keys), connection)
-                assert verified.holds, (context, verified.faults)
-    return True, compared
+        owned.world.models[:] = [(None, model)]
+    keys = keys_of(owned, rng) | {"search": {"where": where}}
+
+    def check_search(plan: sqlanon.Plan, best: float) -> None:
+        exhaustive = sqlanon.Policy.from_dict({**keys, "search": {"strategy": "exhaustive", "where": where}})
+        assert plan.with_policy(exhaustive).certificate.loss == pytest.approx(best, rel=1e-9, abs=1e-9), (seed, keys)
+
+    loading = partial(load, owned=owned, seed=seed)
+    return compare_persons(owned, keys, brute_profiles.judge, loading, check_search, proof if seed % 3 == 0 else None)
 
 
 @pytest.mark.slow
