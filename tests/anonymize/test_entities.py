@@ -23,6 +23,7 @@ from mistakes import classes_of_records
 from random_cases import random_tree
 from random_worlds import document, random_models
 from sqlglot import exp
+from tables import store
 from whole_runs import compare_persons
 
 import sqlanon
@@ -106,14 +107,12 @@ def load(connection: duckdb.DuckDBPyConnection, owned: brute_entities.Owned, ent
     columns = {f"q{i}": pa.array([r[0][i] for r in records], pa.string()) for i in range(len(world.trees))}
     columns |= {f"s{i}": pa.array([r[1][i] for r in records], pa.string()) for i in range(len(world.sensitive))}
     columns |= {"member": pa.array([r[2] for r in records], pa.bool_()), entity: pa.array(persons, kind)}
-    connection.register("arrow_rows", pa.table(columns))
-    connection.execute("CREATE TABLE t AS SELECT * FROM arrow_rows")
+    store(connection, pa.table(columns))
     if world.population is not None:
         people = {f"q{i}": pa.array([r[i] for r in world.population], pa.string()) for i in range(len(world.trees))}
         people |= {"row": pa.array(range(len(world.population)))}
         people |= {} if owned.citizens is None else {entity: pa.array(owned.citizens, pa.int64())}
-        connection.register("arrow_people", pa.table(people))
-        connection.execute("CREATE TABLE people AS SELECT * FROM arrow_people")
+        store(connection, pa.table(people), "people")
 
 
 def compare(seed: int, folder: Path) -> tuple[bool, int]:

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 from effort import seeds
 from policies import document_of
+from tables import store
 
 import sqlanon
 from sqlanon.core.engines.duckdb.spill import Spill
@@ -226,8 +227,7 @@ def test_frames_give_what_a_database_gives_of_the_same_records(block: range, tmp
         )
         path = tmp_path / f"{seed}.duckdb"
         with duckdb.connect(str(path)) as connection:
-            connection.register("given", data)
-            connection.execute("CREATE TABLE t AS FROM given")
+            store(connection, data)
         wanted = outcome(path, {**chosen, "table": "t"})
         frames = [data, pa.concat_tables([data.slice(0, 3), data.slice(0, 0), data.slice(3)]).to_reader()]
         if "polars" in sys.modules:

@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from effort import scaled
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from policies import diverse, document_of
+from policies import diverse, document_of, file_of
 from pyarrow import parquet
 
 import sqlanon
@@ -722,8 +722,7 @@ def hospital(tmp_path: Path) -> Path:
         suppression_limit=0.1,
         output={"file": "released.parquet"},
     )
-    (tmp_path / "policy.json").write_text(json.dumps(document))
-    return tmp_path / "policy.json"
+    return file_of(tmp_path / "policy.json", document)
 
 
 def run(*arguments: object) -> tuple[int, str]:

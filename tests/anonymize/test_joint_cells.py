@@ -20,7 +20,7 @@ from effort import Block, enough, seeds
 from policies import quasi
 from random_cases import POOL, random_tree
 from sqlglot import exp
-from tables import text_table
+from tables import store, text_table
 
 import sqlanon
 from sqlanon.core.evaluate.session import Session
@@ -179,8 +179,7 @@ def members_table(connection: duckdb.DuckDBPyConnection, place: int, shown: Show
             "value": pa.array([row[2] for row in rows], pa.string()),
         }
     )
-    connection.register("arrow_rows", data)
-    connection.execute(f"CREATE TABLE members_{place} AS SELECT * FROM arrow_rows")
+    store(connection, data, f"members_{place}")
     return table(f"members_{place}")
 
 

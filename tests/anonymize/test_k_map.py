@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 from effort import Block, enough, seeds
 from policies import document_of
+from tables import store
 
 import sqlanon
 from sqlanon.core.lattice.nodes import Node
@@ -89,8 +90,7 @@ def test_a_population_leaves_costs_and_domains_of_computed_hierarchies(block: Bl
         taking_part, counted = ([r for r in found if nulls == "extended" or None not in r] for found in (rows, people))
         with duckdb.connect() as connection:
             for name, found in (("t", rows), ("people", people)):
-                connection.register("arrow_rows", table(found))
-                connection.execute(f"CREATE TABLE {name} AS SELECT * FROM arrow_rows")
+                store(connection, table(found), name)
             with sqlanon.plan(connection, alone) as before:
                 facts = [(a.domain, a.height, a.costs, a.widths, a.keeps_type) for a in before.catalog.attributes]
                 names = list(itertools.product(*(range(a.height) for a in before.catalog.attributes)))

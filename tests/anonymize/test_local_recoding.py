@@ -21,6 +21,7 @@ from policies import document_of, quasi
 from pyarrow import parquet
 from random_worlds import document, random_world
 from solved_plans import plans_of
+from tables import store
 
 import sqlanon
 from sqlanon.core.compiler.encoded_source import COVERED
@@ -195,8 +196,7 @@ def test_sensitive_codes_tell_no_row_types_apart() -> None:
 def planned(connection: duckdb.DuckDBPyConnection, rows: Sequence[tuple], titles: Sequence[str], **changes: Any) -> Any:
     """A plan over rows of texts; the column ``s`` must hold two values in each class."""
     data = pa.table({title: pa.array([row[i] for row in rows], pa.string()) for i, title in enumerate(titles)})
-    connection.register("rows_of_test", data)
-    connection.execute("CREATE OR REPLACE TABLE t AS SELECT * FROM rows_of_test")
+    store(connection, data)
     return sqlanon.plan(connection, policy_of(titles, **{"table": "t", **changes}))
 
 
@@ -231,9 +231,7 @@ def test_the_script_of_a_run_makes_the_same_assignment(model: str) -> None:
         script = [engine.render(reported()) for name, reported in engine.replay if name in REPLAYED]
         with duckdb.connect() as other:
             for name in (names.BASE, names.overall(0)) if model == "t" else (names.BASE,):
-                other.register("stored", engine.arrow("test", f'SELECT * FROM "{name}"'))
-                other.execute(f'CREATE TABLE "{name}" AS SELECT * FROM stored')
-                other.unregister("stored")
+                store(other, engine.arrow("test", f'SELECT * FROM "{name}"'), name)
             for text in script:
                 other.execute(text)
             assert other.execute(kept).fetchall() == wanted

@@ -6,7 +6,7 @@ from itertools import product
 from pathlib import Path
 
 from click.testing import CliRunner
-from policies import document_of, quasi
+from policies import document_of, file_of, quasi
 
 import sqlanon
 from sqlanon.cli import main
@@ -17,9 +17,7 @@ POLICY = document_of({"zip": "redact", "sex": "suppress", "land": "suppress"}, k
 def policy(folder: Path, rows: list[str], **keys: object) -> Path:
     """A policy over a CSV file with these rows."""
     (folder / "t.csv").write_text("zip,sex,land\n" + "".join(f"{row}\n" for row in rows))
-    path = folder / "policy.json"
-    path.write_text(json.dumps({**POLICY, "source": "t.csv", **keys}))
-    return path
+    return file_of(folder / "policy.json", {**POLICY, "source": "t.csv", **keys})
 
 
 def test_what_a_lost_column_costs_to_keep_is_that_of_a_node_that_meets_the_policy(tmp_path: Path) -> None:
@@ -81,8 +79,7 @@ def test_a_column_that_no_hierarchy_can_read_is_not_reported_as_untouched(tmp_pa
         uncovered="top",
         output={"file": "out.csv"},
     )
-    path = tmp_path / "policy.json"
-    path.write_text(json.dumps(document))
+    path = file_of(tmp_path / "policy.json", document)
     result = CliRunner().invoke(main, ["run", str(path), "--report", str(tmp_path / "r.json")])
     assert result.exit_code == 0, result.stderr
     assert "loss 0.500000, proven optimal" in result.stdout

@@ -24,6 +24,7 @@ from policies import document_of
 from random_cases import random_tree
 from random_worlds import document
 from sqlglot import exp
+from tables import store
 from whole_runs import compare_persons
 
 import sqlanon
@@ -104,8 +105,7 @@ def load(connection: duckdb.DuckDBPyConnection, owned: brute_entities.Owned, see
     columns = {f"q{i}": pa.array([r[0][i] for r in records], pa.string()) for i in range(len(world.trees))}
     columns |= {f"s{i}": pa.array([r[1][i] for r in records], pa.string()) for i in range(len(world.sensitive))}
     columns |= {"member": pa.array([True] * len(records)), "person": pa.array([f"p{owned.persons[i]}" for i in order])}
-    connection.register("arrow_rows", pa.table(columns))
-    connection.execute("CREATE TABLE t AS SELECT * FROM arrow_rows")
+    store(connection, pa.table(columns))
 
 
 def compare(seed: int, proof: Path, where: str, *, bounded: bool = False) -> tuple[bool, int]:

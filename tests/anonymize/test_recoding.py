@@ -13,7 +13,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 from effort import Block, enough, fast_of, is_full, scaled, seeds
-from policies import document_of
+from policies import document_of, file_of
 from pyarrow import parquet
 from random_worlds import document as model_document
 from random_worlds import load, random_world
@@ -343,9 +343,7 @@ def changed(demo: Path, folder: Path, name: str = "policy.yaml", **changes: Any)
         hierarchy = column.get("hierarchy", {})
         if "file" in hierarchy:
             hierarchy["file"] = str(demo.parent / hierarchy["file"])
-    path = folder / name
-    path.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
-    return path
+    return file_of(folder / name, document)
 
 
 def run(*arguments: object) -> tuple[int, Any, str]:

@@ -13,6 +13,7 @@ import pytest
 from effort import Block, enough, seeds
 from policies import document_of, quasi
 from represented_cases import MAKERS, Case
+from tables import store
 
 import sqlanon
 from sqlanon.interop.scripts.warehouse import script_parts
@@ -40,8 +41,7 @@ def table(cases: list[Case]) -> pa.Table:
 def published(data: pa.Table, asked: dict[str, Any]) -> dict[int, dict[str, Any]]:
     """The released rows by their id."""
     with duckdb.connect() as connection:
-        connection.register("records", data)
-        connection.execute("CREATE TABLE t AS SELECT * FROM records")
+        store(connection, data)
         with sqlanon.anonymize(connection, asked) as release:
             return {row["id"]: row for row in release.to_arrow().to_pylist()}
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from brute_tables import Judged, World, best, judge, published_profiles, random_world
 from policies import quasi
+from tables import store
 
 from sqlanon.core.search import STRATEGIES
 from sqlanon.errors import NoSolutionError
@@ -107,9 +108,7 @@ def connected(world: World) -> duckdb.DuckDBPyConnection:
         columns = [c for c in (key, link, *world.quasi[name], "kept") if c is not None]
         kinds = {c: pa.int64() if c in ("pid", "patient", "person") else pa.string() for c in columns}
         data = pa.table({c: pa.array([row[c] for row in rows], kinds[c]) for c in columns})
-        connection.register("arrow", data)
-        connection.execute(f'CREATE TABLE "{name}" AS SELECT * FROM arrow')
-        connection.unregister("arrow")
+        store(connection, data, name)
     return connection
 
 

@@ -13,6 +13,7 @@ import pytest
 from effort import Block, enough, seeds
 from policies import quasi
 from random_cases import random_tree
+from tables import store
 
 import sqlanon
 from sqlanon.assess.utility import queries as queries_module
@@ -78,8 +79,7 @@ def opened(rows: list[tuple], document: dict[str, Any], numeric: bool) -> Planne
     if numeric:
         cells[-1] = tuple(None if value is None else int(value) for value in cells[-1])
     data = {f"c{i}": pa.array(of, kind) for i, (of, kind) in enumerate(zip(cells, kinds, strict=True))}
-    connection.register("arrow_rows", pa.table({**data, "id": pa.array(range(len(rows)))}))
-    connection.execute("CREATE TABLE t AS SELECT * FROM arrow_rows")
+    store(connection, pa.table({**data, "id": pa.array(range(len(rows)))}))
     policy = sqlanon.Policy.from_dict(document)
     return (sqlanon.recode if policy.transformation is not None else sqlanon.plan)(connection, policy)
 

@@ -18,6 +18,7 @@ from command_line import sqlanon as sqlanon_command
 from effort import Block, enough, seeds
 from policies import document_of
 from random_cases import random_tree
+from tables import store
 
 import sqlanon
 from sqlanon.assess.utility import categories
@@ -81,8 +82,7 @@ def opened(rows: list[tuple], document: dict[str, Any]) -> Planned:
     *quasi, diagnosis, amount, number = zip(*rows, strict=True)
     data = {f"q{i}": pa.array(column, pa.string()) for i, column in enumerate(quasi)}
     data |= {"diagnosis": pa.array(diagnosis, pa.string()), "amount": pa.array(amount, pa.float64())}
-    connection.register("arrow_rows", pa.table({**data, "id": pa.array(number)}))
-    connection.execute("CREATE TABLE t AS SELECT * FROM arrow_rows")
+    store(connection, pa.table({**data, "id": pa.array(number)}))
     policy = sqlanon.Policy.from_dict(document)
     return (sqlanon.recode if policy.transformation is not None else sqlanon.plan)(connection, policy)
 

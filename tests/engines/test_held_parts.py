@@ -8,6 +8,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 from sqlglot import exp
+from tables import store
 
 import sqlanon
 from sqlanon.core.engines.spark.held import HELD, HeldTables
@@ -33,8 +34,7 @@ def planned(request: pytest.FixtureRequest) -> Iterator[Any]:
         }
     )
     connection = duckdb.connect()
-    connection.register("rows", people)
-    connection.execute("CREATE TABLE people AS SELECT * FROM rows")
+    store(connection, people, "people")
     illness = {key: asked[key] for key in ("models", "hierarchy") if key in asked}
     policy = {
         "table": "people",

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from postgres_server import Server
+from tables import store
 
 import sqlanon
 from sqlanon.errors import AuditError, InputError, SourceError, TargetError, UnsupportedError
@@ -126,8 +127,7 @@ def embedded(**changes: Any) -> tuple[sqlanon.Release, Counter[tuple[Any, ...]]]
     """The release that DuckDB makes of the same records."""
     connection = duckdb.connect()
     connection.execute("CREATE SCHEMA clinic")
-    connection.register("given", patients())
-    connection.execute(f"CREATE TABLE {SOURCE} AS SELECT * FROM given")
+    store(connection, patients(), SOURCE)
     built = sqlanon.anonymize(connection, policy(**changes))
     return built, counted(built.to_arrow())
 
@@ -329,8 +329,7 @@ def test_a_url_needs_a_table() -> None:
 
 def test_an_owner_needs_an_engine_with_roles(tmp_path: Path) -> None:
     with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
-        connection.register("given", patients())
-        connection.execute("CREATE TABLE patients AS SELECT * FROM given")
+        store(connection, patients(), "patients")
     keys = document(source=str(tmp_path / "t.duckdb"), table="patients", output={"view": "v", "readers": ["analyst"]})
     with pytest.raises(UnsupportedError, match="no roles"):
         sqlanon.anonymize(None, keys)

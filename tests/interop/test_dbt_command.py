@@ -21,7 +21,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 from dbt_projects import Step, needs, steps
-from policies import document_of, quasi
+from policies import document_of, file_of, quasi
 from postgres_server import server
 from sqlglot import exp
 
@@ -320,9 +320,7 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def policy_file(folder: Path, made: dict[str, Any]) -> Path:
-    path = folder / "policy.yml"
-    path.write_text(yaml.safe_dump(made, sort_keys=False))
-    return path
+    return file_of(folder / "policy.yml", made)
 
 
 def refused(policy: Path, *arguments: str) -> str:

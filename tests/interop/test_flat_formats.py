@@ -16,7 +16,7 @@ from effort import scaled
 from hostile_names import NAMES
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from policies import document_of
+from policies import document_of, file_of
 from tables import text_table
 
 import sqlanon
@@ -433,8 +433,7 @@ class TestCommandLine:
             "privacy": [{"type": "k_anonymity", "k": 5}],
             "output": {"file": "release.xml"},
         }
-        (tmp_path / "policy.json").write_text(json.dumps(document))
-        return tmp_path / "policy.json"
+        return file_of(tmp_path / "policy.json", document)
 
     def test_from_xml_to_xml(self, definition: Path) -> None:
         release = definition.with_name("release.xml")

@@ -14,6 +14,7 @@ from effort import Block, enough, seeds
 from live_worlds import Wanted, World, columns_of, published, random_world, worlds
 from postgres_server import Server
 from sqlglot import exp
+from tables import store
 
 from sqlanon.core.audit.check import check_relation
 from sqlanon.core.engines.duckdb.engine import DuckDBEngine
@@ -111,9 +112,7 @@ def tables_of(world: World, *, signed: bool = False) -> dict[str, pa.Table]:
 
 def on_duckdb(connection: duckdb.DuckDBPyConnection, world: World, query: exp.Expr, *, signed: bool = False) -> Rows:
     for name, data in tables_of(world, signed=signed).items():
-        connection.register("arrow_rows", data)
-        connection.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM arrow_rows")
-        connection.unregister("arrow_rows")
+        store(connection, data, name)
     return connection.execute(query.sql(dialect="duckdb", identify=True)).fetchall()
 
 

@@ -17,6 +17,7 @@ import yaml
 from beside_world import IDENTIFYING, OTHERS, QUASI, alone, apart, document, persons, visits
 from command_line import sqlanon as run_cli
 from sqlglot import exp
+from tables import store
 
 import sqlanon
 from sqlanon.core.audit.beside import AT_ONCE, LIKELY, judge_columns
@@ -42,9 +43,7 @@ def clinic() -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def load(connection: duckdb.DuckDBPyConnection, data: pa.Table) -> None:
-    connection.register("arrow_rows", data)
-    connection.execute("CREATE OR REPLACE TABLE t AS SELECT * FROM arrow_rows")
-    connection.unregister("arrow_rows")
+    store(connection, data)
 
 
 def policy(data: pa.Table, *published: str, **changes: Any) -> sqlanon.Policy:

@@ -15,6 +15,7 @@ from effort import Block, enough, seeds
 from engine_kinds import KINDS, Kind, forget, planned, rows_of_table
 from policies import quasi
 from random_worlds import document, load
+from tables import store
 from whole_runs import compare
 
 import sqlanon
@@ -75,8 +76,7 @@ def test_of_equal_classes_the_same_goes_on_every_engine(
 def test_a_verification_knows_the_order_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A search that goes by the values alone calls 4 bits optimal; the verification finds 2."""
     with duckdb.connect(str(tmp_path / "source.duckdb")) as connection:
-        connection.register("given", records())
-        connection.execute("CREATE TABLE t AS SELECT * FROM given")
+        store(connection, records())
     wanted, certificate = policy(source=str(tmp_path / "source.duckdb")), tmp_path / "certificate.json"
     for falls_short in (True, False):
         with monkeypatch.context() as patched:

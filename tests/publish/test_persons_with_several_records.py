@@ -15,6 +15,7 @@ from beside_world import QUASI
 from command_line import sqlanon as run_cli
 from policies import document_of
 from sqlglot import exp
+from tables import store
 from visits_world import HARMLESS, NAMING, registered_visits
 
 import sqlanon
@@ -30,8 +31,7 @@ MONTH = {"month": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}}
 def judged(data: pa.Table, published: Sequence[str], quasi: Sequence[str], k: int = 5) -> dict[str, JudgedColumn]:
     """What is found of columns of a table, by their names."""
     with duckdb.connect() as connection:
-        connection.register("arrow_rows", data)
-        connection.execute("CREATE TABLE t AS SELECT * FROM arrow_rows")
+        store(connection, data)
         listed = connection.execute("SELECT column_name, column_type FROM (DESCRIBE t)").fetchall()
         types = {name: kind for name, kind in listed if name in {*published, *quasi}}
         columns = {

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from command_line import sqlanon as command
 from killed_publications import SCENARIOS, publish, seen
-from policies import document_of, quasi
+from policies import document_of, file_of, quasi
 
 import sqlanon
 from sqlanon.core.disk import renames
@@ -42,8 +42,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def write_policy(folder: Path, **changes: Any) -> Path:
-    (folder / "p.json").write_text(json.dumps({**POLICY, **changes}))
-    return folder / "p.json"
+    return file_of(folder / "p.json", {**POLICY, **changes})
 
 
 def mode(path: Path) -> str:

@@ -1,6 +1,8 @@
 """A builder of documents of policies: columns by name, k, and the keys that matter to a test."""
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -36,3 +38,9 @@ def _column(column: Any) -> Any:
     if not isinstance(column, str):
         return column
     return quasi(column) if column in HIERARCHIES else {"role": column}
+
+
+def file_of(path: Path, document: Mapping[str, Any]) -> Path:
+    """Write a document to a file, as JSON, which YAML takes too; return the path."""
+    path.write_text(json.dumps(document))
+    return path

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 import pytest
-from policies import document_of
+from policies import document_of, file_of
 
 import sqlanon
 from sqlanon.cli import main
@@ -98,9 +98,7 @@ def policy(tmp_path: Path) -> Path:
     hidden = {"role": "quasi_identifier", "hierarchy": {"file": "h.csv"}}
     columns = {"a": hidden, "b": hidden, "c": {"role": "drop"}}
     document = document_of(columns, k=5, source="t.csv", output={"file": "r.parquet"}, if_exists="replace")
-    path = tmp_path / "p.json"
-    path.write_text(json.dumps(document))
-    return path
+    return file_of(tmp_path / "p.json", document)
 
 
 @pytest.mark.slow
