@@ -223,9 +223,8 @@ def test_what_cannot_be_published_is_refused_before_any_work(clinic: Server) -> 
         sqlanon.anonymize(None, policy(output={"table": "postgres.anon.patients"}))
     with pytest.raises(UnsupportedError, match="sources are not joined"):
         sqlanon.plan(None, policy(join=[{"table": SOURCE, "key": "name"}]))
-    with pytest.raises(sqlanon.SqlanonError) as failed:  # the role may not write there
+    with pytest.raises(sqlanon.SqlanonError, match="42501"):  # the role may not write there
         sqlanon.anonymize(None, policy(output={"table": "clinic.mine"}))
-    assert "42501" in str(failed.value)
     with pytest.raises(SourceError):
         sqlanon.plan(None, policy(table="clinic.nothing"))
     assert rows(clinic, "SELECT count(*) FROM pg_class WHERE relname IN ('mine') OR relname LIKE 'sqlanon%'") == [(0,)]

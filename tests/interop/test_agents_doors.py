@@ -80,9 +80,8 @@ def test_a_view_of_a_served_database_reads_no_file(served: Path, way: str) -> No
     else:
         assert way == "secrets" and answer["records"] == "<5"
     if way not in ("secrets", "a macro", "text", "bytes", "a listing", "metadata", "a dialect", "the process"):
-        with pytest.raises(SqlanonError) as caught:
+        with pytest.raises(SqlanonError, match="PermissionException"):
             tools.risk("d.duckdb", [SECRET], "v")
-        assert "PermissionException" in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -188,9 +187,8 @@ def test_a_policy_may_read_what_lies_in_the_folder(served: Path) -> None:
     written_view(served, VIEWS["a function"])
     flat = {SECRET: {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}, "b": {"role": "drop"}}
     for ask in (tools_of(served).plan, tools_of(served).explain):
-        with pytest.raises(SqlanonError) as caught:
+        with pytest.raises(SqlanonError, match="PermissionException"):
             ask(policy(served, table="v", columns=flat))
-        assert "PermissionException" in str(caught.value)
     macro = policy(served, table="v", columns={**columns, "a": quasi({"table": "v"})})
     with pytest.raises(SqlanonError):
         tools_of(served).plan(macro)

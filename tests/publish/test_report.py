@@ -643,7 +643,6 @@ def test_a_report_is_written_by_its_ending_whole_or_not_at_all(tmp_path: Path) -
     (tmp_path / "folder.html").mkdir()
     for name in ("r.pdf", "r", "nowhere/r.html", "folder.html"):
         for refuse in (lambda p: write_report(run, p), check_report):
-            with pytest.raises(sqlanon.TargetError) as caught:
+            with pytest.raises(sqlanon.TargetError, match="Hint:"):
                 refuse(tmp_path / name)
-            assert "Hint:" in str(caught.value)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["R.TXT", "folder.html", "r.html", "r.json", "r.md"]
