@@ -72,13 +72,8 @@ def test_patterns_that_keep_nothing_of_a_column_say_so_without_a_cost(tmp_path: 
 
 def test_a_column_that_no_hierarchy_can_read_is_not_reported_as_untouched(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("age,sex\n" + "".join(f"{20 + i % 30} years,{'mf'[i % 2]}\n" for i in range(100)))
-    document = document_of(
-        {"age": quasi({"intervals": {"width": 10}}), "sex": "suppress"},
-        k=7,
-        source="t.csv",
-        uncovered="top",
-        output={"file": "out.csv"},
-    )
+    columns = {"age": quasi({"intervals": {"width": 10}}), "sex": "suppress"}
+    document = document_of(columns, k=7, source="t.csv", uncovered="top", output={"file": "out.csv"})
     path = file_of(tmp_path / "policy.json", document)
     result = CliRunner().invoke(main, ["run", str(path), "--report", str(tmp_path / "r.json")])
     assert result.exit_code == 0, result.stderr

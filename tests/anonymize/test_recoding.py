@@ -393,12 +393,8 @@ def test_the_same_seed_gives_the_same_rules_and_the_fingerprint_does_not_tell_it
 def test_given_nodes_are_tried_in_their_order(tmp_path: Path) -> None:
     rows = [(str(i % 4), "x", str(i)) for i in range(12)]
     hierarchy = {"levels": {str(i): [str(i // 2), "*"] for i in range(4)}}
-    document = document_of(
-        {"a": {"role": "quasi_identifier", "hierarchy": hierarchy}, "b": "keep", "c": "keep"},
-        k=3,
-        table="t",
-        accept=["c"],
-    )
+    columns = {"a": {"role": "quasi_identifier", "hierarchy": hierarchy}, "b": "keep", "c": "keep"}
+    document = document_of(columns, k=3, table="t", accept=["c"])
     first: list[tuple[int, ...]] = []
     for nodes in ([{"a": 0}, {"a": 1}], [{"a": 1}, {"a": 0}]):
         with duckdb.connect() as connection:

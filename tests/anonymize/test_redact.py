@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from engine_kinds import KINDS, SOURCE, Kind
+from policies import document_of
 
 import sqlanon
 from sqlanon import Policy, PolicyError
@@ -49,19 +50,14 @@ def arrow(rows: list[tuple[Any, ...]]) -> pa.Table:
 
 def policy(function: Redactor, finds: str = "blank", **changes: Any) -> Policy:
     """A policy that keeps the note."""
-    document = {
-        "table": "t",
-        "columns": {
-            "number": {"role": "drop"},
-            "name": {"role": "drop"},
-            "sex": {"role": "drop"},
-            "age": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-            "note": {"role": "keep", "redact": "clean", "redact_finds": finds},
-        },
-        "accept": ["note"],
-        "privacy": [{"type": "k_anonymity", "k": 2}],
-        **changes,
+    columns = {
+        "number": "drop",
+        "name": "drop",
+        "sex": "drop",
+        "age": "suppress",
+        "note": {"role": "keep", "redact": "clean", "redact_finds": finds},
     }
+    document = document_of(columns, changes, k=2, table="t", accept=["note"])
     return Policy.from_dict(document, extensions=Extensions(redactors={"clean": function}))
 
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 from command_line import sqlanon as sqlanon_command
 from effort import Block, enough, seeds
-from policies import document_of
+from policies import document_of, intervals
 from random_cases import random_tree
 from tables import store
 
@@ -279,17 +279,8 @@ def test_nothing_is_left_in_the_database() -> None:
 def test_the_command_prints_figures_and_no_value(tmp_path: Path) -> None:
     people = [f"{20 + i % 9},Ulm{i % 3},{'fc'[i % 2]}lu" for i in range(90)]
     (tmp_path / "people.csv").write_text("\n".join(["age,town,illness", *people]) + "\n")
-    policy = {
-        "source": "people.csv",
-        "columns": {
-            "age": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 5}}},
-            "town": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-            "illness": {"role": "keep"},
-        },
-        "privacy": [{"type": "k_anonymity", "k": 12}],
-        "suppression_limit": 0.1,
-        "output": {"file": "released.csv"},
-    }
+    columns = {"age": intervals(5), "town": "suppress", "illness": "keep"}
+    policy = document_of(columns, k=12, source="people.csv", suppression_limit=0.1, output={"file": "released.csv"})
     (tmp_path / "policy.json").write_text(json.dumps(policy))
     done = sqlanon_command("utility", tmp_path / "policy.json", "--target", "illness")
     assert done.returncode == 0, done.stderr

@@ -7,6 +7,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
+from policies import document_of, intervals
 from sqlglot import exp
 from tables import store
 
@@ -36,16 +37,14 @@ def planned(request: pytest.FixtureRequest) -> Iterator[Any]:
     connection = duckdb.connect()
     store(connection, people, "people")
     illness = {key: asked[key] for key in ("models", "hierarchy") if key in asked}
-    policy = {
-        "table": "people",
-        "columns": {
-            "zip": {"role": "quasi_identifier", "hierarchy": {"redact": {}}},
-            "age": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 10, "fanouts": [2]}}},
-            "illness": {"role": "sensitive", **illness} if illness else {"role": "keep"},
-        },
-        "privacy": asked.get("privacy", [{"type": "k_anonymity", "k": 2}]),
-        "suppression_limit": 0.3,
+    columns = {
+        "zip": "redact",
+        "age": intervals(10, 2),
+        "illness": {"role": "sensitive", **illness} if illness else {"role": "keep"},
     }
+    policy = document_of(
+        columns, table="people", privacy=asked.get("privacy", [{"type": "k_anonymity", "k": 2}]), suppression_limit=0.3
+    )
     with sqlanon.plan(connection, policy) as plan:
         assert plan.ledger.suppressed > 0
         yield plan

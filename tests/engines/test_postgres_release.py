@@ -16,6 +16,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from policies import diverse, document_of, intervals, quasi
 from postgres_server import Server
 from tables import store
 
@@ -49,21 +50,15 @@ def patients(seed: int = 1) -> pa.Table:
 
 
 def document(**changes: Any) -> dict[str, Any]:
-    return {
-        "source": "postgresql://",
-        "table": SOURCE,
-        "columns": {
-            "name": {"role": "drop"},
-            "age": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 5, "fanouts": [2, 2]}}},
-            "zip": {"role": "quasi_identifier", "hierarchy": {"redact": {"direction": "right"}}},
-            "sex": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-            "diagnosis": {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 3}]},
-            "days": {"role": "keep"},
-        },
-        "privacy": [{"type": "k_anonymity", "k": 5}],
-        "suppression_limit": 0.05,
-        **changes,
+    columns = {
+        "name": "drop",
+        "age": intervals(5, 2, 2),
+        "zip": quasi({"redact": {"direction": "right"}}),
+        "sex": "suppress",
+        "diagnosis": diverse(3),
+        "days": "keep",
     }
+    return document_of(columns, changes, k=5, source="postgresql://", table=SOURCE, suppression_limit=0.05)
 
 
 def policy(**changes: Any) -> sqlanon.Policy:

@@ -86,14 +86,9 @@ def environment(ward: Server, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def document(**changes: Any) -> dict[str, Any]:
+    columns = {"age": quasi({"intervals": {"width": 5, "fanouts": [2]}}), "zip": "suppress", "ward": "keep"}
     return document_of(
-        {"age": quasi({"intervals": {"width": 5, "fanouts": [2]}}), "zip": "suppress", "ward": "keep"},
-        changes,
-        k=3,
-        source="postgresql://",
-        table=SOURCE,
-        undeclared="drop",
-        suppression_limit=0.5,
+        columns, changes, k=3, source="postgresql://", table=SOURCE, undeclared="drop", suppression_limit=0.5
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from policies import diverse, document_of, intervals
 from pyarrow import parquet
 from sqlglot import exp
 
@@ -64,19 +65,8 @@ def planned(session: Any, folder: Path) -> Iterator[Any]:
 
 
 def document(**changes: Any) -> dict[str, Any]:
-    return {
-        "columns": {
-            "number": {"role": "keep"},
-            "zip": {"role": "quasi_identifier", "hierarchy": {"redact": {}}},
-            "age; --": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 5, "fanouts": [2]}}},
-            "illness": {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 2}]},
-            "name": {"role": "drop"},
-        },
-        "accept": ["number"],
-        "privacy": [{"type": "k_anonymity", "k": 5}],
-        "suppression_limit": 0.05,
-        **changes,
-    }
+    columns = {"number": "keep", "zip": "redact", "age; --": intervals(5, 2), "illness": diverse(2), "name": "drop"}
+    return document_of(columns, changes, k=5, accept=["number"], suppression_limit=0.05)
 
 
 def rows(data: pa.Table) -> list[tuple[Any, ...]]:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 from engine_kinds import duckdb, planned, rows_of_table
 from interrupts import interrupted_after
-from policies import document_of
+from policies import diverse, document_of, intervals
 from sqlglot import exp
 
 import sqlanon
@@ -57,18 +57,8 @@ def patients(path: Path, count: int = 200) -> Path:
 
 
 def document(**changes: Any) -> dict[str, Any]:
-    return {
-        "table": "patients",
-        "columns": {
-            "age": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 5, "fanouts": [4]}}},
-            "sex": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-            "zip": {"role": "quasi_identifier", "hierarchy": {"redact": {}}},
-            "illness": {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 2}]},
-        },
-        "privacy": [{"type": "k_anonymity", "k": 3}],
-        "suppression_limit": 0.1,
-        **changes,
-    }
+    columns = {"age": intervals(5, 4), "sex": "suppress", "zip": "redact", "illness": diverse(2)}
+    return document_of(columns, changes, k=3, table="patients", suppression_limit=0.1)
 
 
 def policy(**changes: Any) -> sqlanon.Policy:

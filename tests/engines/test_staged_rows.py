@@ -10,6 +10,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from policies import document_of, intervals, quasi
 from sqlglot import exp
 
 import sqlanon
@@ -23,18 +24,8 @@ STATEMENTS = ("stage release", "stage beside", "write")
 
 
 def document(**changes: Any) -> dict[str, Any]:
-    return {
-        "table": "people",
-        "columns": {
-            "id": {"role": "drop"},
-            "zip": {"role": "quasi_identifier", "hierarchy": {"redact": {"width": 2}}},
-            "age": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 5}}},
-            "stay": {"role": "keep"},
-        },
-        "privacy": [{"type": "k_anonymity", "k": 3}],
-        "suppression_limit": 0.1,
-        **changes,
-    }
+    columns = {"id": "drop", "zip": quasi({"redact": {"width": 2}}), "age": intervals(5), "stay": "keep"}
+    return document_of(columns, changes, k=3, table="people", suppression_limit=0.1)
 
 
 @pytest.fixture

@@ -313,17 +313,14 @@ def test_intervals_of_long_integers(engine: str, request: pytest.FixtureRequest)
     least, most = -(2**63) + 1, 2**63 - 1  # some clients do not write the very least as a literal
     values = [least, least + 1, -(2**53) - 1, -11, -10, -1, 0, 5, 10, 2**62, most - 7, most, None]
     table = Table("people", {"a": "BIGINT"}, [(value,) for value in values for _ in range(2)])
-    policy = {
-        "table": "people",
-        "columns": {
-            "a": {
-                "role": "quasi_identifier",
-                "min_level": 1,
-                "hierarchy": {"intervals": {"width": 10, "fanouts": [3], "origin": 5, "upper": 2**62 + 1}},
-            },
-        },
-        "privacy": [{"type": "k_anonymity", "k": 2}],
+    columns = {
+        "a": {
+            "role": "quasi_identifier",
+            "min_level": 1,
+            "hierarchy": {"intervals": {"width": 10, "fanouts": [3], "origin": 5, "upper": 2**62 + 1}},
+        }
     }
+    policy = document_of(columns, k=2, table="people")
     with (
         in_duckdb(table) as connection,
         sqlanon.plan(connection, policy) as plan,

@@ -11,7 +11,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
-from policies import document_of, quasi
+from policies import document_of, quasi, sensitive
 
 import sqlanon
 from sqlanon.core.evaluate.in_process import can_judge
@@ -68,17 +68,8 @@ AGES = {str(age): bands(age) for age in range(20, 50)}
 
 
 def document(**changes: Any) -> dict[str, Any]:
-    return document_of(
-        {
-            "age": quasi({"levels": AGES}),
-            "ward": "suppress",
-            "diagnosis": {"role": "sensitive", "models": [{"type": "max_share", "share": SHARE}]},
-        },
-        changes,
-        k=3,
-        table="visits",
-        suppression_limit=0.3,
-    )
+    columns = {"age": quasi({"levels": AGES}), "ward": "suppress", "diagnosis": sensitive("max_share", share=SHARE)}
+    return document_of(columns, changes, k=3, table="visits", suppression_limit=0.3)
 
 
 def failing(rows: Counter[Row]) -> set[Row]:

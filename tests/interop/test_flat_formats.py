@@ -426,13 +426,8 @@ class TestCommandLine:
     def definition(self, tmp_path: Path) -> Path:
         records = "".join(f'<p n="{i}"><a>{i % 3}</a><b>{i % 2}</b></p>' for i in range(30))
         (tmp_path / "people.xml").write_text(f"<d><l>{records}</l></d>")
-        document = {
-            "source": "people.xml",
-            "xml": {"record": "p"},
-            "columns": {"n": {"role": "drop"}, **suppressed("a", "b")},
-            "privacy": [{"type": "k_anonymity", "k": 5}],
-            "output": {"file": "release.xml"},
-        }
+        columns = {"n": "drop", **suppressed("a", "b")}
+        document = document_of(columns, k=5, source="people.xml", xml={"record": "p"}, output={"file": "release.xml"})
         return file_of(tmp_path / "policy.json", document)
 
     def test_from_xml_to_xml(self, definition: Path) -> None:

@@ -53,12 +53,8 @@ def read(source: object) -> Counter:
 
 
 def policy(**changes: Any) -> dict[str, Any]:
-    return document_of(
-        {"age": quasi({"intervals": {"width": 10, "fanouts": [2]}}), "zip": "redact", "year": "keep"},
-        changes,
-        k=5,
-        accept=["year"],
-    )
+    columns = {"age": quasi({"intervals": {"width": 10, "fanouts": [2]}}), "zip": "redact", "year": "keep"}
+    return document_of(columns, changes, k=5, accept=["year"])
 
 
 @pytest.fixture

@@ -24,13 +24,8 @@ def told(error: BaseException) -> str:
 
 def document(**keys: object) -> dict:
     levels = {v: ["*"] for v in ("x", "y", CANARY)}
-    return document_of(
-        {"a": quasi({"levels": levels}), "b": "redact", "c": "keep", "d": "drop"},
-        keys,
-        k=2,
-        table="t",
-        suppression_limit=1,
-    )
+    columns = {"a": quasi({"levels": levels}), "b": "redact", "c": "keep", "d": "drop"}
+    return document_of(columns, keys, k=2, table="t", suppression_limit=1)
 
 
 @pytest.fixture

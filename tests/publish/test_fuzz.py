@@ -38,12 +38,8 @@ def test_a_decimal_that_cannot_be_rounded_is_kept(connection: duckdb.DuckDBPyCon
 def test_infinity_has_no_weekday(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("CREATE TABLE t AS SELECT CAST(x AS TIMESTAMP) AS at FROM (VALUES ('infinity'), ('2024-01-07'),"
                        " ('2024-01-07 12:00:00')) AS v(x)")  # fmt: skip
-    document = document_of(
-        {"at": quasi({"dates": ["weekday", "weekend"]}, uncovered="suppress", max_level=1)},
-        k=2,
-        table="t",
-        suppression_limit=0.5,
-    )
+    columns = {"at": quasi({"dates": ["weekday", "weekend"]}, uncovered="suppress", max_level=1)}
+    document = document_of(columns, k=2, table="t", suppression_limit=0.5)
     with sqlanon.anonymize(connection, document) as release:
         assert release.to_arrow()["at"].to_pylist() == ["Sunday", "Sunday"]
         assert release.ledger.suppressed == 1

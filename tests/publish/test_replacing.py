@@ -13,6 +13,7 @@ import duckdb
 import pytest
 from command_line import sqlanon as command
 from effort import fast_of
+from policies import diverse, document_of
 from postgres_server import Server, execute
 
 import sqlanon
@@ -40,21 +41,10 @@ def write(folder: Path, rows: list[Row], *, sqlite: bool = False) -> Path:
 
 
 def document(output: dict[str, Any], **changes: Any) -> dict[str, Any]:
-    return {
-        "table": "t",
-        "columns": {
-            "id": {"role": "drop"},
-            "sex": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-            "zip": {"role": "quasi_identifier", "hierarchy": {"redact": {}}},
-            "ill": {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 2}]},
-        },
-        "privacy": [{"type": "k_anonymity", "k": 5}],
-        "suppression_limit": 0,
-        "output": output,
-        "if_exists": "replace",
-        "repeats": "accept",
-        **changes,
-    }
+    columns = {"id": "drop", "sex": "suppress", "zip": "redact", "ill": diverse(2)}
+    return document_of(
+        columns, changes, k=5, table="t", suppression_limit=0, output=output, if_exists="replace", repeats="accept"
+    )
 
 
 def output_of(folder: Path, kind: str) -> dict[str, Any]:

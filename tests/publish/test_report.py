@@ -16,7 +16,7 @@ import brute
 import duckdb
 import pytest
 from effort import scaled
-from policies import document_of
+from policies import document_of, quasi
 from random_worlds import AGGREGATES, FOLDED, MEASURES, document, random_world
 from reports import HOSTILE, NOW, hostile, made_by_hand, recoded_by_hand
 from solved_plans import plans_of
@@ -373,18 +373,13 @@ def planted(connection: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyCo
 def planted_policy(tmp_path: Path, **keys: Any) -> dict[str, Any]:
     values = [f"{CANARY}{i}" for i in (0, 1, 2, 3, 9)]
     (tmp_path / "h.csv").write_text("".join(f"{v};{CANARY}-{i % 2};{CANARY}-all\n" for i, v in enumerate(values)))
-    return {
-        "table": "t",
-        "columns": {
-            "a": {"role": "quasi_identifier", "hierarchy": {"groups": {f"{CANARY}+": values[:2], "r": values[2:]}}},
-            "b": {"role": "quasi_identifier", "hierarchy": {"file": str(tmp_path / "h.csv")}},
-            "c": {"role": "quasi_identifier", "hierarchy": {"redact": {}}},
-            "d": {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 2}]},
-        },
-        "privacy": [{"type": "k_anonymity", "k": 6}],
-        "suppression_limit": 0.3,
-        **keys,
+    columns = {
+        "a": quasi({"groups": {f"{CANARY}+": values[:2], "r": values[2:]}}),
+        "b": quasi({"file": str(tmp_path / "h.csv")}),
+        "c": "redact",
+        "d": {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 2}]},
     }
+    return document_of(columns, keys, k=6, table="t", suppression_limit=0.3)
 
 
 @pytest.mark.slow
@@ -467,12 +462,10 @@ def test_classes_of_several_rules_that_read_the_same_are_told(
 ) -> None:
     text_table(connection, ["a"], [("g",)] * 10 + [("h",)] * 3 + [("i",)] * 4)
     (tmp_path / "h.csv").write_text("g;g;*\nh;g;*\ni;g;*\n")
-    policy = {
-        "table": "t",
-        "columns": {"a": {"role": "quasi_identifier", "hierarchy": {"file": str(tmp_path / "h.csv")}}},
-        "privacy": [{"type": "k_anonymity", "k": 5}],
-        "transformation": {"type": "local_recoding", "hold": 0, "nodes": [{"a": 0}, {"a": 1}]},
-    }
+    columns = {"a": quasi({"file": str(tmp_path / "h.csv")})}
+    policy = document_of(
+        columns, k=5, table="t", transformation={"type": "local_recoding", "hold": 0, "nodes": [{"a": 0}, {"a": 1}]}
+    )
     with sqlanon.anonymize(connection, policy) as release:
         run = summarize(release, now=NOW)
     assert run.ledger is not None and run.ledger.classes == 1 and run.recoding is not None

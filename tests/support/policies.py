@@ -18,9 +18,19 @@ def quasi(hierarchy: Any = "suppress", **keys: Any) -> dict[str, Any]:
     } | keys
 
 
-def diverse(l: int) -> dict[str, Any]:
+def intervals(width: Any, *fanouts: int) -> dict[str, Any]:
+    """Return a quasi-identifier of intervals, and of groups of so many of them each."""
+    return quasi({"intervals": {"width": width} | ({"fanouts": [*fanouts]} if fanouts else {})})
+
+
+def sensitive(model: str, **parameters: Any) -> dict[str, Any]:
+    """Return a sensitive column with one model."""
+    return {"role": "sensitive", "models": [{"type": model, **parameters}]}
+
+
+def diverse(l: Any) -> dict[str, Any]:
     """Return a sensitive column with so many distinct values a class."""
-    return {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": l}]}
+    return sensitive("distinct_l_diversity", l=l)
 
 
 def document_of(

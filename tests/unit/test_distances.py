@@ -90,13 +90,8 @@ def large(connection: duckdb.DuckDBPyConnection, models: list[dict], **changes: 
         "ELSE (CASE i % 2 WHEN 0 THEN 'a' ELSE 'b' END) END AS s FROM range(20000000) AS r(i)"
     )
     tree = {"levels": {"a": ["x", "*"], "b": ["x", "*"], "c": ["y", "*"]}}
-    return document_of(
-        {"q": "suppress", "s": {"role": "sensitive", "models": models, "hierarchy": tree}},
-        changes,
-        k=5,
-        table="t",
-        quality={"measure": "discernibility"},
-    )
+    columns = {"q": "suppress", "s": {"role": "sensitive", "models": models, "hierarchy": tree}}
+    return document_of(columns, changes, k=5, table="t", quality={"measure": "discernibility"})
 
 
 @pytest.mark.slow

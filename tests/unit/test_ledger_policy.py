@@ -11,14 +11,8 @@ from sqlanon.core.policy.ledger import person_column
 
 
 def document(ledger: Any, **changes: Any) -> dict[str, Any]:
-    return document_of(
-        {"sex": "suppress", "id": "drop", "ward": "keep"},
-        changes,
-        k=2,
-        source="t.csv",
-        key={"file": "secret.key"},
-        ledger=ledger,
-    )
+    columns = {"sex": "suppress", "id": "drop", "ward": "keep"}
+    return document_of(columns, changes, k=2, source="t.csv", key={"file": "secret.key"}, ledger=ledger)
 
 
 def faults(ledger: Any, **changes: Any) -> list[str]:
