@@ -320,10 +320,7 @@ def test_on_real_data_shares_and_losses_agree(shared: Path, dataset: str) -> Non
     folder = shared / "data" / dataset
     prefix = f"{dataset}_hierarchy_"
     columns: dict[str, Any] = {
-        path.stem.removeprefix(prefix): {
-            "role": "quasi_identifier",
-            "hierarchy": {"file": str(path), "delimiter": ";"},
-        }
+        path.stem.removeprefix(prefix): {"role": "quasi_identifier", "hierarchy": {"file": str(path), "delimiter": ";"}}
         for path in sorted(folder.glob(f"{prefix}*.csv"))
     }
     target = {"adult": "salary-class", "cup": "GENDER"}[dataset]

@@ -125,10 +125,7 @@ def model_case(models: list[dict[str, Any]], privacy: list[dict[str, Any]], meas
         }
     )
     columns: dict[str, Any] = {
-        "a": {
-            "role": "quasi_identifier",
-            "hierarchy": {"levels": {v: [v[0], "*"] for v in ("x1", "x2", "y1", "y2")}},
-        },
+        "a": {"role": "quasi_identifier", "hierarchy": {"levels": {v: [v[0], "*"] for v in ("x1", "x2", "y1", "y2")}}},
         "b": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
         "s": {
             "role": "sensitive",
