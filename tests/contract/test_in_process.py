@@ -48,7 +48,7 @@ def both(connection: duckdb.DuckDBPyConnection, wanted: dict[str, Any]) -> Itera
         if not can_judge(problem.catalog, models):
             raise TooFewBits
         local = InProcess(fetch(session.engine, session.encoding.catalog))
-        given = session.engine, problem.catalog, session.snapshots, problem, models
+        given = session.engine, session.snapshots, problem, models
         yield Both(Evaluator(*given), Evaluator(*given, local=local), list(problem.lattice.nodes()))
         session.close()
 

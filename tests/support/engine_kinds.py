@@ -132,7 +132,7 @@ def encoded(engine: Engine, data: pa.Table, document: dict[str, Any]) -> Encoded
     encoding = encode_source(engine, source, policy, dict(engine.columns(source)))
     problem, models = build_problem(engine, encoding, policy)
     snapshots = SnapshotStore(engine, encoding.catalog)
-    evaluator = Evaluator(engine, problem.catalog, snapshots, problem, models)
+    evaluator = Evaluator(engine, snapshots, problem, models)
     return Encoded(engine, encoding, problem, evaluator, snapshots, policy)
 
 

@@ -73,7 +73,7 @@ def test_nodes_are_judged_from_what_was_carried_as_at_the_source(distance: str) 
         assert carried[0].rows == encoding.catalog.base_rows
         found = []
         for engine in (here, there):
-            evaluator = Evaluator(engine, problem.catalog, SnapshotStore(engine, problem.catalog), problem, models)
+            evaluator = Evaluator(engine, SnapshotStore(engine, problem.catalog), problem, models)
             found.append(evaluator.judge([Request(node, (0, 0)) for node in NODES], exact=True))
         assert found[0] == found[1]
         assert any(verdict.suppressed for verdict in found[0])

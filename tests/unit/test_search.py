@@ -129,6 +129,4 @@ def _request(node):
 
 
 def _evaluator(plan: sqlanon.Plan) -> Evaluator:
-    return Evaluator(
-        plan._session.source.engine, plan.catalog, plan._session.snapshots, plan._problem, plan.policy.models
-    )
+    return Evaluator(plan._session.source.engine, plan._session.snapshots, plan._problem, plan.policy.models)
