@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from policies import document_of
-from postgres_server import Server, execute
+from postgres_server import Server, clinic_schemas, execute
 from sqlglot import exp
 
 import sqlanon
@@ -19,33 +19,16 @@ from sqlanon.live.compiler.live import FrozenColumn, LiveView, live_view
 module = pytest.importorskip("sqlanon.core.engines.postgres.engine", reason="the driver of PostgreSQL is not installed")
 dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="the driver of PostgreSQL is not installed")
 
-ROLES = ("anonymizer", "keeper", "analyst")
 Rows = list[tuple[Any, ...]]
 
 
 @pytest.fixture
 def clinic(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """A schema of tables that the anonymizer and the keeper read, and one for releases."""
-    monkeypatch.setenv("PGHOST", str(postgres.folder))
-    monkeypatch.setenv("PGUSER", "anonymizer")
-    monkeypatch.setenv("PGDATABASE", postgres.database)
-    execute(
-        postgres,
-        *(f"CREATE ROLE {role} LOGIN" for role in ROLES),
-        *(f"CREATE SCHEMA {schema}" for schema in ("clinic", "anon")),
-        "GRANT USAGE ON SCHEMA clinic TO anonymizer, keeper",
-        "ALTER DEFAULT PRIVILEGES IN SCHEMA clinic GRANT SELECT ON TABLES TO anonymizer, keeper",
-        "GRANT keeper TO anonymizer",
-        "GRANT CREATE, USAGE ON SCHEMA anon TO anonymizer, keeper WITH GRANT OPTION",
-    )
-    yield postgres
-    execute(
-        postgres,
-        "DROP SCHEMA anon CASCADE",
-        "DROP SCHEMA clinic CASCADE",
-        f"DROP OWNED BY {', '.join(ROLES)}",
-        f"DROP ROLE {', '.join(ROLES)}",
-    )
+    """A schema of tables that the anonymizer and the keeper read."""
+    usage = "GRANT USAGE ON SCHEMA clinic TO keeper"
+    select = "ALTER DEFAULT PRIVILEGES IN SCHEMA clinic GRANT SELECT ON TABLES TO anonymizer, keeper"
+    with clinic_schemas(postgres, monkeypatch, usage, select) as found:
+        yield found
 
 
 def made_of(server: Server, kind: str, values: str) -> None:
