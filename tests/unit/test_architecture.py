@@ -50,10 +50,10 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 48_580,
+    "core": 48_612,
     "assess": 16_433,
     "interop": 8_093,
-    "commands": 7_676,
+    "commands": 7_918,
     "report": 6_262,
     "recoding": 5_483,
     "live": 3_668,
