@@ -293,11 +293,16 @@ def test_a_local_search_that_gains_nothing_waits_where_a_proof_is_near(
 
 
 def test_the_bound_that_is_expected_to_be_higher_goes_on() -> None:
-    """A bound that has come to rest is expected to stay, one that still rises to rise with every doubling."""
-    resting, rising = groups.Pace(), groups.Pace()
-    for evaluated in (0, 300, 600, 1200):
-        resting.note(evaluated, 0.3)
+    """A bound that has come to rest is expected to stay, one that still rises to rise with every doubling.
+
+    One that rests for one doubling only is not given up.
+    """
+    resting, rising, pausing = groups.Pace(), groups.Pace(), groups.Pace()
+    for evaluated in (0, 300, 600, 1200, 2400):
+        resting.note(evaluated, min(evaluated, 300) / 1000)
         rising.note(evaluated, 0.05 * math.log2(1 + evaluated / 300))
+        pausing.note(evaluated, min(evaluated, 1200) / 6000)
     assert resting.after(100) == resting.after(10_000) == 0.3
     assert rising.after(1) < 0.3 < rising.after(100_000)
-    assert rising.after(1200) == pytest.approx(0.05 * (math.log2(5) + math.log2(5 / 3)))
+    assert rising.after(2400) == pytest.approx(0.05 * (math.log2(9) + math.log2(9 / 3) / 2))
+    assert pausing.after(10_000) > 0.3 > pausing.after(100)

@@ -125,14 +125,23 @@ def test_a_release_is_a_folder_of_shuffled_files_that_tell_nothing_of_the_source
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("carries", [None, 5])
+@pytest.mark.parametrize("carries, bound", [(None, "rows"), (None, "bytes"), (5, "rows")])
 def test_a_base_that_is_too_large_for_the_driver_comes_in_batches_or_stays(
-    session: Any, expected: Any, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, carries: int | None
+    session: Any,
+    expected: Any,
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    carries: int | None,
+    bound: str,
 ) -> None:
     """Nothing is held beside the driver; the base is carried in batches, or its nodes are judged on the cluster."""
     module = importlib.import_module("sqlanon.core.engines.spark.engine")
     monkeypatch.setattr(module, "MOST_ROWS", 0)
-    monkeypatch.setattr(module, "BATCH", 50)
+    if bound == "rows":
+        monkeypatch.setattr(module, "BATCH", 50)
+    else:  # as if the session let the driver receive so few bytes at once
+        monkeypatch.setattr(module, "result_rows", lambda most, columns: {"1g": 50}[most] if columns else None)
     monkeypatch.setattr("sqlanon.core.evaluate.in_process.MOST_ROWS", 0)
     if carries is not None:
         few = replace(module.SparkEngine.capabilities, carries=carries)

@@ -50,12 +50,12 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 48_398,
+    "core": 48_580,
     "assess": 16_433,
     "interop": 8_093,
     "commands": 7_676,
     "report": 6_262,
-    "recoding": 5_481,
+    "recoding": 5_483,
     "live": 3_668,
     "ledger": 4_324,
     "periods": 618,

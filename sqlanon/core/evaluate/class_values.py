@@ -26,7 +26,8 @@ class ClassValues:
     rest: Rest | None
 
     @cached_property
-    def _rest_numbers(self) -> Whole:
+    def rest_numbers(self) -> Whole:
+        """The numbers of the rest; for ranks, rows that have them."""
         assert self.rest is not None
         return self.grains.rest_numbers(self.keys, self.rest)
 
@@ -35,7 +36,7 @@ class ClassValues:
         place, values = self.grains.layout.fields[attribute], self.grains.arrays.attributes[attribute]
         if place.shift is None:
             assert self.rest is not None
-            return self.grains.rest_values(self.grain, self.node, self.rest, attribute, self._rest_numbers)
+            return self.grains.rest_values(self.grain, self.node, self.rest, attribute, self.rest_numbers)
         return values.numbers((self.keys >> place.shift) & place.mask(0), self.node[attribute])
 
     def first_to_go(

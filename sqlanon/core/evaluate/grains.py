@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from sqlanon.core.evaluate.arrays import CodeArrays
+from sqlanon.core.evaluate.arrays import CodeArrays, Real
+from sqlanon.core.evaluate.grouping import by_slots, group_starts, ranked, slots_serve, sums
 from sqlanon.core.evaluate.held_grains import HeldGrains
 from sqlanon.core.evaluate.key_layout import KeyLayout, Whole
 from sqlanon.core.lattice.nodes import Node
@@ -17,6 +18,8 @@ MOST_RESTS = 4
 """A large grain keeps so many arrays of the rest."""
 REST_ROWS = 1_000_000
 """A small one keeps so many that they have so many rows together."""
+VALUE_ROWS = 4_000_000
+"""Rows of the generalized values of the rest, of attributes and levels together, that a grain keeps."""
 WIDE = 2**62
 """Numbers of combinations below this fit a word."""
 
@@ -34,6 +37,15 @@ class Rest:
     shifted: Whole
     strides: dict[int, tuple[int, int]]
     first: Whole | None = None
+
+    def marginals(self, numbers: Whole, weights: Real) -> dict[int, Real]:
+        """Return per attribute the weights of its values, of rows with these numbers; {} for ranks."""
+        if self.first is not None:
+            return {}
+        product = max((stride * width for stride, width in self.strides.values()), default=1)
+        table = np.bincount(numbers, weights, product)
+        shapes = ((at, (-1, width, stride)) for at, (stride, width) in self.strides.items() if width > 1)
+        return {at: table.reshape(shape).sum(axis=(0, 2)) for at, shape in shapes}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +69,7 @@ class Grain:
         of_base: per row of the base, the row that holds it; None for the base, and where nobody asks.
         by_row: its rows stay known by their numbers: there is a population, or ``of_base`` is asked for.
         used: when it served last.
-        rests, combined: what was computed of the rest, by levels.
+        rests, combined, values: what was computed of the rest, by levels; ``values`` are those of an attribute at one.
     """
 
     node: Node
@@ -71,6 +83,7 @@ class Grain:
     _packed: Whole | None = None
     rests: dict[tuple[int, ...], Rest] = field(default_factory=dict)
     combined: dict[tuple[int, tuple[int, ...]], Combined] = field(default_factory=dict)
+    values: dict[tuple[int, int], Whole] = field(default_factory=dict)
 
     @property
     def rows(self) -> int:
@@ -139,28 +152,52 @@ class Grains(HeldGrains[Grain]):
         Args:
             keep: of the bits below the class, those that are kept.
         """
+        keys, rest = self._keys(grain, node, grain.packed, keep)
+        keys.sort()
+        return keys, rest
+
+    def _keys(self, grain: Grain, node: Node, keys: Whole, keep: int) -> tuple[Whole, Rest | None]:
         mask = sum([own[level] for own, level in zip(self._masks, node, strict=True)]) | self._kept | (self._low & keep)
-        keys = grain.packed & mask
+        keys = keys & mask
         rest = None
         if self._rest:
             rest = self._numbered(grain, node)
             keys |= rest.shifted
-        keys.sort()
         return keys, rest
 
-    def rolled_up(self, source: Grain, node: Node) -> Grain:
-        """Return the grain of a more general node."""
-        keys, rest = self.sorted_keys(source, node)
-        starts, n, population = self.grouped(source, keys, self.layout.count_bits)
-        first = keys[starts]
+    def groups(
+        self, grain: Grain, node: Node, shift: int, *, ordered: bool = True
+    ) -> tuple[Whole, Rest | None, Whole, Whole | None]:
+        """Return the groups of a grain's rows that agree at a node above ``shift``: a key each, the rest, counters.
+
+        Args:
+            ordered: in ascending order.
+        """
+        if not ordered and not grain.by_row and slots_serve(grain.rows):
+            keys, rest = self._keys(grain, node, grain.keys, -1 << shift)
+            keys, n = by_slots(keys, grain.n, self.layout.count_bits)
+            return keys, rest, n, None
+        keys, rest = self.sorted_keys(grain, node)
+        starts, n, population = self.grouped(grain, keys, shift)
+        return keys[starts], rest, n, population
+
+    def rolled_up(self, source: Grain, node: Node, most: int) -> Grain | int:
+        of_base = None
+        if self.traced:
+            keys, rest = self.sorted_keys(source, node)
+            starts, n, population = self.grouped(source, keys, self.layout.count_bits)
+            first, of_base = keys[starts], self.of_base(source, keys, starts)
+        else:
+            first, rest, n, population = self.groups(source, node, self.layout.count_bits, ordered=False)
+        if len(first) > most:
+            return len(first)
         digits = {}
         if rest is not None:
             numbers = self.rest_numbers(first, rest)
             for number in self._rest:
                 of_level = self.rest_values(source, node, rest, number, numbers)
                 digits[number] = self.arrays.attributes[number].below[node[number]][of_level]
-            first &= ~(self._rest_mask << self.layout.rest_shift)
-        of_base = self.of_base(source, keys, starts) if self.traced else None
+            first = first & ~(self._rest_mask << self.layout.rest_shift)
         return Grain(node, first & ~self.layout.counts, n, population, digits, source.by_row, of_base)
 
     def of_base(self, source: Grain, keys: Whole, starts: Whole) -> Whole:
@@ -222,13 +259,12 @@ class Grains(HeldGrains[Grain]):
             return known
         found = Combined(np.zeros(grain.rows, np.int64), 1)
         for number, level in zip(attributes, levels, strict=True):
-            values = self.arrays.attributes[number]
-            width = values.widths[level]
+            width = self.arrays.attributes[number].widths[level]
             if width == 1:
                 continue
             if found.product * width >= WIDE:
                 found = rank(found)[0]
-            numbers = found.numbers * width + values.above[level][grain.rest[number]]
+            numbers = found.numbers * width + self._values(grain, number, level)
             found = Combined(numbers, found.product * width, found.ranked)
         if found.product.bit_length() > (62 - grain.rows.bit_length()) // 2:
             found = rank(found)[0]  # so that two of them, and the number of a row, fit a word
@@ -240,25 +276,22 @@ class Grains(HeldGrains[Grain]):
         if rest.first is None:
             stride, width = rest.strides[attribute]
             return numbers // stride % width
-        return self.arrays.attributes[attribute].above[node[attribute]][grain.rest[attribute][numbers]]
+        return self._values(grain, attribute, node[attribute])[numbers]
+
+    def _values(self, grain: Grain, attribute: int, level: int) -> Whole:
+        """Return per row the number of the value of an attribute of the rest at a level."""
+        found = grain.values.get((attribute, level))
+        if found is None:
+            found = self.arrays.attributes[attribute].above[level][grain.rest[attribute]]
+            if (len(grain.values) + 1) * grain.rows <= VALUE_ROWS:
+                grain.values[attribute, level] = found
+        return found
 
 
 def rank(combined: Combined) -> tuple[Combined, Whole]:
     """Return the numbers' ranks among those that occur, and a row of each rank."""
-    numbers = combined.numbers
-    bits = len(numbers).bit_length()
-    if combined.product << bits >= 2 * WIDE:
-        _, first, ranks = np.unique(numbers, return_index=True, return_inverse=True)
-        return Combined(ranks, len(first), True), first
-    keys = (numbers << bits) | np.arange(len(numbers))
-    keys.sort()  # several times as fast as to sort row numbers by another array
-    rows = keys & ((1 << bits) - 1)
-    starts = group_starts(keys, bits)
-    is_first = np.zeros(len(numbers), np.int64)
-    is_first[starts[1:]] = 1
-    ranks = np.empty(len(numbers), np.int64)
-    ranks[rows] = is_first.cumsum()
-    return Combined(ranks, len(starts), True), rows[starts]
+    ranks, first = ranked(combined.numbers)
+    return Combined(ranks, len(first), True), first
 
 
 def keep(kept: dict[Any, Any], slot: Any, found: Any, rows: int) -> None:
@@ -267,27 +300,3 @@ def keep(kept: dict[Any, Any], slot: Any, found: Any, rows: int) -> None:
         oldest, *_ = kept  # in one step: other threads may add to it and take from it
         kept.pop(oldest, None)
     kept[slot] = found
-
-
-def group_starts(keys: Whole, shift: int) -> Whole:
-    """Return where the groups of sorted keys begin that agree in the bits above ``shift``."""
-    if not len(keys):
-        return np.zeros(0, np.int64)
-    differs = (keys[1:] ^ keys[:-1]) >= (1 << shift)
-    starts = differs.nonzero()[0]
-    starts += 1
-    return np.concatenate((ZERO, starts))
-
-
-def sums(amounts: Whole, starts: Whole) -> Whole:
-    """Return the sums of the groups that begin at ``starts``."""
-    total = amounts.cumsum()
-    ends = np.empty(len(starts), np.int64)
-    if len(starts):
-        ends[:-1] = total[starts[1:] - 1]
-        ends[-1] = total[-1]
-        ends[1:] -= ends[:-1].copy()
-    return ends
-
-
-ZERO = np.zeros(1, np.int64)

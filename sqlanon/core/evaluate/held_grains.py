@@ -68,8 +68,8 @@ class HeldGrains(ABC, Generic[G]):
         self.built = 0
 
     @abstractmethod
-    def rolled_up(self, source: G, node: Node) -> G:
-        """Return the grain of a more general node."""
+    def rolled_up(self, source: G, node: Node, most: int) -> G | int:
+        """Return the grain of a more general node; of more than ``most`` rows, their number alone may do."""
 
     @property
     def base(self) -> G:
@@ -123,10 +123,11 @@ class HeldGrains(ABC, Generic[G]):
         fewer = sum(of[low] - of[high] for of, low, high in zip(self._logs, source.node, floor, strict=True))
         if math.exp(-self._shrinkage / self._observed * fewer) > WORTH:
             return
-        grain = self.rolled_up(source, floor)
-        self._shrinkage += math.log(source.rows / max(grain.rows, 1))
+        most = int(WORTH * source.rows)
+        grain = self.rolled_up(source, floor, most)
+        self._shrinkage += math.log(source.rows / max(grain if isinstance(grain, int) else grain.rows, 1))
         self._observed += fewer
-        if grain.rows > WORTH * source.rows:
+        if isinstance(grain, int) or grain.rows > most:
             return
         room = BUDGET * self.base.rows - grain.rows
         for victim in sorted(self._held, key=lambda held: held.used):

@@ -22,7 +22,8 @@ from sqlanon.core.compiler.question import Question
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.evaluate.arrays import CodeArrays, fetch_orders
 from sqlanon.core.evaluate.class_values import ClassValues
-from sqlanon.core.evaluate.grains import Grain, Grains, Rest, group_starts, sums
+from sqlanon.core.evaluate.grains import Grain, Grains, Rest
+from sqlanon.core.evaluate.grouping import group_starts, sums
 from sqlanon.core.evaluate.key_layout import KeyLayout, Whole
 from sqlanon.core.evaluate.known_sets import BaseRows, KeptOfSets, KnownSets, NodeSets
 from sqlanon.core.evaluate.node_costs import FailingClasses, NodeCosts, no_costs
@@ -471,9 +472,11 @@ class InProcessJudge:
             numbers = (parts & of_value) >> shift
             histograms[name] = _Histogram(ClassArrays(of_classes, None, starts, n, numbers, facts), owners)
             shift += bits
-        if classes is None:
+        if classes is None and grains.traced:
             keys, rest = grains.sorted_keys(grain, node)
             starts, n, population = grains.grouped(grain, keys, layout.class_shift)
-            of_base = grains.of_base(grain, keys, starts) if grains.traced else None
-            classes = _Classes(keys[starts], rest, n, population, of_base)
+            classes = _Classes(keys[starts], rest, n, population, grains.of_base(grain, keys, starts))
+        elif classes is None:
+            ordered = self._joint is not None
+            classes = _Classes(*grains.groups(grain, node, layout.class_shift, ordered=ordered))
         return classes, histograms

@@ -87,7 +87,7 @@ class NodeCosts:
 
     def _sums(self, work: Sequence[tuple[Node, FailingClasses, Real]]) -> list[list[Sequence[float]]]:
         """Return per node, attribute and level up to the node's the sum of weights times costs."""
-        counts = np.stack([self._count(failing.keys, weights) for _, failing, weights in work])
+        counts = np.stack([self._count(node, failing.keys, weights) for node, failing, weights in work])
         if self._surprisals:
             return self._summed_surprisals(work, counts)
         rows = np.empty((len(work), self._width))
@@ -103,12 +103,17 @@ class NodeCosts:
                 amounts[number] = row[start : start + level + 1]
             values = self._values(node, failing)
             total = float(weights.sum())
+            of_rest = {} if failing.rest is None else failing.rest.marginals(values.rest_numbers, weights)
             for number in self._others:
                 costs = self._grains.arrays.attributes[number].levels[node[number]].costs
                 if costs.shape[1] == 1:
                     amounts[number] = [cost * total for cost in costs[:, 0].tolist()]
                 else:
-                    counted = np.bincount(values.numbers(number), weights, costs.shape[1])
+                    counted: Real = (
+                        of_rest[number]
+                        if number in of_rest
+                        else np.bincount(values.numbers(number), weights, costs.shape[1]).astype(np.float64, copy=False)
+                    )
                     amounts[number] = np.einsum("lv,v->l", costs, counted).tolist()  # on one core: `@` wakes all
             found.append(amounts)
         return found
@@ -135,15 +140,25 @@ class NodeCosts:
             found.append(amounts)
         return found
 
-    def _count(self, keys: Whole, weights: Real) -> Real:
+    def _count(self, node: Node, keys: Whole, weights: Real) -> Real:
         """Return how many records every value of the counted attributes has."""
-        if not self._counted or not len(keys):
-            return np.zeros(self._size)
-        codes = keys >> self._shifts
-        codes &= self._codes
-        codes += self._begins[:, None]
-        tiled = np.broadcast_to(weights, codes.shape).ravel()
-        return np.bincount(codes.ravel(), tiled, self._size).astype(np.float64, copy=False)
+        found = np.zeros(self._size)
+        if not len(keys):
+            return found
+        split = []
+        for place, number in enumerate(self._counted):
+            codes = self._grains.arrays.attributes[number].levels[node[number]].codes
+            if len(codes) > 1:
+                split.append(place)
+            else:
+                found[self._begins[place] + codes[0]] = weights.sum()
+        if split:
+            codes = keys >> self._shifts[split]
+            codes &= self._codes[split]
+            codes += self._begins[split, None]
+            tiled = np.broadcast_to(weights, codes.shape).ravel()
+            found += np.bincount(codes.ravel(), tiled, self._size)
+        return found
 
 
 def _certain(failing: FailingClasses) -> Real:

@@ -156,7 +156,7 @@ class PersonGrains(HeldGrains[PersonGrain]):
         parts = self.layout.merged(numbered, codes.astype(np.int64), self.arrays.n, persons)
         return self._grain(self.arrays.catalog.bottom, keys, parts, np.ones(persons, np.int64))
 
-    def rolled_up(self, source: PersonGrain, node: Node) -> PersonGrain:
+    def rolled_up(self, source: PersonGrain, node: Node, most: int) -> PersonGrain:
         keys, above = self.generalized(source, node)
         parts = source.parts
         merged = self.layout.merged(parts.owners, above[parts.codes], parts.counts, len(source.persons))

@@ -311,6 +311,8 @@ class AttributeMeasure(ABC):
                         (loss if (loss := f + g) < ceiling else ceiling) * weight
                         for f, g in zip(floors[low : high + 1], more[low : high + 1], strict=True)
                     ]
+                    if weight
+                    else (0.0,) * (high + 1 - low)
                 )
                 for floors, more, low, high, weight in rows
             ]

@@ -26,6 +26,8 @@ LARGEST = (8, 12)
 """Most attributes of a group: of the first partition, which is searched soon, and of a second one that proves more."""
 TRIAL, TRIAL_SHARE = 300, 0.125
 """A partition and the boxes take turns until it has had so many evaluations, and this share of all."""
+HORIZON = 8
+"""Then those go on that are expected to prove more so many times later: boxes may come to rest before groups do."""
 
 Partition = tuple[tuple[int, ...], ...]
 """Groups of attributes, by their positions."""
@@ -89,9 +91,9 @@ class Pace:
 
     >>> pace = Pace()
     >>> pace.note(100, 0.25)
-    >>> pace.note(200, 0.375)
-    >>> pace.after(200)
-    0.5
+    >>> pace.note(400, 0.5)
+    >>> pace.after(400)
+    0.625
     """
 
     def __init__(self) -> None:
@@ -103,10 +105,13 @@ class Pace:
             self._marks.append((evaluated, bound))
 
     def after(self, more: int) -> float:
-        """Return the bound expected after so many more evaluations: it rises by each doubling as by the last."""
+        """Return the bound expected after so many more evaluations: it rises by each doubling as by the last two.
+
+        By the last one alone it would rest for good wherever it rests for a while.
+        """
         evaluated, bound = self._marks[-1]
-        half = next(at for number, at in reversed(self._marks) if number <= evaluated / 2)
-        return bound + (bound - half) * math.log2(1 + more / max(evaluated, 1))
+        before = next(at for number, at in reversed(self._marks) if number <= evaluated / 4)
+        return bound + (bound - before) / 2 * math.log2(1 + more / max(evaluated, 1))
 
 
 class ColumnGroups:
@@ -130,8 +135,8 @@ class ColumnGroups:
     def next(self, cut: int, least: float) -> list[Request]:
         """Return what the next group wants judged; nothing when it is the turn of the boxes, or all have ended.
 
-        Groups and boxes take turns at first. After a trial those go on whose bound is expected to be higher with twice
-        as many evaluations.
+        Groups and boxes take turns at first. After a trial those go on whose bound is expected to be higher when they
+        have had ``HORIZON`` times as many evaluations as were made so far.
 
         Args:
             cut: nodes that were judged for boxes.
@@ -143,7 +148,8 @@ class ColumnGroups:
         self._boxes.note(cut, least)
         self._pace.note(own, self._least_of(len(self.claims)))
         trial = own < max(TRIAL, TRIAL_SHARE * more)
-        if own > cut if trial else self._pace.after(more) <= self._boxes.after(more):
+        later = HORIZON * more
+        if own > cut if trial else self._pace.after(later) <= self._boxes.after(later):
             return []
         groups = self._searches[len(self.claims)]
         self._asking = min((group for group in groups if group.wanted), key=lambda group: group.progress.evaluated)

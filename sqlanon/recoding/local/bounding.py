@@ -27,7 +27,8 @@ import numpy as np
 
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.evaluate.arrays import Real
-from sqlanon.core.evaluate.grains import Grain, group_starts, sums
+from sqlanon.core.evaluate.grains import Grain
+from sqlanon.core.evaluate.grouping import group_starts, sums
 from sqlanon.core.lattice.nodes import Node
 from sqlanon.core.search.base import Problem
 from sqlanon.recoding.local.kept import loss

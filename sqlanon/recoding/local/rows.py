@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from sqlanon.core.compiler.question import Question
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.evaluate.arrays import CodeArrays, Real, fetch
-from sqlanon.core.evaluate.grains import Grains, group_starts
+from sqlanon.core.evaluate.grains import Grains
+from sqlanon.core.evaluate.grouping import group_starts
 from sqlanon.core.evaluate.key_layout import KeyLayout, Whole
 from sqlanon.core.lattice.catalog import Catalog
 from sqlanon.core.lattice.nodes import Node

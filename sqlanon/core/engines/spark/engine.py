@@ -35,7 +35,17 @@ from sqlanon.core.engines.replay import temporary_table
 from sqlanon.core.engines.spark import dialect, values
 from sqlanon.core.engines.spark.dialect import quoted, type_word
 from sqlanon.core.engines.spark.errors import describe, quiet
-from sqlanon.core.engines.spark.facts import BATCH, CAPABILITIES, DRIVER, LOGGING, MASTER, SETTINGS, STARTED
+from sqlanon.core.engines.spark.facts import (
+    BATCH,
+    CAPABILITIES,
+    DRIVER,
+    LOGGING,
+    MASTER,
+    MOST_RESULT,
+    SETTINGS,
+    STARTED,
+    result_rows,
+)
 from sqlanon.core.engines.spark.held import MOST_ROWS, HeldTables
 from sqlanon.core.engines.spark.places import SparkPlaces
 from sqlanon.core.sqltrees import names
@@ -184,12 +194,15 @@ class SparkEngine(SparkPlaces):
         return values.without_metadata(data)
 
     def read_batches(self, name: str, table: str) -> Iterator[pa.Table]:
-        # of what the executors keep, a part at a time by the hash of its rows: no result holds more than about BATCH
-        parts = -(-self._rows.get(table, 0) // BATCH)
-        if parts <= 1 or self._held.holds(table):
+        # of what the executors keep, a part at a time by the hash of its rows: no result holds more than about BATCH,
+        # or than the session lets the driver receive
+        kept = self._frames.get(table)
+        most = self._session.conf.get(MOST_RESULT, "1g") or "0"
+        room = None if kept is None else result_rows(most, len(kept.columns))
+        parts = -(-self._rows.get(table, 0) // min(BATCH, room or BATCH))
+        if kept is None or parts <= 1 or self._held.holds(table):
             yield from super().read_batches(name, table)
             return
-        kept = self._frames[table]
         part = functions.pmod(functions.xxhash64(*map(quoted, kept.columns)), functions.lit(parts))
         for number in range(parts):
             yield self._receive(name, partial(kept.where, part == number), table)

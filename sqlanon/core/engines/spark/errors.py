@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from sqlanon.core.engines.spark.facts import MOST_RESULT
 from sqlanon.core.engines.sqlstate import WITHHELD, error_class
 
 LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j.java_gateway", "py4j.clientserver")
@@ -22,8 +23,6 @@ HINTS: dict[str, str] = {
     "53": "give the executors more memory (spark.executor.memory), or take more of them.",
 }
 DEFAULT_HINT = "run `sqlanon explain` to see the statement, and look at the logs of the driver and its executors."
-TOO_LARGE = "spark.driver.maxResultSize"
-"""The setting that Spark names when a result is too large for the driver."""
 CONDITION = re.compile(r"[A-Z][A-Z0-9_.]*")
 
 
@@ -32,9 +31,9 @@ def describe(error: Exception) -> tuple[str, str, str]:
     condition, state = _answer(error, "getCondition"), _answer(error, "getSqlState")
     if condition is None or not CONDITION.fullmatch(condition):
         condition = _java_class(error) or type(error).__name__
-    if TOO_LARGE in str(error):
+    if MOST_RESULT in str(error):
         reason = "the driver may not receive so large a result"
-        return condition, reason, f"raise {TOO_LARGE} and spark.driver.memory (engine: {{settings: …}})."
+        return condition, reason, f"raise {MOST_RESULT} and spark.driver.memory (engine: {{settings: …}})."
     return condition, f"{error_class(state)}; {WITHHELD}", HINTS.get((state or "")[:2], DEFAULT_HINT)
 
 

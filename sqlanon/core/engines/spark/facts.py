@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from sqlanon.core.engines.base import Capabilities, Lack
 from sqlanon.core.engines.spark.dialect import DIALECT
 
@@ -49,8 +51,12 @@ SETTINGS = {
 }
 """The settings of our session: no sum overflows silently, and no text depends on the user's settings."""
 BATCH = 2_000_000
-"""Rows of the base that the driver receives at once, of 8 bytes a word and a count: some 50 MiB. Spark's own limit
-(``spark.driver.maxResultSize``) is 1 GiB."""
+"""Rows of the base that the driver receives at once, of 8 bytes a word and a count: some 50 MiB. They are fewer where
+the session allows less (``result_rows``)."""
+MOST_RESULT = "spark.driver.maxResultSize"
+"""The setting of how much the driver may receive at once: 1 GiB by default, 0 for any amount."""
+UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40, "p": 50}
+"""What may stand behind its number, as a power of two."""
 CARRIED = 20_000_000
 """Most rows of a base that are carried to the driver unless the policy asks for it: some 500 MiB, in batches. The nodes
 of a larger one are judged on the cluster."""
@@ -94,3 +100,14 @@ CAPABILITIES = Capabilities(
     writes_folders=True,
     carries=CARRIED,
 )
+
+
+def result_rows(most: str, columns: int) -> int | None:
+    """Return how many rows of whole numbers fill a third of what the driver may receive at once; None: any number.
+
+    >>> result_rows("1g", 4), result_rows("512kb", 4), result_rows("0", 4)
+    (11184810, 5461, None)
+    """
+    found = re.fullmatch(r"([0-9]+)([kmgtp]?)b?", most.strip().lower())
+    limit = int(found[1]) << UNITS[found[2]] if found else 0  # Spark has refused what it cannot read
+    return max(1, limit // (3 * 8 * columns)) if limit else None
