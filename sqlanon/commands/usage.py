@@ -136,14 +136,11 @@ def run() -> None:
     help="Records of the larger sample; the smaller one has a quarter.",
 )
 @json_option
-def estimate() -> Work:
+def estimate() -> None:
     """Say what a run of POLICY will take: seconds of each step, memory and temporary files, from runs over two samples.
 
     An order of magnitude: of each figure the least and the most that the samples let expect. Publishes nothing.
     """
-    from sqlanon.commands.estimate import execute
-
-    return execute
 
 
 @click.command(cls=GuardedCommand)

@@ -122,7 +122,8 @@ def embedded(**changes: Any) -> tuple[sqlanon.Release, Counter[tuple[Any, ...]]]
     """The release that DuckDB makes of the same records."""
     connection = duckdb.connect()
     connection.execute("CREATE SCHEMA clinic")
-    store(connection, patients(), SOURCE)
+    connection.register("given", patients())
+    connection.execute(f"CREATE TABLE {SOURCE} AS SELECT * FROM given")
     built = sqlanon.anonymize(connection, policy(**changes))
     return built, counted(built.to_arrow())
 
