@@ -50,16 +50,16 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 48_612,
-    "assess": 16_433,
+    "core": 48_603,
+    "assess": 16_431,
     "interop": 8_093,
-    "commands": 7_918,
+    "commands": 7_835,
     "report": 6_262,
     "recoding": 5_483,
     "live": 3_668,
-    "ledger": 4_324,
+    "ledger": 4_319,
     "periods": 618,
-    "tables": 2_265,
+    "tables": 2_263,
     "counts": 6_320,
     "studio": 1_734,
 }
