@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import pyarrow as pa
@@ -11,17 +11,14 @@ from sqlglot import exp
 
 from sqlanon.core.compiler import release as compiler
 from sqlanon.core.compiler.batch import literal_batch
-from sqlanon.core.compiler.class_sizes import class_sizes, risk_counters
+from sqlanon.core.compiler.class_sizes import risk_counters
 from sqlanon.core.compiler.encoded_source import SOURCE
 from sqlanon.core.compiler.question import Question
 from sqlanon.core.compiler.released_types import one_rule
-from sqlanon.core.engines.base import Engine, Row
 from sqlanon.core.engines.standalone import standalone
 from sqlanon.core.evaluate.evaluator import Evaluator
-from sqlanon.core.evaluate.session import Session
-from sqlanon.core.evaluate.settling import settle
+from sqlanon.core.evaluate.node_classes import settled_question, sizes_at
 from sqlanon.core.lattice.nodes import Node, node_of
-from sqlanon.core.models.base import is_of_release
 from sqlanon.core.plan.keyed import keyed_columns, keyed_source, refuse_scripts
 from sqlanon.core.plan.published import PublishedClasses, PublishedTypes
 from sqlanon.core.plan.publishing import PublishablePlan
@@ -186,25 +183,3 @@ class NodePlan(PublishablePlan):
 
     def _readable(self) -> list[tuple[str, exp.Query]]:
         return [("classes of the chosen node", compiler.readable_grain(self._session.encoding.source, self.node))]
-
-
-def settled_question(engine: Engine, question: Question, node: Node) -> Question:
-    """Return the question about one node, with the table of its classes where release models judge them."""
-    if not any(map(is_of_release, question.models)):
-        return question
-    stem = f"{names.SETTLED}_{len(engine.replay)}"
-    return replace(question, settled=settle(engine, question, node, names.BASE, stem, replayed=True).table)
-
-
-def sizes_at(
-    session: Session, question: Question, node: Node, *, published: bool, by: Sequence[str] = (names.COUNT,)
-) -> list[Row]:
-    """Return the published or the suppressed classes of a node by the counters ``by``, and how many have them."""
-    engine, snapshot = session.judging, session.snapshots.nearest(node)
-    if not any(map(is_of_release, question.models)):
-        return engine.run("class sizes", class_sizes(question, snapshot.table, node, published=published, by=by))
-    found = settle(engine, question, node, snapshot.table, f"{names.SETTLED}_sizes")
-    query = class_sizes(replace(question, settled=found.table), snapshot.table, node, published=published, by=by)
-    rows = engine.run("class sizes", query)
-    found.drop()
-    return rows
