@@ -50,7 +50,7 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 48_603,
+    "core": 48_615,
     "assess": 16_431,
     "interop": 8_093,
     "commands": 7_835,

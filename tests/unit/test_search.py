@@ -52,9 +52,7 @@ def test_ctrl_c_keeps_the_incumbent_and_tells_the_gap(plan: sqlanon.Plan) -> Non
                 raise KeyboardInterrupt
             return super().judge(requests, exact=exact)
 
-    built = Interrupted(
-        plan._session.source.engine, plan.catalog, plan._session.snapshots, plan._problem, plan.policy.models
-    )
+    built = Interrupted(plan._session.source.engine, plan._session.snapshots, plan._problem, plan.policy.models)
     found = run_search(plan._problem, built, SearchOptions(on_interrupt="publish"))
     verdict, certificate = found.verdict, found.certificate
     assert not certificate.optimal and 0 < certificate.gap <= 1
