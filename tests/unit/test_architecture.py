@@ -73,7 +73,6 @@ MANY_ROOMS = {
     "studio.workbench": 13,
     "counts.verb": 14,
     "commands.run": 18,
-    "commands.usage": 20,
     "ledger.recording": 16,
     "ledger.cohorts.continuing": 13,
     "ledger.cohorts.recorded": 13,
