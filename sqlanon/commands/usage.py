@@ -128,6 +128,26 @@ def run() -> Work:
 
 @click.command(cls=GuardedCommand)
 @policy_argument
+@click.option(
+    "--records",
+    type=click.IntRange(min=4_000),
+    default=100_000,
+    show_default=True,
+    help="Records of the larger sample; the smaller one has a quarter.",
+)
+@json_option
+def estimate() -> Work:
+    """Say what a run of POLICY will take: seconds of each step, memory and temporary files, from runs over two samples.
+
+    An order of magnitude: of each figure the least and the most that the samples let expect. Publishes nothing.
+    """
+    from sqlanon.commands.estimate import execute
+
+    return execute
+
+
+@click.command(cls=GuardedCommand)
+@policy_argument
 @click.option("--k", metavar="K,…", help="The values of k; by default 2,3,5,10,20,50.")
 @click.option("--limit", metavar="SHARE,…", help="Limits on suppression; by default 0,0.01,0.05,0.1.")
 @json_option
@@ -403,6 +423,7 @@ TASKS: Mapping[str, Mapping[click.Command, str]] = {
     },
     "Publish": {
         run: "Search, publish and audit the release of a policy.",
+        estimate: "Say beforehand what a run will take.",
         counts: "Publish tables of counts, small cells suppressed.",
         refresh: "Bring a live view up to date.",
         explain: "Print the SQL of a policy, also for warehouses.",
