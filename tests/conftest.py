@@ -22,6 +22,7 @@ import hypothesis
 import pytest
 from engine_kinds import KINDS, Kind
 from left_behind import nothing_left_behind
+from policies import document_of, quasi
 from postgres_server import Server, server
 from spark_cluster import cluster
 from tables import text_table
@@ -297,11 +298,6 @@ def plan(connection: duckdb.DuckDBPyConnection) -> Iterator[sqlanon.Plan]:
     columns = ["a", "b", "c", "d"]
     text_table(connection, columns, rows)
     levels = {str(v): [str(v // 2), str(v // 4), "*"] for v in range(9)}
-    document = {
-        "table": "t",
-        "columns": {c: {"role": "quasi_identifier", "hierarchy": {"levels": levels}} for c in columns},
-        "privacy": [{"type": "k_anonymity", "k": 6}],
-        "suppression_limit": 0.3,
-    }
-    with sqlanon.plan(connection, sqlanon.Policy.from_dict(document)) as found:
+    document = document_of({c: quasi({"levels": levels}) for c in columns}, k=6, table="t", suppression_limit=0.3)
+    with sqlanon.plan(connection, document) as found:
         yield found

@@ -70,7 +70,7 @@ def ablation(data: Path, name: str) -> dict[str, Any]:
 
         def fresh(kind: type[Evaluator], tables: int, **options: Any) -> Evaluator:
             store = SnapshotStore(engine, problem.catalog, table_budget=tables)
-            return kind(engine, problem.catalog, store, problem, models, **options)
+            return kind(engine, store, problem, models, **options)
 
         recorder = fresh(_Recorder, 0)
         recorder.batches = []  # type: ignore[attr-defined]

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, NoReturn
 
 import click
@@ -96,7 +97,10 @@ class HelpedGroup(Helped, click.Group):
 
 
 class GuardedCommand(Helped):
-    """A command whose function returns the work. It prints an error of ours and exits with that error's code.
+    """A command that prints an error of ours and exits with that error's code. Its function has its help alone.
+
+    Its work is the function ``execute`` of the module of its name, or of the one, and the function, that ``work`` names
+    (``module:function``). The module is loaded when the command is carried out.
 
     An option that is given twice, and a text that is empty because a variable was not set, are errors of usage: what
     they leave out would not be judged.
@@ -104,6 +108,16 @@ class GuardedCommand(Helped):
 
     may_be_empty = ("node", "null_text")
     """Options whose empty text means something: a policy without quasi-identifiers, and a text that stands for NULL."""
+
+    def __init__(self, *arguments: Any, work: str | None = None, **keys: Any) -> None:
+        super().__init__(*arguments, **keys)
+        self._place = work or str(self.name)
+
+    def work(self) -> Work:
+        """Return what the command does."""
+        module, _, function = self._place.partition(":")
+        work: Work = getattr(import_module(f"sqlanon.commands.{module}"), function or "execute")
+        return work
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         *own, last = super().get_params(ctx)  # the option --help
@@ -150,7 +164,7 @@ class GuardedCommand(Helped):
                     from sqlanon.commands.account import Account
 
                     asked.account = Account()
-                code = attempt(lambda: self._work(ctx), as_json=as_json)
+                code = attempt(lambda: self._carry_out(ctx), as_json=as_json)
             except KeyboardInterrupt as stopped:
                 _stop(stopped, as_json=as_json)
                 code = received.exit_code
@@ -163,11 +177,9 @@ class GuardedCommand(Helped):
                     asked.account.report()
         sys.exit(code)
 
-    def _work(self, ctx: click.Context) -> int:
-        assert self.callback is not None
+    def _carry_out(self, ctx: click.Context) -> int:
         _check_paths(self, ctx)
-        work: Work = self.callback()
-        code: int = ctx.invoke(work, **ctx.params)
+        code: int = ctx.invoke(self.work(), **ctx.params)
         return code
 
 

@@ -21,7 +21,7 @@ INDENT = 10
 
 
 def execute(key: tuple[str, ...]) -> int:
-    """Carry the command out, with the arguments of ``usage_reference``, and return the exit code."""
+    """Carry the command out, with the arguments of ``usage``, and return the exit code."""
     known = entries()
     if not key:
         print("\n".join(_overview(known)))

@@ -14,7 +14,7 @@ from sqlanon.errors import TargetError
 
 
 def execute(out: str | None) -> int:
-    """Carry the command out, with the options of ``usage_reference``, and return the exit code."""
+    """Carry the command out, with the options of ``usage``, and return the exit code."""
     text = json.dumps(policy_schema(), indent=1, ensure_ascii=False) + "\n"
     if out is None:
         print(text, end="")

@@ -1,7 +1,7 @@
 """What each command takes: its arguments, its options and its help, in the order of the documentation.
 
-What a command does (``execute``) stands in the module of its name, which is loaded when it is carried out: whoever asks
-for the version or for help waits for no database driver.
+What a command does (``execute``) stands in the module of its name (``GuardedCommand``), which is loaded when it is
+carried out: whoever asks for the version or for help waits for no database driver.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Mapping
 
 import click
 
-from sqlanon.commands.guarded import GuardedCommand, Work
-from sqlanon.commands.usage_attack import attack
+from sqlanon.commands.guarded import GuardedCommand
 from sqlanon.commands.usage_groups import (
     AUDIENCES,
     audience_option,
     certificate_option,
+    column_names,
     counts,
     csv_option,
     foreign_counts_options,
@@ -33,8 +33,17 @@ from sqlanon.commands.usage_groups import (
     studio,
     table_argument,
 )
-from sqlanon.commands.usage_reference import help_command, schema
-from sqlanon.commands.usage_shell import MODELS, STRATEGIES, clean, complete_policies, completing, completion, versions
+from sqlanon.commands.usage_shell import (
+    MODELS,
+    STRATEGIES,
+    clean,
+    complete_policies,
+    completing,
+    completion,
+    help_command,
+    schema,
+    versions,
+)
 
 DIALECTS = ("snowflake", "bigquery", "databricks", "clickhouse", "trino", "postgres", "spark", "sqlite", "duckdb")
 """Of ``explain``."""
@@ -66,11 +75,8 @@ manifest_option = click.option(
     "--records", type=click.IntRange(min=1_000), default=50_000, show_default=True, help="How many records to invent."
 )
 @json_option
-def demo() -> Work:
+def demo() -> None:
     """Make a hospital-discharge database with hierarchies and a policy in DIRECTORY, and run it."""
-    from sqlanon.commands.demo import execute
-
-    return execute
 
 
 @click.command(cls=GuardedCommand)
@@ -86,15 +92,12 @@ def demo() -> Work:
     "--proposal", metavar="NAME", help="Which of the releases that were searched the draft makes.  [default: the first]"
 )
 @json_option
-def profile() -> Work:
+def profile() -> None:
     """Show what SOURCE holds: what its columns look like, which of them single people out, and the role each may have.
 
     Everything is counted in the database, and no value is shown. For the operator: the counts are exact. With --write,
     a draft of a policy that `sqlanon run` carries out as it stands; what a person must decide is marked in it.
     """
-    from sqlanon.commands.profile import execute
-
-    return execute
 
 
 @click.command(cls=GuardedCommand)
@@ -115,15 +118,29 @@ def profile() -> Work:
 @click.option("--openlineage", type=click.Path(), help="Write the run as OpenLineage events here (for the operator).")
 @click.option("--metrics", type=click.Path(), help="Append a line of JSON for each phase here (for the operator).")
 @audience_option
-def run() -> Work:
+def run() -> None:
     """Find the best node of POLICY, or the rules of its transformation; publish it and audit what was written.
 
     Several policies are run one after the other, each as if it were alone; the exit code is the highest. A policy - is
     read from standard input.
     """
-    from sqlanon.commands.run import execute
 
-    return execute
+
+@click.command(cls=GuardedCommand)
+@policy_argument
+@click.option(
+    "--records",
+    type=click.IntRange(min=4_000),
+    default=100_000,
+    show_default=True,
+    help="Records of the larger sample; the smaller one has a quarter.",
+)
+@json_option
+def estimate() -> None:
+    """Say what a run of POLICY will take: seconds of each step, memory and temporary files, from runs over two samples.
+
+    An order of magnitude: of each figure the least and the most that the samples let expect. Publishes nothing.
+    """
 
 
 @click.command(cls=GuardedCommand)
@@ -134,15 +151,12 @@ def run() -> Work:
 @click.option("--chart", type=click.Path(), help="Draw the frontier here, .svg or .html (for the operator).")
 @click.option("--strategy", shell_complete=completing(*STRATEGIES), help="Override search.strategy.")
 @click.option("--time-limit", type=click.FloatRange(min=0), help="Override search.time_limit, in seconds a point.")
-def frontier() -> Work:
+def frontier() -> None:
     """Find the optimum of POLICY for every k and limit of a grid, risk against utility; publishes nothing.
 
     k takes the place of k in the policy's k_anonymity, the limit that of suppression_limit. For the operator: the
     counts are exact.
     """
-    from sqlanon.commands.frontier import execute
-
-    return execute
 
 
 @click.command(cls=GuardedCommand)
@@ -152,13 +166,10 @@ def frontier() -> Work:
 @click.option("--dry-run", is_flag=True, help="Say whether a refresh is due; write nothing.")
 @click.option("--force", is_flag=True, help="Plan anew even if nothing demands it.")
 @click.option("--renew", is_flag=True, help="Plan a view with an epoch anew, and keep what it promised.")
-def refresh() -> Work:
+def refresh() -> None:
     """Replace the live view of POLICY by a new plan when it loses more records than the policy allows, is not there, or
     was made with another policy or hierarchy. Without a solution the old view stays. One with an epoch is brought to
     its next state if the epoch has ended, and planned anew with --renew or --force alone."""
-    from sqlanon.commands.refresh import execute
-
-    return execute
 
 
 @click.command(cls=GuardedCommand)
@@ -172,15 +183,12 @@ def refresh() -> Work:
     help="recipient: counts below k are coarsened; operator: exact counts, internal.",
 )
 @json_option
-def evidence() -> Work:
+def evidence() -> None:
     """Run POLICY and write an evidence pack of its release: manifest, hashes, proof, attacks, limits, and annexes for
     those who review it. A file release that is there already is not published again, but must belong to POLICY.
 
     It supports a qualified review; it is neither a determination nor legal advice.
     """
-    from sqlanon.commands.evidence import execute
-
-    return execute
 
 
 @click.command(cls=GuardedCommand)
@@ -197,16 +205,13 @@ def evidence() -> Work:
     type=click.Path(),
     help="A folder for hierarchies of more than 500 rows, as CSV files that the script loads.",
 )
-def explain() -> Work:
+def explain() -> None:
     """Print the SQL of a node of POLICY, its evaluation and its release (or of the rules of its transformation); writes
     nothing.
 
     With --dialect: the complete SQL of the policy as one script for a warehouse, planned on the policy's own source;
     with --lookups, the files beside it. Of a document of counts: the statement that counts, before any suppression.
     """
-    from sqlanon.commands.explain import execute
-
-    return execute
 
 
 @click.command(cls=GuardedCommand)
@@ -227,17 +232,14 @@ def explain() -> Work:
 )
 @click.option("--with-values", is_flag=True, help="List the values that occur in seeds, where a hierarchy is computed.")
 @click.option("--force", is_flag=True, help="Replace files that this command did not write.")
-def dbt() -> Work:
+def dbt() -> None:
     """Plan POLICY and write its release as a dbt model with seeds and tests; publishes nothing.
 
     The model counts its classes whenever dbt builds it, and leaves out what fails.
     """
-    from sqlanon.commands.dbt import execute
-
-    return execute
 
 
-@click.command(cls=GuardedCommand)
+@click.command(cls=GuardedCommand, work="check_counts")
 @click.argument("source", type=click.Path())
 @table_argument
 @optional_qi_option
@@ -271,14 +273,11 @@ def dbt() -> Work:
 @click.option("--summary", type=click.Path(), metavar="FILE|-", help="Add the outcome here as Markdown; -: print it.")
 @foreign_counts_options
 @json_option
-def check() -> Work:
+def check() -> None:
     """Test whether a relation, as it stands, meets privacy models on --qi: exit 0 holds, 1 does not, 2 cannot say.
 
     With --manifest, test whether a release and its files belong together; with --counts, audit a table of counts.
     """
-    from sqlanon.commands.check_counts import execute
-
-    return execute
 
 
 @click.command(cls=GuardedCommand)
@@ -288,7 +287,7 @@ def check() -> Work:
 @click.option("--k", type=click.IntRange(min=1), help="Count the records that only wildcards would call safe at k.")
 @csv_option
 @json_option
-def nulls() -> Work:
+def nulls() -> None:
     """Audit the NULLs of a relation: class sizes when they are wildcards, and the bias of leaving them out.
 
     The first part shows what an attacker gains who takes a NULL for a wildcard (maybe match, right maybe match). It is
@@ -297,9 +296,6 @@ def nulls() -> Work:
     distribution of every column. Neither judges anything: exit 0 when they could be computed, 2 when not. For the
     operator: the counts are exact.
     """
-    from sqlanon.commands.nulls import execute
-
-    return execute
 
 
 @click.command(cls=GuardedCommand)
@@ -326,14 +322,11 @@ def nulls() -> Work:
     "--column-sets/--no-column-sets", default=True, help="Look at which sets of columns single out (the default)."
 )
 @json_option
-def risk() -> Work:
+def risk() -> None:
     """Measure what an attacker finds in a relation as it stands, each figure with a sentence; with --compare, before
     and after. A report, no verdict: exit 0 when it could be computed, 2 when not. For the operator: the counts are
     exact.
     """
-    from sqlanon.commands.risk import execute
-
-    return execute
 
 
 @click.command(cls=GuardedCommand)
@@ -349,15 +342,12 @@ def risk() -> Work:
     "--ml", is_flag=True, help="Predict by scikit-learn too (sqlanon[ml]): codes of records enter this process."
 )
 @json_option
-def utility() -> Work:
+def utility() -> None:
     """Measure what the release of POLICY still says of its source; plans, and writes nothing.
 
     Per column: the loss, the levels, how far the distribution moves. Besides: how columns go together, the error of
     random COUNT queries, and with --target a prediction. For the operator: the counts are exact.
     """
-    from sqlanon.commands.utility import execute
-
-    return execute
 
 
 @click.command(cls=GuardedCommand)
@@ -365,15 +355,12 @@ def utility() -> Work:
 @policy_argument
 @click.option("--proof", type=click.Path(), help="The operator's proof that a recipient's certificate commits to.")
 @json_option
-def verify() -> Work:
+def verify() -> None:
     """Run the proof in CERTIFICATE again for POLICY, with plain SQL: exit 0 holds, 1 does not, 2 cannot say.
 
     A recipient's certificate holds no proof: it is searched for again, or given with --proof. That of tables of counts
     is verified for their document, in the place of POLICY.
     """
-    from sqlanon.commands.verify import execute
-
-    return execute
 
 
 @click.command(cls=GuardedCommand)
@@ -383,15 +370,66 @@ def verify() -> Work:
 @click.option("--replace", is_flag=True, help="The target may be there already.")
 @click.option("--data", is_flag=True, help="Write the records of an ARX project beside the target, too.")
 @json_option
-def convert() -> Work:
+def convert() -> None:
     """Write the policy or ANON definition SOURCE as TARGET; the endings (.xml, .yaml, .json) say what they are.
 
     SOURCE may be an ARX project (.deid): its hierarchies are written beside TARGET. What a policy cannot say, or says
     otherwise, is listed: exit 1 where it lacks a privacy model of the project.
     """
-    from sqlanon.commands.convert import execute
 
-    return execute
+
+@click.command(cls=GuardedCommand)
+@click.argument("release", type=click.Path())
+@table_argument
+@click.option(
+    "--policy",
+    type=click.Path(),
+    shell_complete=complete_policies,
+    help="The policy that the release was published by; without one, --source and --qi.",
+)
+@click.option("--source", type=click.Path(), help="The records that a file without a policy was made of.")
+@click.option("--source-table", help="Its table, if it is a database.")
+@optional_qi_option
+@click.option(
+    "--sensitive",
+    multiple=True,
+    callback=column_names,
+    metavar="COLUMN,…",
+    help="Columns to guess, without a policy; by default all others that file and source share.",
+)
+@click.option(
+    "--also",
+    nargs=2,
+    multiple=True,
+    type=click.Path(),
+    metavar="RELEASE POLICY",
+    help="Another release of the same source that the attacker has as well, with its policy; may be repeated.",
+)
+@click.option(
+    "--holdout",
+    metavar="SHARE|FILE",
+    help="Draw this share of the source (0.5) as a control group, publish POLICY from the rest and attack that; 0: do "
+    "not. Without a policy: a file with records that RELEASE was not made of.",
+)
+@click.option(
+    "--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True, help="The seed of what is drawn."
+)
+@click.option(
+    "--fail-over",
+    type=float,
+    metavar="RATE",
+    help="Exit 1 if an attack's excess over its control (without one, its rate) is above this.",
+)
+@report_option
+@json_option
+def attack() -> None:
+    """Attack RELEASE beside its source and count what is found: singling out, linkability, inference, membership.
+
+    With --source and --qi instead of --policy any file is attacked: synthetic records, or a release of another tool.
+
+    Everything is counted in the database, against the source as the truth; no value is shown. A report, no verdict:
+    exit 0 when it could be computed, 2 when not. For the operator: the counts are exact.
+    """
 
 
 TASKS: Mapping[str, Mapping[click.Command, str]] = {
@@ -403,6 +441,7 @@ TASKS: Mapping[str, Mapping[click.Command, str]] = {
     },
     "Publish": {
         run: "Search, publish and audit the release of a policy.",
+        estimate: "Say beforehand what a run will take.",
         counts: "Publish tables of counts, small cells suppressed.",
         refresh: "Bring a live view up to date.",
         explain: "Print the SQL of a policy, also for warehouses.",

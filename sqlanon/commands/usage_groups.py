@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from sqlanon.commands.guarded import CSV, TABLE, GuardedCommand, HelpedGroup, Work
+from sqlanon.commands.guarded import CSV, TABLE, GuardedCommand, HelpedGroup
 
 Decorated = Callable[..., Any]
 
@@ -164,15 +164,12 @@ def foreign_counts_options(command: Decorated) -> Decorated:
 @certificate_option
 @csv_option
 @json_option
-def counts() -> Work:
+def counts() -> None:
     """Publish tables of counts that are safe to release: small cells, and what would give them away, are suppressed.
 
     SOURCE is a document of counts (.yaml, .json, .toml), or, with --by, a source. What was written is audited as a
     reader would compute it. For the operator: which cells were unsafe is not to be handed on.
     """
-    from sqlanon.commands.counts import execute
-
-    return execute
 
 
 @click.group(cls=HelpedGroup)
@@ -180,16 +177,15 @@ def hierarchy() -> None:
     """Work with hierarchy files."""
 
 
-@hierarchy.command("check", cls=GuardedCommand, short_help="Check that a hierarchy file holds a tree.")
+@hierarchy.command(
+    "check", cls=GuardedCommand, work="hierarchy", short_help="Check that a hierarchy file holds a tree."
+)
 @click.argument("file", type=click.Path())
 @click.option("--delimiter", default=";", show_default=True, help="The character between two fields.")
 @click.option("--null", "null_text", default=None, help="The text that stands for NULL.")
 @json_option
-def hierarchy_check() -> Work:
+def hierarchy_check() -> None:
     """Check an ARX-style hierarchy FILE: a tree, no missing levels, no contradictions."""
-    from sqlanon.commands.hierarchy import execute
-
-    return execute
 
 
 @click.group(cls=HelpedGroup)
@@ -197,18 +193,17 @@ def policy() -> None:
     """Work with policies."""
 
 
-@policy.command("check", cls=GuardedCommand, short_help="Find the faults of policies and their hierarchy files.")
+@policy.command(
+    "check", cls=GuardedCommand, work="policy", short_help="Find the faults of policies and their hierarchy files."
+)
 @click.argument("files", type=click.Path(), nargs=-1, required=True, metavar="POLICY…")
 @json_option
-def policy_check() -> Work:
+def policy_check() -> None:
     """Find the faults of each POLICY and of its hierarchy files: exit 0 there are none, 2 there are.
 
     No source is read, so it needs neither a database nor a right to it. `sqlanon run --dry-run`
     finds out whether a policy can be met.
     """
-    from sqlanon.commands.policy import execute
-
-    return execute
 
 
 ledger_argument = click.argument("ledger", type=click.Path(), metavar="LEDGER|POLICY")
@@ -219,17 +214,16 @@ def ledger() -> None:
     """Show and check a ledger of releases, forecast what it sustains, or forget a release."""
 
 
-@ledger.command("show", cls=GuardedCommand, short_help="List what was released to whom.")
+@ledger.command("show", cls=GuardedCommand, work="ledger:show", short_help="List what was released to whom.")
 @ledger_argument
 @json_option
-def ledger_show() -> Work:
+def ledger_show() -> None:
     """List what was released of which source to whom. For the operator: it holds paths and exact counts."""
-    from sqlanon.commands.ledger import show
-
-    return show
 
 
-@ledger.command("check", cls=GuardedCommand, short_help="Check that the releases are safe together.")
+@ledger.command(
+    "check", cls=GuardedCommand, work="ledger:check", short_help="Check that the releases are safe together."
+)
 @ledger_argument
 @click.option(
     "--accept",
@@ -237,56 +231,49 @@ def ledger_show() -> Work:
     help="Its persons are others than those of later releases; state: take the ledger as it is, or begin a new one.",
 )
 @json_option
-def ledger_check() -> Work:
+def ledger_check() -> None:
     """Check that the releases are safe together, for all who may share them, and that no file of one was changed:
     exit 0 they are, 1 they are not, 2 cannot say."""
-    from sqlanon.commands.ledger import check
-
-    return check
 
 
-@ledger.command("forecast", cls=GuardedCommand, short_help="Forecast what releases every night would show.")
+@ledger.command(
+    "forecast",
+    cls=GuardedCommand,
+    work="ledger:execute_forecast",
+    short_help="Forecast what releases every night would show.",
+)
 @click.argument("policy", type=click.Path())
 @click.option("--arrivals", type=float, help="Newcomers a day, as a share of the records. [default: measured, or 0.01]")
 @click.option("--departures", type=float, help="Records that leave a day, as a share. [default: measured, or 0.01]")
 @click.option("--changes", type=float, default=0.0, show_default=True, help="Records a day of which a cell changes.")
 @click.option("--days", type=click.IntRange(min=1), default=365, show_default=True, help="One release a day.")
 @json_option
-def ledger_forecast() -> Work:
+def ledger_forecast() -> None:
     """Forecast what releases of POLICY every night would show, in cohorts at levels that stay. Nothing is published.
 
     The classes of the source are counted at the levels of the ledger's last release, or where there is none at those
     that a search finds. All figures are expectations.
     """
-    from sqlanon.commands.ledger import execute_forecast
-
-    return execute_forecast
 
 
-@ledger.command("forget", cls=GuardedCommand, short_help="Forget a release for good.")
+@ledger.command("forget", cls=GuardedCommand, work="ledger:forget", short_help="Forget a release for good.")
 @ledger_argument
 @click.argument("release")
 @click.option("--yes", is_flag=True, help="It was never handed on, or every copy of it is destroyed.")
 @json_option
-def ledger_forget() -> Work:
+def ledger_forget() -> None:
     """Forget RELEASE, a number or an id of `ledger show`, for good: new releases are not judged with it any more."""
-    from sqlanon.commands.ledger import forget
-
-    return forget
 
 
-@ledger.command("erase", cls=GuardedCommand, short_help="Erase records from releases in cohorts.")
+@ledger.command("erase", cls=GuardedCommand, work="ledger:erase", short_help="Erase records from releases in cohorts.")
 @click.argument("policy", type=click.Path(), metavar="POLICY")
 @click.option("--records", type=click.Path(), required=True, help="A file with the key of a record in each line.")
 @json_option
-def ledger_erase() -> Work:
+def ledger_erase() -> None:
     """Erase records from the releases in cohorts of POLICY: they go with the next release, and with the fewest others.
 
     Records may be named that the source has no longer. Releases that are out are not changed.
     """
-    from sqlanon.commands.ledger import erase
-
-    return erase
 
 
 @click.command(cls=GuardedCommand)
@@ -297,15 +284,12 @@ def ledger_erase() -> Work:
 @click.option("--entity", help="Count persons by this column; refuse what would count their records.")
 @click.option("--counts", is_flag=True, help="Tell the cells of tables of counts that were released into FOLDER.")
 @click.option("--allow-elsewhere", is_flag=True, help="A policy may read what lies outside FOLDER, such as a server.")
-def mcp() -> Work:
+def mcp() -> None:
     """Answer agents about the policies and sources in FOLDER, by the Model Context Protocol, until input ends.
 
     Its tools read only: profile, risk, check, plan and explain. No value leaves, and no count below k; with --counts
     the categories and counts of released tables do. Give it a folder that the agent cannot write to.
     """
-    from sqlanon.commands.mcp import execute
-
-    return execute
 
 
 @click.command(cls=GuardedCommand)
@@ -317,12 +301,9 @@ def mcp() -> Work:
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Of this machine; 0: a free one.  [default: 0]")
 @click.option("--browser/--no-browser", default=True, help="Open the page.  [default: browser]")
 @click.option("--show-records", is_flag=True, help="Show some records before and after.")
-def studio() -> Work:
+def studio() -> None:
     """Serve a page on this machine that goes from SOURCE to a policy and an audited release, and shows each cost.
 
     SOURCE is a table, as for profile, or a policy, which is opened. Needs the extra studio. Whoever has the address
     that is printed sees counts and frequent values of the source; nobody else is answered.
     """
-    from sqlanon.commands.studio import execute
-
-    return execute

@@ -109,7 +109,7 @@ def anonymize(
     """
     policy = as_policy(policy)
     with watching(watch) as seen, encoded_session(source, policy, seen, publishing=True) as (session, target):
-        found = _published_plan(session)
+        found = published_plan(session)
         if prepare is not None:
             prepare(found)
         return found.publish_to(target if target is None else replace(target, if_changed=if_changed))
@@ -123,11 +123,13 @@ def encoded_session(
     *,
     writable: bool | None = None,
     publishing: bool = False,
+    draw: Callable[[Source], Source] | None = None,
 ) -> Iterator[tuple[Session, Target | None]]:
     """Yield a session with an encoded source, and where its release goes; close it if what is done with it fails.
 
     Args:
         publishing: the release will be published: before any work is done its target is checked, and reserved.
+        draw: takes the place of the open source by some of its records.
     """
     start = time.perf_counter()
     other = _refuse_early(policy, publishing=publishing)
@@ -146,6 +148,7 @@ def encoded_session(
             ledger = behind("ledger")(policy, opened, source)
             closing.callback(ledger.close)
         target = _checked_target(policy, opened, other) if publishing else None
+        opened = opened if draw is None else draw(opened)
         with nullcontext() if target is None else target.reserved() as target:
             if policy.periods is not None:
                 policy, opened = behind("periods")(policy, opened, target)
@@ -214,7 +217,7 @@ def _begin(policy: Policy, opened: Source, ledger: OpenLedger | None, start: flo
     return Session.begin(policy, encoded, opened, encoding, seconds, ledger)
 
 
-def _published_plan(session: Session) -> PublishablePlan:
+def published_plan(session: Session) -> PublishablePlan:
     """Return the plan that is published: one that continues earlier releases of a ledger, or a new one."""
     if session.releases is not None:
         continued: PublishablePlan | None = session.releases.next_plan(session)

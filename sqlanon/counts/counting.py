@@ -104,7 +104,8 @@ def count_cells(source: Source, policy: CountsPolicy) -> Counted:
             f"The tables have {len(grid):,} cells; at most {MOST_CELLS:,} are counted together.",
             hint="show coarser levels, fewer dimensions in one table, or fewer margins.",
         )
-    query = statements.cells_query(counted, sets, by_sets=engine.capabilities.groups_by_sets)
+    is_single = not any(d.several for d in dimensions)
+    query = statements.cells_query(counted, sets, by_sets=engine.capabilities.groups_by_sets, is_single=is_single)
     with _keyed(source, counted, policy.policy):
         found = engine.arrow("count cells", query.copy())
     is_summed, both = counted.measured is not None, [*map(statements.largest, (1, 2))]

@@ -134,8 +134,8 @@ def suppress_by_moves(grid: Grid, system: System, seconds: float) -> CellSuppres
 
     Raises: as ``suppress``.
     """
-    until = time.monotonic() + seconds
-    search, work = MoveSearch(grid, system, until), Suppressing(system, until)
+    now = time.monotonic()  # a third of the time is left for what moves do not meet
+    search, work = MoveSearch(grid, system, now + seconds * 2 / 3), Suppressing(system, now + seconds)
     for vector in work.scattered(seconds / SHARE):
         search.add(vector)
     left = search.suppress()

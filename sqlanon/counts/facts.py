@@ -138,6 +138,7 @@ class System:
         exempt: the published cells that are not suppressed to protect others.
         contributor: of each unsafe cell of value 1, a number of whom it counts; else ``ALONE``. Whoever knows such a
             cell may not learn another unsafe one, other than of the same contributor. Empty: there are no insiders.
+        grand: the cell of the grand total, which searches suppress where nothing else protects; -1 for none.
         whole: the values are whole numbers.
         waives: where nothing that may be suppressed keeps an insider from a cell, nothing is asked: zeros that must be
             shown say that both cells have the same contributors.
@@ -152,6 +153,7 @@ class System:
     weights: Floats
     exempt: Flags
     contributor: Numbers = field(default_factory=lambda: np.empty(0, np.int64))
+    grand: int = -1
     whole: bool = True
     waives: bool = False
 

@@ -317,24 +317,27 @@ class _Judging:
         for each in audit.relations:
             cells = self._open(each)
             open_in |= {cell: min(len(cells), open_in.get(cell, len(cells))) for cell in cells}
-        for number, cell in enumerate(sorted([*hidden, *absent], key=lambda cell: open_in.get(cell, 0))):
+        audit.scatter()
+        left = 0
+        for cell in sorted([*hidden, *absent], key=lambda cell: open_in.get(cell, 0)):
             try:
-                (low, high), used = audit.range_of(cell)
-            except TimeoutError:
-                self.reasons.append(
-                    f"{len(hidden) + len(absent) - number:,} cells were not judged within {SECONDS:.0f} s"
-                )
-                return
+                low, high = audit.range_of(cell)
+            except TimeoutError:  # of those that are left some may be known already
+                left += 1
+                continue
             is_bounded, own = self.kinds.get(cell) == "bound", declared.get(cell, HIDDEN)
             finding = "above zero" if 0 < low < self.threshold else "open"
             if low == high and (low or cell not in absent):
                 finding = "exact"
             elif (low, high) != own if is_bounded else cell not in absent and high < self.threshold:
                 finding = "narrow"
-            how = audit.why(cell, used, low) if finding == "exact" else []
+            how = audit.why(cell) if finding == "exact" else []
             shown = "bounded" if is_bounded else "absent" if cell in absent else "suppressed"
             most = None if math.isinf(high) else int(high)
             yield ComputedCell(self.position(cell), shown, finding, int(low), most, tuple(map(self._said, how)))
+        if left:
+            judged = f"{len(hidden) + len(absent) - left:,} were, and are listed with what they may be"
+            self.reasons.append(f"{left:,} cells were not judged within {SECONDS:.0f} s; {judged}")
         if audit.undecided:
             self.reasons.append(f"{audit.undecided:,} bounds are not proven for whole numbers, which may say more")
 

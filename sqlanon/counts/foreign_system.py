@@ -10,15 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from sqlanon.counts.facts import Floats, SparseRows
+from sqlanon.counts.facts import Flags, Floats, Numbers, SparseRows
 from sqlanon.counts.foreign import ForeignPlace
 from sqlanon.counts.foreign_cells import HIDDEN, Bounds
 from sqlanon.counts.programs import has_best, program
 
 NEAR = 1e-6
 WANTS = "The audit of suppressed cells"
-MOST_SECONDS = 5.0
-"""How long one question in whole numbers may take."""
+MOST_SECONDS, FIRST_SECONDS = 5.0, 30.0
+"""How long one question in whole numbers may take, and the first of them."""
+FEW, GAIN = 3, 0.01
+"""Tables of many ends are looked for until so many showed less than this share of those that are open."""
+MOST_ROUNDS, MOST_TRIED = 100, 40
+"""How often all relations narrow each other, and of how many why a cell is exact is told, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +37,9 @@ class SumRelation:
 class ForeignAudit:
     """What each cell may be among all tables of whole numbers that keep relations, and agree with what is shown.
 
-    The unknowns are the cells that are not shown exactly, in their bounds.
+    The unknowns are the cells that are not shown exactly, in their bounds. Single relations narrow them first, one by
+    the bounds of the others; and every table of whole numbers that is found says of all cells what is possible. A
+    program is solved for an end that both leave open.
     """
 
     def __init__(
@@ -43,9 +49,14 @@ class ForeignAudit:
         self._number: dict[ForeignPlace, int] = {}
         self._rows = SparseRows.of(map(self._row, relations))
         ends = [bounds.get(cell, HIDDEN) for cell in self._number]
-        self._low, self._high = np.array(ends, np.float64).reshape(-1, 2).T
-        self._linear = program(WANTS, self._rows, self._low, self._high)
-        self._moves: Any = None
+        self._shown = np.array(ends, np.float64).reshape(-1, 2).T
+        self._by: dict[int, list[int]] = {}
+        self._ends = self._narrowed()
+        self._seen = np.stack([np.full(len(ends), np.inf), np.full(len(ends), -np.inf)])
+        self._linear: Any = None
+        self._declared: Any = None
+        self._first: Floats | None = None
+        self._moves: dict[bool, Any] = {}
 
     def _row(self, relation: SumRelation) -> tuple[list[int], list[float], float, float]:
         """Return a relation of unknowns, the sum of what is shown taken to the other side."""
@@ -59,9 +70,33 @@ class ForeignAudit:
                 factors.append(factor)
         return columns, factors, -known, -known
 
+    def _narrowed(self) -> Floats:
+        """Return the least and greatest value of each unknown by single relations, and note which ones narrow it."""
+        rows, ends = self._rows, self._shown
+        of_entries, cells, adds = rows.of_entries, rows.columns, rows.factors > 0
+        for _ in range(MOST_ROUNDS):
+            low, high = ends[:, cells]
+            # what an entry is: the rest of its row, taken from the sum
+            rest = [_without_own(np.where(adds, *pair), of_entries, len(rows)) for pair in ((low, -high), (high, -low))]
+            sums = rows.lower[of_entries]
+            least = np.where(adds, sums - rest[1], rest[0] - sums)
+            most = np.where(adds, sums - rest[0], rest[1] - sums)
+            found = ends.copy()
+            np.maximum.at(found[0], cells, least)
+            np.minimum.at(found[1], cells, most)
+            if (found[0] > found[1]).any():
+                return self._shown  # contradictory relations are told by ``broken``
+            if (found == ends).all():
+                break
+            narrows = ((least > low) & (least == found[0, cells])) | ((most < high) & (most == found[1, cells]))
+            for entry in np.flatnonzero(narrows).tolist():
+                self._by.setdefault(int(cells[entry]), []).append(int(of_entries[entry]))
+            ends = found
+        return ends
+
     def broken(self) -> list[SumRelation]:
         """Return the relations that would have to give way for any table to agree with what is shown."""
-        elastic = program(WANTS, self._rows, self._low, self._high)
+        elastic = program(WANTS, self._rows, *self._shown)
         for row in range(len(self.relations)):
             for sign in (1.0, -1.0):
                 elastic.addCol(1.0, 0.0, np.inf, 1, np.array([row], np.int32), np.array([sign]))
@@ -69,82 +104,202 @@ class ForeignAudit:
         slacks = np.array(elastic.getSolution().col_value)[len(self._number) :].reshape(-1, 2).sum(axis=1)
         return [self.relations[row] for row in np.flatnonzero(slacks > 1e-4).tolist()]
 
-    def range_of(self, cell: ForeignPlace) -> tuple[Bounds, list[SumRelation]]:
-        """Return the least and greatest whole number of a cell, and the relations that bound it.
+    def range_of(self, cell: ForeignPlace) -> Bounds:
+        """Return the least and greatest whole number of a cell.
 
         Raises:
             TimeoutError: the time is over.
         """
         if cell not in self._number:
-            return self._of.get(cell, HIDDEN), []
-        ends, used, number = [], set(), self._number[cell]
-        for sign, inward in ((1.0, math.ceil), (-1.0, math.floor)):
-            if time.monotonic() > self._deadline:
-                raise TimeoutError
-            self._linear.changeColCost(number, sign)
-            self._linear.run()
-            is_known = has_best(self._linear)
-            if not is_known and (sign > 0 or is_known is None):
-                raise TimeoutError
-            solved = self._linear.getSolution()
-            used |= {*np.flatnonzero(np.abs(np.array(solved.row_dual)) > NEAR).tolist()}
-            values = np.array(solved.col_value)
-            end: float = inward(values[number] - sign * 1e-4) if is_known else math.inf
-            try:
-                if is_known and not _is_whole(values) and not self._reaches(number, end):
-                    end = float(self._whole_values(number, sign)[number])
-            except TimeoutError:
-                self.undecided += 1
-            ends.append(end)
-        self._linear.changeColCost(number, 0.0)
-        return (ends[0], ends[1]), [self.relations[row] for row in sorted(used)]
+            return self._of.get(cell, HIDDEN)
+        number = self._number[cell]
+        for end in (0, 1):
+            if self._seen[end, number] != self._ends[end, number] and self._ends[0, number] < self._ends[1, number]:
+                self._solve(number, end)
+        return float(self._ends[0, number]), float(self._ends[1, number])
 
-    def _reaches(self, number: int, value: float) -> bool:
-        """Return whether some table of whole numbers, near one that was found first, has a value in a cell."""
-        if self._moves is None:
-            self._first = self._whole_values()
-            self._room = np.concatenate([self._high - self._first, self._first - self._low])
-            ones = np.ones(len(self._room))
-            self._moves = program(WANTS, self._rows.beside(self._first), 0 * ones, self._room, ones)
-        own = np.array([number, len(self._first) + number], np.int32)
-        there = np.maximum([value - self._first[number], self._first[number] - value], 0.0)
-        self._moves.changeColsBounds(2, own, there, there)
-        self._moves.run()
-        values = np.array(self._moves.getSolution().col_value)
-        is_found = has_best(self._moves)
-        self._moves.changeColsBounds(2, own, np.zeros(2), self._room[own])
-        return bool(is_found) and _is_whole(values)
-
-    def _whole_values(self, number: int = 0, sign: float = 0.0) -> Floats:
-        """Return a table of whole numbers that agrees with what is shown; of sign 1 or -1 with the least or greatest
-        value in a cell.
+    def _solve(self, number: int, end: int) -> None:
+        """Find the least (0) or greatest (1) value of an unknown.
 
         Raises:
-            TimeoutError: none was found in the time.
+            TimeoutError: the time is over.
         """
-        solver = program(WANTS, self._rows, self._low, self._high, whole=True)
-        solver.setOptionValue("time_limit", max(0.1, min(MOST_SECONDS, self._deadline - time.monotonic())))
-        solver.changeColCost(number, sign)
-        solver.run()
-        if not has_best(solver):
-            raise TimeoutError
-        values: Floats = np.rint(np.array(solver.getSolution().col_value))
-        return values
+        self._check_time()
+        if self._reaches(number, self._ends[end, number]) or self._bound(number, end):
+            return
+        while not self._reaches(number, self._ends[end, number]):
+            is_found = self._reaches(number, self._ends[end, number], whole=True)
+            if is_found is None:
+                self.undecided += 1
+            if is_found is not False:
+                return
+            self._ends[end, number] += (1, -1)[end]
 
-    def why(self, cell: ForeignPlace, used: Sequence[SumRelation], value: float) -> list[SumRelation]:
-        """Return relations that alone give the value of a cell, none of which can be spared; none if it takes more."""
+    def _check_time(self) -> None:
+        if time.monotonic() > self._deadline:
+            raise TimeoutError
+
+    def _bound(self, number: int, end: int) -> bool:
+        """Narrow an unknown by all relations together; return whether its end is settled.
+
+        Raises:
+            TimeoutError: the time is over.
+        """
+        self._check_time()
+        sign, inward = ((1.0, math.ceil), (-1.0, math.floor))[end]
+        if self._linear is None:
+            self._linear = program(WANTS, self._rows, *self._ends)
+        self._linear.changeColCost(number, sign)
+        self._linear.run()
+        is_known, values = has_best(self._linear), np.array(self._linear.getSolution().col_value)
+        self._linear.changeColCost(number, 0.0)
+        if not is_known and (end == 0 or is_known is None):
+            raise TimeoutError
+        if not is_known:
+            return True  # it has no end
+        self._ends[end, number] = inward(values[number] - sign * 1e-4)
+        return self._learn(values)
+
+    def _learn(self, values: Floats) -> bool:
+        """Take from a table what is possible of each unknown; return whether it has whole numbers."""
+        if len(values) < len(self._number) or np.abs(values - np.rint(values)).max(initial=0.0) >= NEAR:
+            return False
+        values = np.rint(values)
+        is_within = (self._ends[0] <= values) & (values <= self._ends[1])
+        if not is_within.all() or (self._rows.times(values) != self._rows.lower).any():
+            return False
+        self._seen[0], self._seen[1] = np.minimum(self._seen[0], values), np.maximum(self._seen[1], values)
+        return True
+
+    def _reaches(self, number: int, value: float, *, whole: bool = False) -> bool | None:
+        """Return whether some table of whole numbers, near one that was found first, has a value in a cell.
+
+        Args:
+            whole: it is looked for among whole numbers, and None says that this takes too long; else False may say that
+                a program has no whole solution.
+        """
+        if not math.isfinite(value):
+            return False
+        if self._first is None:
+            self._first = self._first_table()
+        first = self._first
+        if not len(first):
+            return None if whole else False
+        if whole not in self._moves:
+            self._room = np.concatenate([self._ends[1] - first, first - self._ends[0]])
+            ones = np.ones(len(self._room))
+            self._moves[whole] = program(WANTS, self._rows.beside(first), 0 * ones, self._room, ones, whole=whole)
+        solver, own = self._moves[whole], np.array([number, len(first) + number], np.int32)
+        there = np.maximum([value - first[number], first[number] - value], 0.0)
+        solver.changeColsBounds(2, own, there, there)
+        if whole:
+            solver.setOptionValue("mip_rel_gap", np.inf)
+            solver.setOptionValue("time_limit", solver.getRunTime() + self._left(MOST_SECONDS))
+        solver.run()
+        is_found, moves = has_best(solver), np.array(solver.getSolution().col_value)
+        solver.changeColsBounds(2, own, np.zeros(2), self._room[own])
+        if is_found:
+            return self._learn(first + moves[: len(first)] - moves[len(first) :]) or (None if whole else False)
+        return is_found if whole else False
+
+    def _left(self, most: float) -> float:
+        return max(0.1, min(most, self._deadline - time.monotonic()))
+
+    def _first_table(self) -> Floats:
+        """Return a table of whole numbers that agrees with what is shown; an empty one if none is found in the time."""
+        solver = program(WANTS, self._rows, *self._ends, whole=True)
+        solver.setOptionValue("time_limit", self._left(FIRST_SECONDS))
+        solver.run()
+        values: Floats = np.rint(np.array(solver.getSolution().col_value))
+        return values if len(values) and self._learn(values) else np.empty(0)
+
+    def scatter(self) -> None:
+        """Find tables of whole numbers that show the ends of many unknowns at once, and narrow what they leave open."""
+        self._first = self._first_table() if self._number else np.empty(0)
+        if not len(self._first):
+            return
+        solver, draw = program(WANTS, self._rows, *self._ends, whole=True), np.random.default_rng(0)
+        try:
+            self._scatter(solver, draw, gap=np.inf)
+            for end, number in np.argwhere(self._open).tolist():
+                if self._open[end, number]:
+                    self._bound(number, end)
+            self._scatter(solver, draw, gap=np.inf)
+            self._scatter(solver, draw, gap=0.02)
+        except TimeoutError:
+            return
+
+    @property
+    def _open(self) -> Flags:
+        """Whether no table shows each end that is known to be one at most."""
+        found: Flags = (self._seen != self._ends) & np.isfinite(self._ends)
+        return found
+
+    def _scatter(self, solver: Any, draw: np.random.Generator, gap: float) -> None:
+        size, few = len(self._number), 0
+        solver.setOptionValue("mip_rel_gap", gap)
+        while few < FEW and self._open.any() and time.monotonic() < self._deadline:
+            least, most = self._open
+            before = least.sum() + most.sum()
+            ways = np.where(least & most, draw.choice([-1.0, 1.0], size), 1.0 * least - most)
+            solver.changeColsCost(size, np.arange(size, dtype=np.int32), ways * draw.random(size))
+            solver.setOptionValue("time_limit", solver.getRunTime() + self._left(MOST_SECONDS))
+            solver.run()
+            self._learn(np.array(solver.getSolution().col_value))
+            few = few + 1 if before - self._open.sum() <= before * GAIN else 0
+
+    def why(self, cell: ForeignPlace) -> list[SumRelation]:
+        """Return relations that alone give the value of an exact cell, none of which can be spared; none if it takes
+        more than are tried."""
+        value = self.range_of(cell)
 
         def gives(some: Sequence[SumRelation]) -> bool:
-            return ForeignAudit(some, self._of, self._deadline).range_of(cell)[0] == (value, value)
+            try:
+                return 0 < len(some) <= MOST_TRIED and self._of_some(some).range_of(cell) == value
+            except TimeoutError:
+                return False
 
-        kept = list(used)
-        if len(kept) > 40 or not gives(kept):
-            return []
-        for each in used:
-            fewer = [other for other in kept if other != each]
-            kept = fewer if fewer and gives(fewer) else kept
-        return kept
+        for rows in (self._narrowing, self._binding):
+            used = kept = [self.relations[row] for row in sorted(rows(self._number[cell]))]
+            if gives(kept):
+                for each in used:
+                    fewer = [other for other in kept if other != each]
+                    kept = fewer if gives(fewer) else kept
+                return kept
+        return []
+
+    def _of_some(self, relations: Sequence[SumRelation]) -> ForeignAudit:
+        return ForeignAudit(relations, self._of, self._deadline)
+
+    def _narrowing(self, number: int) -> set[int]:
+        """Return the rows by which an unknown is narrowed, and the others in them are, one by the bounds of another."""
+        rows, left = set[int](), [number]
+        while left and len(rows) <= MOST_TRIED:
+            fresh = {*self._by.get(left.pop(), ())} - rows
+            rows |= fresh
+            left += [
+                int(c) for row in fresh for c in self._rows.columns[self._rows.starts[row] : self._rows.starts[row + 1]]
+            ]
+        return rows
+
+    def _binding(self, number: int) -> set[int]:
+        """Return the rows with multipliers, of programs of the least and the greatest value of an unknown."""
+        rows, solver = set[int](), self._declared
+        if solver is None:
+            solver = self._declared = program(WANTS, self._rows, *self._shown)
+        for sign in (1.0, -1.0):
+            solver.changeColCost(number, sign)
+            solver.run()
+            rows |= {*np.flatnonzero(np.abs(np.array(solver.getSolution().row_dual)) > NEAR).tolist()}
+        solver.changeColCost(number, 0.0)
+        return rows
 
 
-def _is_whole(values: Floats) -> bool:
-    return bool(np.abs(values - np.rint(values)).max(initial=0.0) < NEAR)
+def _without_own(values: Floats, of_entries: Numbers, size: int) -> Floats:
+    """Return of each entry the sum of the other entries of its row; those without an end make it endless."""
+    endless = np.isinf(values)
+    finite = np.where(endless, 0.0, values)
+    others = np.bincount(of_entries, endless, size)[of_entries] > endless
+    rest: Floats = np.bincount(of_entries, finite, size).astype(np.float64)[of_entries] - finite
+    rest[others] = np.copysign(np.inf, values[endless][:1])
+    return rest

@@ -90,6 +90,8 @@ class Suppressing:
         self._draw = np.random.default_rng(0)
         self.attacker = Attacker(system, deadline)
         self._costs = np.where(system.exempt, np.inf, system.weights)
+        self._without_grand = self._costs.copy()
+        self._without_grand[system.grand : system.grand + 1] = np.inf
 
     def extended(self, hidden: Flags) -> Flags:
         """Return hidden cells and further ones with which all demands are met.
@@ -133,15 +135,15 @@ class Suppressing:
         """Suppress, in place, the cheapest cells with which one of some demands is met; raises as ``extended``."""
         if self.witnesses.meets(choice, hidden):
             return
-        best: Floats | None = None
-        least = np.inf
-        for demand in choice:
-            witness = self.attacker.extend(demand, hidden, self._costs)
-            if witness is None:
-                continue
-            moved = self.witnesses.moved(witness) & ~hidden
-            if (cost := float(self.system.weights[moved].sum())) < least:
-                best, least = witness, cost
+        grand, best, least = self.system.grand, None, np.inf
+        for costs in (self._costs,) if grand < 0 or hidden[grand] else (self._without_grand, self._costs):
+            for demand in choice if best is None else ():
+                witness = self.attacker.extend(demand, hidden, costs)
+                if witness is None:
+                    continue
+                moved = self.witnesses.moved(witness) & ~hidden
+                if (cost := float(self.system.weights[moved].sum())) < least:
+                    best, least = witness, cost
         if best is None and self.system.waives and choice[0].known >= 0:
             self.witnesses.waived.add(choice)
             return

@@ -28,6 +28,8 @@ MOST_PLACES = 50_000_000
 """Combinations of categories of all levels, at most: more are not numbered in memory."""
 LOOKS = 1_500
 """Moves of one kind that are compared for a cell, at most."""
+FOR_PROGRAMS = 20_000
+"""Up to so many cells what only the grand total protects is left to programs, which may find something else."""
 STEPS = 8
 """A witness of sums has so many moves, at most."""
 LEAVES = 24
@@ -67,6 +69,8 @@ class MoveSearch:
         self._banned = np.zeros(len(grid) + 1, bool)
         self._prices = np.append(np.where(system.exempt, np.inf, system.weights), 0.0)
         self._prices[:-1][~system.published | system.unsafe] = 0.0
+        if system.grand >= 0 and len(grid) <= FOR_PROGRAMS:
+            self._prices[system.grand] = np.inf
         self._own_prices = self._prices.copy()
         self.hidden: Flags = system.unsafe.copy()
         own = system.contributor if len(system.contributor) else np.full(len(system), ALONE)

@@ -181,6 +181,8 @@ class _Protecting:
         values, published, fixed, least, greatest, costs, never = (_padded(*part, whole) for part in parts)
         if "contributor" in changes:
             changes["contributor"] = _padded(changes["contributor"], ALONE, whole)
+        total = grid.whole
+        changes["grand"] = -1 if total is None or fixed[total] or never[total] else total
         return System(values, published, rows_of(whole), fixed, least, greatest, costs, never, **changes)
 
     def suppressed_sums(self, counted: Counted, unsafe: Flags, width: Floats, hidden: Flags) -> CellSuppression:

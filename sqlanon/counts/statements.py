@@ -86,13 +86,14 @@ def code(position: int, level: int) -> str:
     return f"code_{position}_{level}"
 
 
-def cells_query(counted: CountedSource, sets: Sequence[Levels], *, by_sets: bool) -> exp.Query:
+def cells_query(counted: CountedSource, sets: Sequence[Levels], *, by_sets: bool, is_single: bool = False) -> exp.Query:
     """Return a row for each cell with a contributor: its codes, contributors, records, and of sums the amount and the
     two largest contributions.
 
     Args:
         sets: the grouping sets; a code that is not grouped by is NULL.
         by_sets: the engine groups by several sets in one reading of the rows.
+        is_single: each entity has one category of every level, so that one row of it meets its key.
     """
     shown = [code(p, level) for p, levels in enumerate(counted.levels) for level in levels]
     parts = [cte(CODES, codes(counted), materialized=not by_sets)]
@@ -103,6 +104,13 @@ def cells_query(counted: CountedSource, sets: Sequence[Levels], *, by_sets: bool
         figures = [named(contributors, "contributors"), named(held, "records")]
         return with_ctes(_by_sets(CODES, sets, shown, figures, by_sets=by_sets), parts)
     amount = [] if counted.keyed else [named(exp.Sum(this=column(AMOUNT)), AMOUNT)]
+    if counted.keyed and is_single:
+        own = equal(column(WHO, CODES), column("value", names.KEYED))
+        people = exp.select(*[column(name, CODES) for name in (*shown, WHO)]).distinct().from_(table(CODES))
+        rows = exp.select(*map(column, (*shown, *HALVES))).from_(people.subquery(CODES))
+        parts.append(cte(CONTRIBUTIONS, rows.join(table(names.KEYED), on=own), materialized=not by_sets))
+        figures = [named(count, "contributors"), *(named(total(column(name)), name) for name in HALVES)]
+        return with_ctes(_by_sets(CONTRIBUTIONS, sets, shown, figures, by_sets=by_sets), parts)
     sums = [*amount, named(held, HELD)]
     parts.append(cte(CONTRIBUTIONS, _by_sets(CODES, sets, shown, sums, by_sets=by_sets, beside=(WHO,))))
     if counted.keyed:

@@ -170,7 +170,7 @@ def choose_chain(session: Session, problem: Problem, node: Node) -> tuple[Node, 
     Classes are judged by their size alone: sensitive values have no part in the way.
     """
     size = KAnonymity(least_size(session.encoded_policy.models))
-    evaluator = Evaluator(session.judging, problem.catalog, session.snapshots, problem, [size], local=session.local())
+    evaluator = Evaluator(session.judging, session.snapshots, problem, [size], local=session.local())
     top = problem.lattice.top
     [verdict] = evaluator.judge([Request(node, problem.catalog.bottom)], exact=True)
     chain, classes = [node], verdict.classes

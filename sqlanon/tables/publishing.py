@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import partial as bound
 from pathlib import Path
@@ -138,8 +139,7 @@ def audit_tables(
         AuditError: there is something else than the tables, a table does not hold what it must, rows lost their
             parents, or fewer than k persons have the same rows.
     """
-    auditor = auditor_beside(engine)
-    try:
+    with closing(auditor_beside(engine)) as auditor:
         if policy.folder_format is None:
             auditor.attach(partial, ALIAS, read_only=True)
             auditor.source_catalog = ALIAS
@@ -166,8 +166,6 @@ def audit_tables(
         audit_links(auditor, audited, k=policy.k)
         if old is not None:
             _compare(auditor, drafts, policy, partial, old, replacing)
-    finally:
-        auditor.close()
 
 
 def _compare(

@@ -1,6 +1,5 @@
 """Random tables of NULLs, empty strings, 'NULL' and '*': verdicts, releases and optima equal a brute force."""
 
-import json
 import random
 from collections import Counter
 from pathlib import Path
@@ -9,6 +8,7 @@ import brute
 import duckdb
 import pytest
 from effort import Block, enough, seeds
+from policies import file_of
 from random_cases import random_case
 from tables import text_table
 
@@ -105,8 +105,7 @@ def test_values_that_no_hierarchy_can_read_cost_all_of_their_column(block: Block
                     expected = answer.loss(aggregate, weights)
                     assert verdict.loss == pytest.approx(expected, rel=1e-9, abs=1e-12), (seed, node)
                 if plan.proof_document is not None:
-                    path = tmp_path / f"{seed}.json"
-                    path.write_text(json.dumps(plan.proof_document))
+                    path = file_of(tmp_path / f"{seed}.json", plan.proof_document)
                     verified = sqlanon.verify(path, policy, connection)
                     assert verified.holds and verified.loss == pytest.approx(best, rel=1e-9, abs=1e-12), seed
     assert enough(solved > 0)
@@ -133,6 +132,6 @@ def test_exhaustive_resolves_ties_over_the_whole_lattice(block: Block) -> None:
         expected = min(tied, key=lambda n: (answers[n].suppressed, n))
         with duckdb.connect() as connection:
             text_table(connection, list(document["columns"]), rows)
-            with sqlanon.plan(connection, sqlanon.Policy.from_dict(document)) as found_plan:
+            with sqlanon.plan(connection, document) as found_plan:
                 assert found_plan.node == expected, seed
                 assert found_plan.search.evaluated == len(answers)

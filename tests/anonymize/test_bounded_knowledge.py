@@ -209,4 +209,4 @@ def test_without_a_quasi_identifier_all_records_are_one_class() -> None:
             "privacy": [{"type": "k_anonymity", "k": 2}, {"type": "bounded_knowledge", "k": 3, "at_most": 3}],
         }
         with pytest.raises(sqlanon.NoSolutionError):
-            sqlanon.plan(database, sqlanon.Policy.from_dict(keys))
+            sqlanon.plan(database, keys)

@@ -146,12 +146,12 @@ def test_larger_classes_are_tried_when_no_draw_of_a_size_is_allowed(
     document = policy_of(**nodes).to_dict()
     if not diverse:
         with pytest.raises(sqlanon.NoSolutionError):
-            sqlanon.recode(connection, sqlanon.Policy.from_dict(document))
+            sqlanon.recode(connection, document)
         assert held == [(3, attempt) for attempt in range(4)]
         return
     document["columns"]["c"] = {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 2}]}
     del document["transformation"]["nodes"][1]["c"]
-    with sqlanon.recode(connection, sqlanon.Policy.from_dict(document)) as plan:
+    with sqlanon.recode(connection, document) as plan:
         assert [attempt for _, attempt in held] == [0, 1, 2, 3, 4]
         assert plan.size == held[-1][0] > held[0][0] and plan.hold
 

@@ -4,11 +4,10 @@
 """
 
 import json
-import math
-import os
 import random
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,8 @@ from mistakes import classes_of_records
 from random_cases import random_tree
 from random_worlds import document, random_models
 from sqlglot import exp
-from whole_runs import check_bounds_of_persons, check_counts_of_persons, check_ledger_of_persons, losses_of
+from tables import store
+from whole_runs import compare_persons
 
 import sqlanon
 from sqlanon.cli import main
@@ -107,54 +107,27 @@ def load(connection: duckdb.DuckDBPyConnection, owned: brute_entities.Owned, ent
     columns = {f"q{i}": pa.array([r[0][i] for r in records], pa.string()) for i in range(len(world.trees))}
     columns |= {f"s{i}": pa.array([r[1][i] for r in records], pa.string()) for i in range(len(world.sensitive))}
     columns |= {"member": pa.array([r[2] for r in records], pa.bool_()), entity: pa.array(persons, kind)}
-    connection.register("arrow_rows", pa.table(columns))
-    connection.execute("CREATE TABLE t AS SELECT * FROM arrow_rows")
+    store(connection, pa.table(columns))
     if world.population is not None:
         people = {f"q{i}": pa.array([r[i] for r in world.population], pa.string()) for i in range(len(world.trees))}
         people |= {"row": pa.array(range(len(world.population)))}
         people |= {} if owned.citizens is None else {entity: pa.array(owned.citizens, pa.int64())}
-        connection.register("arrow_people", pa.table(people))
-        connection.execute("CREATE TABLE people AS SELECT * FROM arrow_people")
+        store(connection, pa.table(people), "people")
 
 
-def compare(seed: int) -> tuple[bool, int]:
+def compare(seed: int, folder: Path) -> tuple[bool, int]:
     """Hold one random table against the brute force; whether it has a solution, and how many bounds were compared."""
     owned, rng = random_owned(seed), random.Random(seed)
-    world, entity = owned.world, rng.choice(NAMES)
-    keys = document(world, rng) | {"entity": entity}
-    population = len(owned.people(world.members))
-    allowed = math.floor(keys["suppression_limit"] * population + 1e-9)
-    answers = {node: brute_entities.judge(owned, node) for node in brute.nodes(world.trees)} if population else {}
-    losses = losses_of(world, {node: answer.plain for node, answer in answers.items()}, keys)
-    feasible = [n for n, a in answers.items() if a.plain.candidate and a.plain.classes and a.suppressed <= allowed]
-    context = (seed, keys)
-    with duckdb.connect() as connection:
-        load(connection, owned, entity, seed)
-        if not feasible:
-            with pytest.raises(NoSolutionError):
-                sqlanon.plan(connection, sqlanon.Policy.from_dict(keys))
-            return False, 0
-        best = min(losses[n] for n in feasible)
-        with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(keys)) as release:
-            plan = release.plan
-            assert isinstance(plan, sqlanon.Plan)
-            assert plan.certificate.optimal, context
-            assert plan.certificate.loss == pytest.approx(best, rel=1e-9, abs=1e-9), context
-            for strategy in ("exhaustive", rng.choice(STRATEGIES)):
-                check_strategy(plan, keys, strategy, best, context)
-            verdicts = plan.evaluate_many([plan.catalog.levels(node) for node in answers])
-            for (node, answer), verdict in zip(answers.items(), verdicts, strict=True):
-                check_counts_of_persons(verdict, answer, world, (context, node))
-                assert verdict.feasible is (node in feasible), (context, node)
-                if answer.plain.classes:
-                    assert verdict.loss == pytest.approx(losses[node], rel=1e-9, abs=1e-9), (context, node)
-            compared = check_bounds_of_persons(plan, verdicts, answers, feasible, losses, context)
-            check_ledger_of_persons(plan, owned, answers[plan.node])
-            if seed % 3 == 0:
-                check_proof(plan, keys, connection, context)
-            released = Counter(zip(*release.to_arrow().to_pydict().values(), strict=True))
-            assert released == answers[plan.node].plain.released, context
-    return True, compared
+    entity = rng.choice(NAMES)
+    keys = document(owned.world, rng) | {"entity": entity}
+
+    def check_search(plan: sqlanon.Plan, best: float) -> None:
+        for strategy in ("exhaustive", rng.choice(STRATEGIES)):
+            check_strategy(plan, keys, strategy, best, (seed, keys))
+
+    loading = partial(load, owned=owned, entity=entity, seed=seed)
+    proof = folder / "proof.json" if seed % 3 == 0 else None
+    return compare_persons(owned, keys, brute_entities.judge, loading, check_search, proof)
 
 
 def check_strategy(plan: sqlanon.Plan, keys: dict[str, Any], strategy: str, best: float, context: object) -> None:
@@ -172,23 +145,10 @@ def check_strategy(plan: sqlanon.Plan, keys: dict[str, Any], strategy: str, best
         assert certificate.loss == pytest.approx(best, rel=1e-9, abs=1e-9), (context, strategy)
 
 
-def check_proof(plan: sqlanon.Plan, keys: dict[str, Any], connection: Any, context: object) -> None:
-    """The second path, over original values, agrees with the first about persons."""
-    proof = plan.proof_document
-    assert proof is not None, context
-    path = Path(os.environ["SQLANON_TEST_PROOF"])
-    write_proof(proof, path)
-    verified = sqlanon.verify(path, sqlanon.Policy.from_dict(keys), connection)
-    assert verified.holds, (context, verified.faults)
-
-
 @seeds(40, 5)
 @pytest.mark.slow
-def test_verdicts_optima_bounds_proofs_and_releases_count_persons(
-    block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SQLANON_TEST_PROOF", str(tmp_path / "proof.json"))
-    results = [compare(seed) for seed in block]
+def test_verdicts_optima_bounds_proofs_and_releases_count_persons(block: Block, tmp_path: Path) -> None:
+    results = [compare(seed, tmp_path) for seed in block]
     solved = sum(found for found, _ in results)
     assert enough(solved >= max(1, len(results) // 5))
     assert sum(bounds for _, bounds in results) >= solved
@@ -217,12 +177,11 @@ def regions(**keys: Any) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_the_brute_force_finds_a_search_that_counts_records(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("SQLANON_TEST_PROOF", str(tmp_path / "proof.json"))
     monkeypatch.setattr(distinct_entities, "classes", classes_of_records)
     failures = 0
     for seed in range(12):
         try:
-            compare(seed)
+            compare(seed, tmp_path)
         except (AssertionError, AuditError, NoSolutionError, pytest.fail.Exception):
             failures += 1
         if failures == 3:
@@ -238,7 +197,7 @@ def test_nothing_is_published_when_the_search_counted_records(
     monkeypatch.setattr(distinct_entities, "classes", classes_of_records)
     target = {"table": "out"} if ending is None else {"file": str(tmp_path / f"out{ending}")}
     with pytest.raises(AuditError, match=r"small_classes \(1 offending\)"):
-        sqlanon.anonymize(connection, sqlanon.Policy.from_dict(regions(output=target)))
+        sqlanon.anonymize(connection, regions(output=target))
     assert not list(tmp_path.iterdir())
     assert connection.execute("SELECT table_name FROM duckdb_tables()").fetchall() == [("t",)]
 
@@ -248,7 +207,7 @@ def test_a_release_in_memory_is_audited_by_persons_too(
 ) -> None:
     few_people(connection)
     monkeypatch.setattr(distinct_entities, "classes", classes_of_records)
-    release = sqlanon.anonymize(connection, sqlanon.Policy.from_dict(regions()))
+    release = sqlanon.anonymize(connection, regions())
     with release, pytest.raises(AuditError, match="small_classes"):
         release.to_arrow()
 
@@ -296,13 +255,13 @@ def test_other_rows_than_were_audited_are_refused(
 
 def test_persons_not_records_decide(connection: duckdb.DuckDBPyConnection) -> None:
     few_people(connection)
-    with sqlanon.plan(connection, sqlanon.Policy.from_dict(regions())) as plan:
+    with sqlanon.plan(connection, regions()) as plan:
         assert plan.ledger.suppressed == 6
         assert plan.ledger.entities is not None
         assert plan.ledger.entities.to_dict() == {
             "total": 6, "published": 4, "suppressed": 2, "excluded": 0, "smallest_class": 4,
         }  # fmt: skip
-    with sqlanon.plan(connection, sqlanon.Policy.from_dict(regions(entity=None, undeclared="drop"))) as plan:
+    with sqlanon.plan(connection, regions(entity=None, undeclared="drop")) as plan:
         assert (plan.ledger.suppressed, plan.ledger.entities) == (0, None)
 
 
@@ -310,11 +269,11 @@ def test_persons_not_records_decide(connection: duckdb.DuckDBPyConnection) -> No
 def test_the_limit_is_a_share_of_persons(connection: duckdb.DuckDBPyConnection, limit: dict, fits: bool) -> None:
     few_people(connection, visits=30)
     if fits:
-        with sqlanon.plan(connection, sqlanon.Policy.from_dict(regions(**limit))) as plan:
+        with sqlanon.plan(connection, regions(**limit)) as plan:
             assert (plan.ledger.suppressed, plan.catalog.allowed) == (60, 2)
         return
     with pytest.raises(NoSolutionError, match=r"at most 1 of 6 entities .* suppresses 2 entities") as caught:
-        sqlanon.plan(connection, sqlanon.Policy.from_dict(regions(**limit)))
+        sqlanon.plan(connection, regions(**limit))
     assert caught.value.nearest is not None
     assert caught.value.nearest["suppressed"] == 2
 
@@ -322,10 +281,10 @@ def test_the_limit_is_a_share_of_persons(connection: duckdb.DuckDBPyConnection, 
 def test_a_suppression_count_is_of_persons(connection: duckdb.DuckDBPyConnection) -> None:
     few_people(connection, visits=30)
     keys = {key: value for key, value in regions().items() if key != "suppression_limit"}
-    with sqlanon.plan(connection, sqlanon.Policy.from_dict(keys | {"suppression_count": 2})) as plan:
+    with sqlanon.plan(connection, keys | {"suppression_count": 2}) as plan:
         assert plan.ledger.suppressed == 60
     with pytest.raises(NoSolutionError):
-        sqlanon.plan(connection, sqlanon.Policy.from_dict(keys | {"suppression_count": 1}))
+        sqlanon.plan(connection, keys | {"suppression_count": 1})
 
 
 def test_zero_and_minus_zero_are_one_person(connection: duckdb.DuckDBPyConnection) -> None:
@@ -333,13 +292,13 @@ def test_zero_and_minus_zero_are_one_person(connection: duckdb.DuckDBPyConnectio
         "CREATE TABLE t AS SELECT * FROM (VALUES (0.0::DOUBLE, 'a'), (-0.0, 'a'), (1, 'a')) v(person_id, region)"
     )
     keys = regions(columns={"region": regions()["columns"]["region"]}, privacy=[{"type": "k_anonymity", "k": 2}])
-    with sqlanon.plan(connection, sqlanon.Policy.from_dict(keys)) as plan:
+    with sqlanon.plan(connection, keys) as plan:
         assert plan.catalog.entities == 2
 
 
 def test_without_an_entity_the_statements_stay_the_same(connection: duckdb.DuckDBPyConnection) -> None:
     few_people(connection)
-    with sqlanon.plan(connection, sqlanon.Policy.from_dict(regions(entity=None, undeclared="drop"))) as plan:
+    with sqlanon.plan(connection, regions(entity=None, undeclared="drop")) as plan:
         assert not {"entities", "count entities", "records of nobody"} & set(plan.engine.journal.counts())
         assert "entit" not in plan.script()
 
@@ -351,7 +310,7 @@ def test_records_of_nobody_are_refused_before_any_work(connection: duckdb.DuckDB
     few_people(connection)
     connection.execute("INSERT INTO t VALUES (NULL, 'a', 'x'), (NULL, 'b', 'x')")
     with pytest.raises(InputError, match="NULL in 2 records") as caught:
-        sqlanon.plan(connection, sqlanon.Policy.from_dict(regions()))
+        sqlanon.plan(connection, regions())
     assert "fill it in" in str(caught.value)
 
 
@@ -362,11 +321,11 @@ def test_the_column_of_entities_is_never_published(connection: duckdb.DuckDBPyCo
         with pytest.raises(PolicyError, match=f"has the role {role}"):
             sqlanon.Policy.from_dict(regions(columns=columns))
     for columns in (regions()["columns"], regions()["columns"] | {"person_id": {"role": "drop"}}):
-        with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(regions(columns=columns))) as release:
+        with sqlanon.anonymize(connection, regions(columns=columns)) as release:
             assert release.to_arrow().column_names == ["region", "illness"]
             assert "person_id" not in release.plan.release_sql
     with pytest.raises(SourceError, match="no column 'nobody'"):
-        sqlanon.plan(connection, sqlanon.Policy.from_dict(regions(entity="nobody", undeclared="drop")))
+        sqlanon.plan(connection, regions(entity="nobody", undeclared="drop"))
     for entity in ("", 7, ["person_id"]):
         with pytest.raises(PolicyError, match="entity"):
             sqlanon.Policy.from_dict(regions(entity=entity))
@@ -375,7 +334,7 @@ def test_the_column_of_entities_is_never_published(connection: duckdb.DuckDBPyCo
 def test_an_entity_of_a_nested_type_is_refused(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("CREATE TABLE t AS SELECT [1, 2] AS person_id, 'a' AS region, 'x' AS illness")
     with pytest.raises(UnsupportedError, match="cannot identify entities"):
-        sqlanon.plan(connection, sqlanon.Policy.from_dict(regions()))
+        sqlanon.plan(connection, regions())
 
 
 def test_uncovered_values_are_refused_only_when_records_are_suppressed_for_them(
@@ -383,10 +342,10 @@ def test_uncovered_values_are_refused_only_when_records_are_suppressed_for_them(
 ) -> None:
     few_people(connection)
     keys = regions(uncovered="suppress")
-    sqlanon.plan(connection, sqlanon.Policy.from_dict(keys)).close()
+    sqlanon.plan(connection, keys).close()
     connection.execute("INSERT INTO t VALUES (7, 'c', 'x')")
     with pytest.raises(UnsupportedError, match="1 records hold values that no hierarchy lists") as caught:
-        sqlanon.plan(connection, sqlanon.Policy.from_dict(keys))
+        sqlanon.plan(connection, keys)
     assert "uncovered: top" in str(caught.value)
 
 
@@ -428,7 +387,7 @@ def test_the_manifest_tells_that_entities_were_counted_but_not_how_many(
     """Six records are suppressed, which is more than k, but they are of two persons, which is not."""
     few_people(connection)
     path = tmp_path / "out.csv"
-    with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(regions(output={"file": str(path)}))) as release:
+    with sqlanon.anonymize(connection, regions(output={"file": str(path)})) as release:
         manifest = json.loads((tmp_path / "out.csv.manifest.json").read_text())
         assert release.ledger.hides(3)
     assert manifest["entity"] is True
@@ -443,7 +402,7 @@ def test_the_manifest_tells_that_entities_were_counted_but_not_how_many(
 def test_exact_counts_travel_when_they_are_of_enough_entities(connection: duckdb.DuckDBPyConnection) -> None:
     few_people(connection)
     connection.execute("DELETE FROM t WHERE region = 'a'")
-    with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(regions(suppression_limit=0))) as release:
+    with sqlanon.anonymize(connection, regions(suppression_limit=0)) as release:
         assert release.manifest["ledger"]["records"] == 4
         assert release.manifest["certificate"]["loss"] is not None
 
@@ -603,7 +562,7 @@ def test_the_script_makes_the_same_release_again(tmp_path: Path) -> None:
     path = tmp_path / "visits.duckdb"
     with duckdb.connect(str(path)) as database:
         few_people(database)
-    with sqlanon.anonymize(path, sqlanon.Policy.from_dict(regions())) as release:
+    with sqlanon.anonymize(path, regions()) as release:
         script, rows = release.sql, Counter(zip(*release.to_arrow().to_pydict().values(), strict=True))
     assert names.STAGED_RELEASE not in script
     with duckdb.connect() as connection:
@@ -613,7 +572,7 @@ def test_the_script_makes_the_same_release_again(tmp_path: Path) -> None:
 def test_another_entity_needs_another_plan(connection: duckdb.DuckDBPyConnection) -> None:
     few_people(connection)
     with (
-        sqlanon.plan(connection, sqlanon.Policy.from_dict(regions())) as plan,
+        sqlanon.plan(connection, regions()) as plan,
         pytest.raises(InputError, match="make a new plan"),
     ):
         plan.with_policy(sqlanon.Policy.from_dict(regions(entity=None, undeclared="drop")))
@@ -635,7 +594,7 @@ def wanderer(connection: duckdb.DuckDBPyConnection, model: dict[str, Any], limit
         "illness": {"role": "sensitive", "models": [model]},
     }
     keys = regions(columns=columns, privacy=[], suppression_limit=limit)
-    return sqlanon.plan(connection, sqlanon.Policy.from_dict(keys))
+    return sqlanon.plan(connection, keys)
 
 
 MODELS_OF_SHARES = [

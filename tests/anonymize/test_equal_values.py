@@ -8,6 +8,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from policies import document_of
 
 import sqlanon
 
@@ -18,11 +19,8 @@ TOP: dict[str, Any] = {"role": "quasi_identifier", "hierarchy": {"suppress": {}}
 
 
 def released(connection: duckdb.DuckDBPyConnection, columns: dict[str, Any], **changes: Any) -> dict[str, list[Any]]:
-    document = {
-        "table": "t", "undeclared": "drop", "columns": columns, "privacy": [{"type": "k_anonymity", "k": 2}],
-        "suppression_limit": 1, **changes,
-    }  # fmt: skip
-    with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(document)) as release:
+    document = document_of(columns, changes, k=2, table="t", undeclared="drop", suppression_limit=1)
+    with sqlanon.anonymize(connection, document) as release:
         found: dict[str, list[Any]] = release.to_arrow().to_pydict()
         return found
 
@@ -91,7 +89,7 @@ def test_a_verdict_over_collated_values_does_not_depend_on_the_target(
     output = {"memory": {}, "table": {"output": {"table": "r"}}, "file": {"output": {"file": str(tmp_path / "r.csv")}}}
     models = [{"type": "k_anonymity", "k": 2}]
     policy = {"table": "t", "columns": {"q": TOP, "s": watched}, "privacy": models, **output[target]}
-    with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(policy)) as release:
+    with sqlanon.anonymize(connection, policy) as release:
         assert release.ledger.published == 4
 
 

@@ -16,6 +16,8 @@ import duckdb
 import pyarrow as pa
 import pytest
 from effort import seeds
+from policies import document_of
+from tables import store
 
 import sqlanon
 from sqlanon.core.engines.duckdb.spill import Spill
@@ -30,13 +32,7 @@ COLUMNS = {"age": AGE, "ward": {"role": "quasi_identifier", "hierarchy": {"suppr
 
 
 def policy(**changes: Any) -> dict[str, Any]:
-    return {
-        "columns": COLUMNS,
-        "privacy": [{"type": "k_anonymity", "k": 5}],
-        "suppression_limit": 0.02,
-        "accept": ["cost"],
-        **changes,
-    }
+    return document_of(COLUMNS, changes, k=5, suppression_limit=0.02, accept=["cost"])
 
 
 def table() -> pa.Table:
@@ -226,16 +222,12 @@ def test_frames_give_what_a_database_gives_of_the_same_records(block: range, tmp
         first, second, kept = kinds
         hierarchies = [{"hierarchy": chance.choice([{"suppress": {}}, {"redact": {}}])} for _ in range(2)]
         quasi = {name: {"role": "quasi_identifier", **h} for name, h in zip((first, second), hierarchies, strict=True)}
-        chosen = {
-            "columns": {**quasi, kept: {"role": "keep"}},
-            "privacy": [{"type": "k_anonymity", "k": chance.choice([2, 3])}],
-            "suppression_limit": chance.choice([0.2, 1]),
-            "accept": [kept],
-        }
+        chosen = document_of(
+            {**quasi, kept: "keep"}, k=chance.choice([2, 3]), suppression_limit=chance.choice([0.2, 1]), accept=[kept]
+        )
         path = tmp_path / f"{seed}.duckdb"
         with duckdb.connect(str(path)) as connection:
-            connection.register("given", data)
-            connection.execute("CREATE TABLE t AS FROM given")
+            store(connection, data)
         wanted = outcome(path, {**chosen, "table": "t"})
         frames = [data, pa.concat_tables([data.slice(0, 3), data.slice(0, 0), data.slice(3)]).to_reader()]
         if "polars" in sys.modules:

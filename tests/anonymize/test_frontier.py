@@ -20,6 +20,7 @@ import duckdb
 import pytest
 from command_line import sqlanon as command
 from effort import Block, enough, seeds
+from policies import document_of
 from postgres_server import Server, execute
 from random_worlds import document, load, random_world
 from tables import text_table
@@ -116,16 +117,7 @@ def test_what_carries_over_holds_for_every_node(block: Block) -> None:
 def small_policy(**changes: Any) -> dict[str, Any]:
     """A policy for ``small_rows``."""
     quasi = {"role": "quasi_identifier", "hierarchy": {"redact": {"direction": "right"}}}
-    return {
-        "table": "t",
-        "columns": {
-            "zip": quasi,
-            "age": {"role": "quasi_identifier", "hierarchy": {"redact": {}}},
-            "n": {"role": "drop"},
-        },
-        "privacy": [{"type": "k_anonymity", "k": 2}],
-        **changes,
-    }
+    return document_of({"zip": quasi, "age": "redact", "n": "drop"}, changes, k=2, table="t")
 
 
 def small_rows(seed: int = 5, count: int = 300) -> list[tuple[str, str, str]]:
@@ -364,10 +356,7 @@ def test_dominated_points_and_knees() -> None:
 def test_a_frontier_of_entities_counts_them_wherever_it_is_shown(tmp_path: Path) -> None:
     rows = [(person, person % 7 if person < 60 else person) for person in range(63) for _ in range(1 + person % 3)]
     (tmp_path / "t.csv").write_text("person,age\n" + "".join(f"{p},{a}\n" for p, a in rows))
-    document = {
-        "source": str(tmp_path / "t.csv"), "entity": "person", "privacy": [{"type": "k_anonymity", "k": 5}],
-        "columns": {"person": {"role": "drop"}, "age": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}},
-    }  # fmt: skip
+    document = document_of({"person": "drop", "age": "suppress"}, k=5, source=str(tmp_path / "t.csv"), entity="person")
     found = sqlanon.frontier(None, sqlanon.Policy.from_dict(document), k=[5], limit=["0.1"])
     [best] = found.points
     assert best.ledger is not None and (best.suppressed, best.ledger.suppressed) == (3, 6)

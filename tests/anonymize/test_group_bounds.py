@@ -154,7 +154,7 @@ def resting(connection: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPat
         "privacy": [{"type": "k_anonymity", "k": 12}],
         "suppression_limit": 1,
     }
-    with sqlanon.plan(connection, sqlanon.Policy.from_dict(policy)) as plan:
+    with sqlanon.plan(connection, policy) as plan:
         yield plan
 
 

@@ -17,6 +17,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 from effort import Block, enough, fast_of, seeds
+from policies import diverse, document_of
 from tables import text_table
 
 import sqlanon
@@ -243,27 +244,23 @@ def test_the_package_publishes_what_the_brute_force_does(monkeypatch: pytest.Mon
             first = record[0] if not node[0] else tree[record[0]][node[0] - 1]
             return first, "*" if node[1] else record[1]
 
-        document = {
-            "table": "t",
-            "columns": {
-                "a": {"role": "quasi_identifier", "hierarchy": {"levels": tree}},
-                "b": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-                "s": {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": distinct}]},
-            },
-            "privacy": [{"type": "k_anonymity", "k": size}],
-            "suppression_limit": 1,
-            "transformation": {
+        document = document_of(
+            {"a": {"role": "quasi_identifier", "hierarchy": {"levels": tree}}, "b": "suppress", "s": diverse(distinct)},
+            k=size,
+            table="t",
+            suppression_limit=1,
+            transformation={
                 "type": "local_recoding",
                 "nodes": [{"a": a, "b": b} for a, b in nodes],
                 "hold": rng.choice([0.3, 0.6, 0.9]),
                 "seed": seed,
             },
-        }
+        )
         drawn.clear()
         with duckdb.connect() as connection:
             text_table(connection, ["a", "b", "s"], rows)
             try:
-                plan = sqlanon.recode(connection, sqlanon.Policy.from_dict(document))
+                plan = sqlanon.recode(connection, document)
             except sqlanon.NoSolutionError:
                 continue
             with plan:
@@ -303,14 +300,10 @@ def test_what_is_held_back_is_reported_and_nothing_means_a_warning() -> None:
     columns["s"] = {"role": "keep"}
 
     def planned(connection: duckdb.DuckDBPyConnection, **keys: Any) -> RecodedPlan:
-        document = {
-            "table": "t",
-            "columns": columns,
-            "privacy": [{"type": "k_anonymity", "k": 12}],
-            "suppression_limit": 0.2,
-            "transformation": {"type": "local_recoding", **keys},
-        }
-        return sqlanon.recode(connection, sqlanon.Policy.from_dict(document))
+        document = document_of(
+            columns, k=12, table="t", suppression_limit=0.2, transformation={"type": "local_recoding", **keys}
+        )
+        return sqlanon.recode(connection, document)
 
     with duckdb.connect() as connection:
         text_table(connection, ["a", "b", "s"], rows)
@@ -337,7 +330,7 @@ def test_where_several_nodes_gain_nothing_the_single_one_is_published() -> None:
     document = {"table": "t", "columns": columns, "transformation": {"type": "local_recoding"}}
     with duckdb.connect() as connection:
         text_table(connection, ["a", "b", "s"], rows)
-        with sqlanon.recode(connection, sqlanon.Policy.from_dict(document)) as plan:
+        with sqlanon.recode(connection, document) as plan:
             assert plan.full_domain is not None and len(plan.rules) == 1 and plan.hold == 0
             assert plan.certificate.loss == pytest.approx(plan.full_domain.loss)
             assert plan.ledger.suppressed == plan.full_domain.suppressed

@@ -19,6 +19,7 @@ from click.testing import CliRunner
 from effort import scaled
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from policies import diverse, document_of, file_of
 from pyarrow import parquet
 
 import sqlanon
@@ -66,13 +67,9 @@ def stored(kind: str, directory: Path, name: str, columns: Sequence[str], rows: 
 
 
 def policy(directory: Path, *joins: dict, columns: dict | None = None, **keys: Any) -> sqlanon.Policy:
-    document = {
-        "table": "first",
-        "join": list(joins),
-        "columns": columns or {name: {"role": "keep"} for name in ("id", "a", "b")},
-        "privacy": [{"type": "k_anonymity", "k": 1}],
-        **keys,
-    }
+    document = document_of(
+        columns or {name: {"role": "keep"} for name in ("id", "a", "b")}, keys, k=1, table="first", join=list(joins)
+    )
     return sqlanon.Policy.from_dict(document, base_directory=directory)
 
 
@@ -274,11 +271,7 @@ class TestProperties:
             fill(connection, "first", ["id", "a"], rows, "INTEGER", "INTEGER")
             fill(connection, "other", ["id", "b"], [(i, i % 3) for i in range(10)], "INTEGER", "INTEGER")
             connection.execute("CREATE TABLE both_ AS SELECT id, a, id % 3 AS b FROM first")
-            keys = {
-                "columns": {"id": {"role": "drop"}, **suppressed("a", "b")},
-                "privacy": [{"type": "k_anonymity", "k": k}],
-                "suppression_limit": "0.3",
-            }
+            keys = document_of({"id": "drop", **suppressed("a", "b")}, k=k, suppression_limit="0.3")
             chosen_policy = policy(Path.cwd(), {"table": "other", "key": "id"}, **keys)
             whole = policy(Path.cwd(), table="both_", **keys)
             try:
@@ -464,12 +457,7 @@ class TestHostileInput:
         headless = tmp_path / "headless.csv"
         headless.write_text("1\n\n#2\n")
         one = sqlanon.Policy.from_dict(
-            {
-                "source": str(headless),
-                "csv": {"header": False},
-                "columns": {"column0": {"role": "keep"}},
-                "privacy": [{"type": "k_anonymity", "k": 1}],
-            }
+            document_of({"column0": "keep"}, k=1, source=str(headless), csv={"header": False})
         )
         assert joined(None, one)[1] == Counter([("1",), (None,), ("#2",)])
         headless.write_text("1,2\n1,2\n1,2,3\n")
@@ -723,23 +711,18 @@ def hospital(tmp_path: Path) -> Path:
     stored("csv", tmp_path, "visits", ["patient", "ward", "stay"], visits)
     stored("duckdb", tmp_path, "patients", ["id", "sex"], [(str(i), "mf"[i % 2]) for i in range(24)])
     stored("xml", tmp_path, "wards", ["ward", "floor"], [(f"w{i}", str(i // 2)) for i in range(5)])
-    document = {
-        "source": "visits.csv",
-        "join": [
+    document = document_of(
+        {"patient": "drop", **suppressed("ward", "sex", "floor"), "stay": diverse(2)},
+        k=4,
+        source="visits.csv",
+        join=[
             {"source": "patients.duckdb", "table": "patients", "key": {"patient": "id"}},
             {"source": "wards.xml", "key": "ward"},
         ],
-        "columns": {
-            "patient": {"role": "drop"},
-            **suppressed("ward", "sex", "floor"),
-            "stay": {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 2}]},
-        },
-        "privacy": [{"type": "k_anonymity", "k": 4}],
-        "suppression_limit": 0.1,
-        "output": {"file": "released.parquet"},
-    }
-    (tmp_path / "policy.json").write_text(json.dumps(document))
-    return tmp_path / "policy.json"
+        suppression_limit=0.1,
+        output={"file": "released.parquet"},
+    )
+    return file_of(tmp_path / "policy.json", document)
 
 
 def run(*arguments: object) -> tuple[int, str]:

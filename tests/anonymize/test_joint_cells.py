@@ -17,9 +17,10 @@ import pyarrow as pa
 import pytest
 from brute_joint import Release
 from effort import Block, enough, seeds
+from policies import quasi
 from random_cases import POOL, random_tree
 from sqlglot import exp
-from tables import text_table
+from tables import store, text_table
 
 import sqlanon
 from sqlanon.core.evaluate.session import Session
@@ -97,12 +98,11 @@ class History:
         if self.models:
             columns["value"] = {"role": "sensitive", "models": self.models}
         for i, tree in enumerate(self.trees):
-            columns[f"c{i}"] = {
-                "role": "quasi_identifier",
-                "uncovered": tree.uncovered,
-                "weight": rng.choice([1, 2, 0.5]),
-                "hierarchy": {"levels": {row[0]: list(row[1:]) for row in tree.rows}},
-            }
+            columns[f"c{i}"] = quasi(
+                {"levels": {row[0]: list(row[1:]) for row in tree.rows}},
+                uncovered=tree.uncovered,
+                weight=rng.choice([1, 2, 0.5]),
+            )
         return {
             "table": "t",
             "columns": columns,
@@ -179,8 +179,7 @@ def members_table(connection: duckdb.DuckDBPyConnection, place: int, shown: Show
             "value": pa.array([row[2] for row in rows], pa.string()),
         }
     )
-    connection.register("arrow_rows", data)
-    connection.execute(f"CREATE TABLE members_{place} AS SELECT * FROM arrow_rows")
+    store(connection, data, f"members_{place}")
     return table(f"members_{place}")
 
 

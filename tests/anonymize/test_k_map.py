@@ -13,6 +13,8 @@ import duckdb
 import pyarrow as pa
 import pytest
 from effort import Block, enough, seeds
+from policies import document_of
+from tables import store
 
 import sqlanon
 from sqlanon.core.lattice.nodes import Node
@@ -82,20 +84,13 @@ def test_a_population_leaves_costs_and_domains_of_computed_hierarchies(block: Bl
         people += [row for row in rows if rng.random() < 0.5]
         nulls, k = rng.choice(["basic", "extended"]), rng.choice([2, 4, 8])
         quasi = {name: {"role": "quasi_identifier", "hierarchy": found} for name, found in COLUMNS.items()}
-        alone = {
-            "table": "t",
-            "columns": quasi,
-            "nulls": nulls,
-            "privacy": [{"type": "k_anonymity", "k": 1}],
-            "suppression_limit": 1,
-        }
+        alone = document_of(quasi, k=1, table="t", nulls=nulls, suppression_limit=1)
         mapped = {**alone, "privacy": [{"type": "k_map", "k": k, "population": {"table": "people"}}]}
         of = levels([row for row in rows if nulls == "extended" or None not in row])
         taking_part, counted = ([r for r in found if nulls == "extended" or None not in r] for found in (rows, people))
         with duckdb.connect() as connection:
             for name, found in (("t", rows), ("people", people)):
-                connection.register("arrow_rows", table(found))
-                connection.execute(f"CREATE TABLE {name} AS SELECT * FROM arrow_rows")
+                store(connection, table(found), name)
             with sqlanon.plan(connection, alone) as before:
                 facts = [(a.domain, a.height, a.costs, a.widths, a.keeps_type) for a in before.catalog.attributes]
                 names = list(itertools.product(*(range(a.height) for a in before.catalog.attributes)))
@@ -255,9 +250,7 @@ def test_release_models_suppress_what_is_left_of_the_classes(block: Block, where
             {"type": kind, "threshold": limit},
         ]
         quasi = {name: {"role": "quasi_identifier", "hierarchy": {"suppress": {}}} for name in "pq"}
-        document = {
-            "table": "t", "columns": quasi, "privacy": privacy, "suppression_limit": 1, "search": {"where": where}
-        }  # fmt: skip
+        document = document_of(quasi, table="t", privacy=privacy, suppression_limit=1, search={"where": where})
         with duckdb.connect() as connection:
             for name, found in (("t", rows), ("people", people)):
                 connection.execute(f"CREATE TABLE {name} (p VARCHAR, q VARCHAR)")
@@ -330,10 +323,6 @@ def test_an_estimate_that_lets_single_records_pass_is_a_warning(size: int, warne
     """A sample of a large population is so thin that a record alone stands for many."""
     with duckdb.connect() as connection:
         connection.execute("CREATE TABLE t AS SELECT CAST(i % 4 AS VARCHAR) AS a FROM range(400) AS r (i)")
-        policy = {
-            "table": "t",
-            "columns": {"a": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}},
-            "privacy": [{"type": "k_map", "k": 3, "population": size}],
-        }
+        policy = document_of({"a": "suppress"}, table="t", privacy=[{"type": "k_map", "k": 3, "population": size}])
         with sqlanon.plan(connection, policy) as plan:
             assert any("may hold a single record" in note for note in plan.warnings) == warned

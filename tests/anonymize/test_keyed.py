@@ -4,7 +4,6 @@ import base64
 import datetime
 import hashlib
 import hmac
-import json
 import logging
 import random
 from collections import Counter, defaultdict
@@ -18,6 +17,7 @@ import pytest
 from click.testing import CliRunner
 from effort import fast_of
 from engine_kinds import KINDS, Kind, planned
+from policies import file_of
 from sqlglot import exp
 
 import sqlanon
@@ -312,8 +312,7 @@ def test_the_key_is_nowhere(tmp_path: Path, key: Path, caplog: pytest.LogCapture
         with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
             connection.execute(f"CREATE TABLE t AS SELECT * FROM '{source}'")
         keys |= {"source": "clinic.duckdb", "table": "t", "output": {"table": "released"}}
-    policy = tmp_path / "policy.json"
-    policy.write_text(json.dumps(keys))
+    policy = file_of(tmp_path / "policy.json", keys)
     run = CliRunner().invoke(main, ["run", str(policy), "--json"])
     assert run.exit_code == 0, run.stderr
     explained = CliRunner().invoke(main, ["explain", str(policy)])

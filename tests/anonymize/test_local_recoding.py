@@ -17,9 +17,11 @@ import pyarrow as pa
 import pytest
 from brute_models import World
 from effort import Block, enough, scaled, seeds
+from policies import document_of, quasi
 from pyarrow import parquet
 from random_worlds import document, random_world
 from solved_plans import plans_of
+from tables import store
 
 import sqlanon
 from sqlanon.core.compiler.encoded_source import COVERED
@@ -194,15 +196,12 @@ def test_sensitive_codes_tell_no_row_types_apart() -> None:
 def planned(connection: duckdb.DuckDBPyConnection, rows: Sequence[tuple], titles: Sequence[str], **changes: Any) -> Any:
     """A plan over rows of texts; the column ``s`` must hold two values in each class."""
     data = pa.table({title: pa.array([row[i] for row in rows], pa.string()) for i, title in enumerate(titles)})
-    connection.register("rows_of_test", data)
-    connection.execute("CREATE OR REPLACE TABLE t AS SELECT * FROM rows_of_test")
+    store(connection, data)
     return sqlanon.plan(connection, policy_of(titles, **{"table": "t", **changes}))
 
 
 def policy_of(titles: Sequence[str], **changes: Any) -> sqlanon.Policy:
-    columns: dict[str, dict[str, Any]] = {
-        title: {"role": "quasi_identifier", "hierarchy": {"suppress": {}}} for title in titles if title != "s"
-    }
+    columns: dict[str, dict[str, Any]] = {title: quasi() for title in titles if title != "s"}
     if "s" in titles:
         columns["s"] = {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 2}]}
     own = {"columns": columns, "privacy": [{"type": "k_anonymity", "k": 2}], "suppression_limit": 0.2}
@@ -232,9 +231,7 @@ def test_the_script_of_a_run_makes_the_same_assignment(model: str) -> None:
         script = [engine.render(reported()) for name, reported in engine.replay if name in REPLAYED]
         with duckdb.connect() as other:
             for name in (names.BASE, names.overall(0)) if model == "t" else (names.BASE,):
-                other.register("stored", engine.arrow("test", f'SELECT * FROM "{name}"'))
-                other.execute(f'CREATE TABLE "{name}" AS SELECT * FROM stored')
-                other.unregister("stored")
+                store(other, engine.arrow("test", f'SELECT * FROM "{name}"'), name)
             for text in script:
                 other.execute(text)
             assert other.execute(kept).fetchall() == wanted
@@ -438,7 +435,7 @@ def test_the_single_node_takes_a_quarter_of_a_time_limit(
     transformation = {"type": "local_recoding", "nodes": 3, "seed": 1}
     for limit in (60, None):
         own = levelled(5, {}, transformation=transformation, **({"search": {"time_limit": limit}} if limit else {}))
-        with sqlanon.recode(connection, sqlanon.Policy.from_dict(own)) as plan:
+        with sqlanon.recode(connection, own) as plan:
             assert plan.policy.search.time_limit == limit
     assert asked == [15, None]
 
@@ -475,7 +472,7 @@ def test_a_database_of_ours_and_a_connection_of_the_users_agree(plan: Any, tmp_p
     data = {title: pa.array([row[i] for row in numbers(5)], pa.string()) for i, title in enumerate("abc")}
     parquet.write_table(pa.table(data), path)
     document = {key: value for key, value in levelled(5, {}).items() if key != "table"} | {"source": str(path)}
-    with sqlanon.plan(None, sqlanon.Policy.from_dict({**document, "engine": {"threads": 2}})) as own:
+    with sqlanon.plan(None, {**document, "engine": {"threads": 2}}) as own:
         assert engine_of(own).lanes == 2
         here, there = chosen(own), chosen(plan)
         assert here.nodes == there.nodes and here.start == pytest.approx(there.start)  # a sum in another order
@@ -529,11 +526,7 @@ def test_geohashes_of_one_column_are_refined_where_records_are_dense(tmp_path: P
     town = ["u281" + draw.choice("yz") + draw.choice("0123") for _ in range(700)]
     land = ["u2" + "".join(draw.choices(letters, k=4)) for _ in range(300)]
     parquet.write_table(pa.table({"cell": town + land}), tmp_path / "trips.parquet")
-    asked: dict[str, Any] = {
-        "columns": {"cell": {"role": "quasi_identifier", "hierarchy": {"codes": "geohash"}}},
-        "privacy": [{"type": "k_anonymity", "k": 8}],
-        "suppression_limit": 0.05,
-    }
+    asked: dict[str, Any] = document_of({"cell": quasi({"codes": "geohash"})}, k=8, suppression_limit=0.05)
     trips = str(tmp_path / "trips.parquet")
     with sqlanon.plan(trips, asked) as single:
         whole = single.certificate.loss

@@ -42,7 +42,7 @@ def test_what_passes_may_fail_when_it_is_generalized_further(
         },
         "search": {"strategy": strategy},
     }
-    with sqlanon.plan(connection, sqlanon.Policy.from_dict(document)) as plan:
+    with sqlanon.plan(connection, document) as plan:
         suppressed = [verdict.suppressed for verdict in plan.evaluate_many([{"q": level} for level in range(3)])]
         assert suppressed == [0, 18, 0]
         assert not plan._problem.upward_closed

@@ -2,6 +2,7 @@
 
 import duckdb
 import pytest
+from policies import document_of
 from tables import text_table
 
 import sqlanon
@@ -18,14 +19,9 @@ def table(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
 
 
 def refused(connection: duckdb.DuckDBPyConnection, **changes: object) -> sqlanon.NoSolutionError:
-    policy = {
-        "table": "t",
-        "columns": {"a": QUASI, "b": QUASI, "c": {"role": "drop"}},
-        "privacy": [{"type": "k_anonymity", "k": 3}],
-        **changes,
-    }
+    policy = document_of({"a": QUASI, "b": QUASI, "c": "drop"}, changes, k=3, table="t")
     with pytest.raises(sqlanon.NoSolutionError) as caught:
-        sqlanon.plan(connection, sqlanon.Policy.from_dict(policy))
+        sqlanon.plan(connection, policy)
     return caught.value
 
 

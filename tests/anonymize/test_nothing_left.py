@@ -6,26 +6,18 @@ from itertools import product
 from pathlib import Path
 
 from click.testing import CliRunner
+from policies import document_of, file_of, quasi
 
 import sqlanon
 from sqlanon.cli import main
 
-POLICY = {
-    "columns": {
-        "zip": {"role": "quasi_identifier", "hierarchy": {"redact": {}}},
-        "sex": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-        "land": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-    },
-    "privacy": [{"type": "k_anonymity", "k": 4}],
-}
+POLICY = document_of({"zip": "redact", "sex": "suppress", "land": "suppress"}, k=4)
 
 
 def policy(folder: Path, rows: list[str], **keys: object) -> Path:
     """A policy over a CSV file with these rows."""
     (folder / "t.csv").write_text("zip,sex,land\n" + "".join(f"{row}\n" for row in rows))
-    path = folder / "policy.json"
-    path.write_text(json.dumps({**POLICY, "source": "t.csv", **keys}))
-    return path
+    return file_of(folder / "policy.json", {**POLICY, "source": "t.csv", **keys})
 
 
 def test_what_a_lost_column_costs_to_keep_is_that_of_a_node_that_meets_the_policy(tmp_path: Path) -> None:
@@ -80,18 +72,9 @@ def test_patterns_that_keep_nothing_of_a_column_say_so_without_a_cost(tmp_path: 
 
 def test_a_column_that_no_hierarchy_can_read_is_not_reported_as_untouched(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("age,sex\n" + "".join(f"{20 + i % 30} years,{'mf'[i % 2]}\n" for i in range(100)))
-    document = {
-        "source": "t.csv",
-        "uncovered": "top",
-        "columns": {
-            "age": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 10}}},
-            "sex": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-        },
-        "privacy": [{"type": "k_anonymity", "k": 7}],
-        "output": {"file": "out.csv"},
-    }
-    path = tmp_path / "policy.json"
-    path.write_text(json.dumps(document))
+    columns = {"age": quasi({"intervals": {"width": 10}}), "sex": "suppress"}
+    document = document_of(columns, k=7, source="t.csv", uncovered="top", output={"file": "out.csv"})
+    path = file_of(tmp_path / "policy.json", document)
     result = CliRunner().invoke(main, ["run", str(path), "--report", str(tmp_path / "r.json")])
     assert result.exit_code == 0, result.stderr
     assert "loss 0.500000, proven optimal" in result.stdout

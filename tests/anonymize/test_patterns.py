@@ -15,6 +15,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from effort import scaled
+from policies import document_of
 from random_patterns import Row, assigned_rows, check_script, planned, random_rows, random_set, suppressed
 from tables import text_table
 
@@ -392,7 +393,7 @@ def test_sensitive_codes_tell_no_row_types_apart(connection: duckdb.DuckDBPyConn
         },
         "suppression_limit": 1,
     }
-    with sqlanon.plan(connection, sqlanon.Policy.from_dict(document)) as plan:
+    with sqlanon.plan(connection, document) as plan:
         found = greedy(plan._session.source.engine, plan.catalog, all_patterns(1), 2)
         assert [(use.pattern, use.rows, use.records) for use in found.uses] == [((), 2, 4)] and found.left_over == 1
 
@@ -432,13 +433,8 @@ def of_file(path: Path, columns: str) -> Iterator[sqlanon.Plan]:
         source = f"read_csv('{path}', delim = ';', header = true, all_varchar = true)"
         connection.execute(f"CREATE TABLE t AS SELECT {columns} FROM {source}")
         titles = [row[0] for row in connection.execute("DESCRIBE t").fetchall()]
-        document = {
-            "table": "t",
-            "columns": {c: {"role": "quasi_identifier", "hierarchy": {"suppress": {}}} for c in titles},
-            "privacy": [{"type": "k_anonymity", "k": 2}],
-            "suppression_limit": 1,
-        }
-        with sqlanon.plan(connection, sqlanon.Policy.from_dict(document)) as found_plan:
+        document = document_of(dict.fromkeys(titles, "suppress"), k=2, table="t", suppression_limit=1)
+        with sqlanon.plan(connection, document) as found_plan:
             yield found_plan
 
 
@@ -508,13 +504,10 @@ def test_a_column_without_a_range_counts_as_one_of_names(connection: duckdb.Duck
     connection.execute(
         f"INSERT INTO t SELECT CASE i % 3 WHEN 0 THEN '{value}'::DOUBLE ELSE i % 3 END, 'x' FROM range(12) s(i)"
     )
-    document = {
-        "table": "t",
-        "columns": {name: {"role": "quasi_identifier"} for name in ("n", "a")},
-        "privacy": [{"type": "k_anonymity", "k": 2}],
-        "transformation": {"type": "patterns"},
-    }
-    with sqlanon.recode(connection, sqlanon.Policy.from_dict(document)) as plan:
+    document = document_of(
+        {name: {"role": "quasi_identifier"} for name in ("n", "a")}, k=2, table="t", transformation={"type": "patterns"}
+    )
+    with sqlanon.recode(connection, document) as plan:
         assert plan.quality is not None
         assert plan.quality.row_types == 3 and plan.quality.usefulness == pytest.approx(1 / 3 + 1)
 
@@ -532,4 +525,4 @@ def test_the_time_limit_ends_the_listing_of_sets_of_columns(connection: duckdb.D
         "search": {"time_limit": 0.5},
     }
     with pytest.raises(sqlanon.SearchStoppedError):
-        sqlanon.recode(connection, sqlanon.Policy.from_dict(document))
+        sqlanon.recode(connection, document)

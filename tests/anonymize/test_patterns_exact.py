@@ -19,6 +19,7 @@ import pytest
 from effort import scaled
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from policies import document_of, quasi
 from random_patterns import Row, assigned_rows, check_script, planned, random_rows, random_set, suppressed
 from tables import text_table
 
@@ -518,13 +519,9 @@ def test_in_a_database_without_highspy_nothing_is_run(
 def test_a_hierarchy_with_several_roots_is_refused(connection: duckdb.DuckDBPyConnection) -> None:
     text_table(connection, ["a"], [("x",), ("y",)])
     levels = {"x": ["p"], "y": ["q"]}
-    document = {
-        "table": "t",
-        "columns": {"a": {"role": "quasi_identifier", "hierarchy": {"levels": levels}}},
-        "privacy": [{"type": "k_anonymity", "k": 1}],
-    }
+    document = document_of({"a": quasi({"levels": levels})}, k=1, table="t")
     with (
-        sqlanon.plan(connection, sqlanon.Policy.from_dict(document)) as plan,
+        sqlanon.plan(connection, document) as plan,
         pytest.raises(UnsupportedError, match="several values at its last level"),
     ):
         exactly(plan._session.source.engine, plan.catalog, all_patterns(1), 1)

@@ -4,9 +4,10 @@
 """
 
 import itertools
-import math
 import random
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from effort import Block, enough, seeds
+from policies import document_of
 from random_cases import random_tree
 from random_worlds import document
 from sqlglot import exp
-from whole_runs import check_bounds_of_persons, check_counts_of_persons, check_ledger_of_persons, losses_of
+from tables import store
+from whole_runs import compare_persons
 
 import sqlanon
 from sqlanon.core.compiler import known_rows, profiles
@@ -102,55 +105,23 @@ def load(connection: duckdb.DuckDBPyConnection, owned: brute_entities.Owned, see
     columns = {f"q{i}": pa.array([r[0][i] for r in records], pa.string()) for i in range(len(world.trees))}
     columns |= {f"s{i}": pa.array([r[1][i] for r in records], pa.string()) for i in range(len(world.sensitive))}
     columns |= {"member": pa.array([True] * len(records)), "person": pa.array([f"p{owned.persons[i]}" for i in order])}
-    connection.register("arrow_rows", pa.table(columns))
-    connection.execute("CREATE TABLE t AS SELECT * FROM arrow_rows")
+    store(connection, pa.table(columns))
 
 
 def compare(seed: int, proof: Path, where: str, *, bounded: bool = False) -> tuple[bool, int]:
     """Hold one random table against the brute force; whether it has a solution, and how many bounds were compared."""
     owned, rng = random_owned(seed, bounded=bounded), random.Random(seed)
-    world = owned.world
     if bounded:
         model = {"type": "profile_k", "k": rng.choice([2, 2, 3, 4]), "at_most": rng.choice([1, 2, 2, 3])}
-        world.models[:] = [(None, model)]
-    keys = keys_of(owned, rng)
-    keys["search"] = {"where": where}
-    population = len(owned.people(world.members))
-    allowed = math.floor(keys["suppression_limit"] * population + 1e-9)
-    answers = {node: brute_profiles.judge(owned, node) for node in brute.nodes(world.trees)} if population else {}
-    losses = losses_of(world, {node: answer.plain for node, answer in answers.items()}, keys)
-    feasible = [n for n, a in answers.items() if a.plain.classes and a.suppressed <= allowed]
-    context = (seed, keys)
-    with duckdb.connect() as connection:
-        load(connection, owned, seed)
-        if not feasible:
-            with pytest.raises(NoSolutionError):
-                sqlanon.plan(connection, sqlanon.Policy.from_dict(keys))
-            return False, 0
-        best = min(losses[n] for n in feasible)
-        with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(keys)) as release:
-            plan = release.plan
-            assert isinstance(plan, sqlanon.Plan)
-            assert plan.certificate.optimal, context
-            assert plan.certificate.loss == pytest.approx(best, rel=1e-9, abs=1e-9), context
-            exhaustive = sqlanon.Policy.from_dict({**keys, "search": {"strategy": "exhaustive", "where": where}})
-            assert plan.with_policy(exhaustive).certificate.loss == pytest.approx(best, rel=1e-9, abs=1e-9), context
-            verdicts = plan.evaluate_many([plan.catalog.levels(node) for node in answers])
-            for (node, answer), verdict in zip(answers.items(), verdicts, strict=True):
-                check_counts_of_persons(verdict, answer, world, (context, node))
-                assert verdict.feasible is (node in feasible), (context, node)
-                if answer.plain.classes:
-                    assert verdict.loss == pytest.approx(losses[node], rel=1e-9, abs=1e-9), (context, node)
-            compared = check_bounds_of_persons(plan, verdicts, answers, feasible, losses, context)
-            check_ledger_of_persons(plan, owned, answers[plan.node])
-            released = Counter(zip(*release.to_arrow().to_pydict().values(), strict=True))
-            assert released == answers[plan.node].plain.released, context
-            if seed % 3 == 0:
-                assert plan.proof_document is not None, context
-                write_proof(plan.proof_document, proof)
-                verified = sqlanon.verify(proof, sqlanon.Policy.from_dict(keys), connection)
-                assert verified.holds, (context, verified.faults)
-    return True, compared
+        owned.world.models[:] = [(None, model)]
+    keys = keys_of(owned, rng) | {"search": {"where": where}}
+
+    def check_search(plan: sqlanon.Plan, best: float) -> None:
+        exhaustive = sqlanon.Policy.from_dict({**keys, "search": {"strategy": "exhaustive", "where": where}})
+        assert plan.with_policy(exhaustive).certificate.loss == pytest.approx(best, rel=1e-9, abs=1e-9), (seed, keys)
+
+    loading = partial(load, owned=owned, seed=seed)
+    return compare_persons(owned, keys, brute_profiles.judge, loading, check_search, proof if seed % 3 == 0 else None)
 
 
 @pytest.mark.slow
@@ -178,15 +149,13 @@ def regions(**keys: Any) -> dict[str, Any]:
     """A policy for ``few_persons``; its quasi-identifier has no second level."""
     columns = {"region": {"role": "quasi_identifier", "hierarchy": {"levels": {"a": [], "b": []}}}}
     privacy = [{"type": "profile_k", "k": 2}]
-    return {
-        "table": "t", "entity": "person", "columns": columns, "privacy": privacy, "suppression_limit": 1, **keys,
-    }  # fmt: skip
+    return document_of(columns, keys, table="t", entity="person", privacy=privacy, suppression_limit=1)
 
 
 @pytest.mark.parametrize("where", ["engine", "auto"])
 def test_classes_of_rows_may_be_suppressed_in_part(connection: duckdb.DuckDBPyConnection, where: str) -> None:
     few_persons(connection)
-    with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(regions(search={"where": where}))) as release:
+    with sqlanon.anonymize(connection, regions(search={"where": where})) as release:
         assert Counter(release.to_arrow()["region"].to_pylist()) == {"a": 4, "b": 4}
         ledger = release.plan.ledger
         assert ledger.entities is not None
@@ -197,8 +166,8 @@ def test_how_often_a_row_stands_is_part_of_a_profile(connection: duckdb.DuckDBPy
     """k persons in every class of rows, and each alone with how many rows there are."""
     connection.execute("CREATE TABLE t AS SELECT p AS person, 'a' AS region FROM range(1, 6) r(p), range(p)")
     with pytest.raises(NoSolutionError):
-        sqlanon.plan(connection, sqlanon.Policy.from_dict(regions()))
-    with sqlanon.plan(connection, sqlanon.Policy.from_dict(regions(privacy=[{"type": "k_anonymity", "k": 5}]))) as plan:
+        sqlanon.plan(connection, regions())
+    with sqlanon.plan(connection, regions(privacy=[{"type": "k_anonymity", "k": 5}])) as plan:
         assert plan.ledger.suppressed == 0
 
 
@@ -229,13 +198,13 @@ def test_live_views_scripts_frontiers_and_utility_are_refused(connection: duckdb
         with pytest.raises(UnsupportedError, match="persons by all of their rows"):
             script_in(plan, "postgres")
     with pytest.raises(UnsupportedError, match="persons by all of their rows"):
-        sqlanon.anonymize(connection, sqlanon.Policy.from_dict(regions(output={"live_view": "v"})))
+        sqlanon.anonymize(connection, regions(output={"live_view": "v"}))
 
 
 def test_a_report_says_what_is_promised_of_persons(connection: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
     few_persons(connection)
     target = tmp_path / "out.csv"
-    with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(regions(output={"file": str(target)}))) as release:
+    with sqlanon.anonymize(connection, regions(output={"file": str(target)})) as release:
         found = sqlanon.summarize(release)
     assert any("all records of a person" in sentence for sentence in found.promised)
     assert found.utility is None
@@ -249,7 +218,7 @@ def test_what_is_kept_beside_pseudonyms_is_a_warning(connection: duckdb.DuckDBPy
     (tmp_path / "secret.key").chmod(0o600)
     kept = {"person": {"role": "pseudonym"}, "note": {"role": "keep"}}
     keys = regions(key={"file": str(tmp_path / "secret.key")})
-    with sqlanon.plan(connection, sqlanon.Policy.from_dict(keys | {"columns": keys["columns"] | kept})) as plan:
+    with sqlanon.plan(connection, keys | {"columns": keys["columns"] | kept}) as plan:
         assert any("add up over them" in warning for warning in plan.all_warnings)
 
 
@@ -270,32 +239,6 @@ def mistaken(connection: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPa
         return query
 
     monkeypatch.setattr(profiles, "bind", wrong)
-
-
-@pytest.mark.parametrize("ending", [None, ".csv", ".parquet"])
-def test_nothing_is_published_when_persons_with_other_rows_count_as_one(
-    connection: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ending: str | None
-) -> None:
-    mistaken(connection, monkeypatch)
-    target = {"table": "out"} if ending is None else {"file": str(tmp_path / f"out{ending}")}
-    with pytest.raises(AuditError, match=r"profile_k \(2 offending\)"):
-        sqlanon.anonymize(connection, sqlanon.Policy.from_dict(regions(output=target, search={"where": "engine"})))
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_proof_that_counts_persons_with_other_rows_as_one_is_refused(
-    connection: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    policy = sqlanon.Policy.from_dict(regions(suppression_limit=0, search={"where": "engine"}))
-    with monkeypatch.context() as patched:
-        mistaken(connection, patched)
-        with sqlanon.plan(connection, policy) as plan:
-            assert plan.proof_document is not None
-            write_proof(plan.proof_document, tmp_path / "proof.json")
-    assert (
-        "The chosen node does not meet the policy."
-        in sqlanon.verify(tmp_path / "proof.json", policy, connection).faults
-    )
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -339,7 +282,7 @@ def test_copies_of_a_row_count(connection: duckdb.DuckDBPyConnection, at_most: i
     pairs(connection)
     privacy = [{"type": "profile_k", "k": 2, "at_most": at_most}]
     keys = regions(privacy=privacy, suppression_limit=0.5)
-    with sqlanon.plan(connection, sqlanon.Policy.from_dict(keys)) as plan:
+    with sqlanon.plan(connection, keys) as plan:
         verdict = plan.evaluate({"region": 0})
         assert verdict.suppressed_entities == lost
 
@@ -350,7 +293,7 @@ def test_a_round_may_fail_whom_the_one_before_left(connection: duckdb.DuckDBPyCo
     connection.executemany("INSERT INTO t VALUES (?, ?)", rows)
     keys = regions(privacy=KNOWN, suppression_limit=0.5)
     with pytest.raises(NoSolutionError, match="suppresses 3 entities"):
-        sqlanon.plan(connection, sqlanon.Policy.from_dict(keys))
+        sqlanon.plan(connection, keys)
 
 
 def missing_rounds(connection: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -359,23 +302,38 @@ def missing_rounds(connection: duckdb.DuckDBPyConnection, monkeypatch: pytest.Mo
     monkeypatch.setattr(known_rows, "remaining", lambda known, *_: exp.select("*").from_(exp.to_table(known)))
 
 
+MISTAKES: dict[str, tuple[Callable[..., None], dict[str, Any], int]] = {
+    "persons with other rows count as one": (mistaken, {"search": {"where": "engine"}}, 2),
+    "a round is missed": (missing_rounds, {"privacy": KNOWN}, 1),
+}
+"""Each with a policy that it concerns, and how many persons its release would show who are too few."""
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
 @pytest.mark.parametrize("ending", [None, ".csv", ".parquet"])
-def test_nothing_is_published_when_a_round_is_missed(
-    connection: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ending: str | None
+def test_nothing_is_published_after_a_mistake(
+    connection: duckdb.DuckDBPyConnection,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    ending: str | None,
+    mistake: str,
 ) -> None:
-    missing_rounds(connection, monkeypatch)
+    make, keys, offending = MISTAKES[mistake]
+    make(connection, monkeypatch)
     target = {"table": "out"} if ending is None else {"file": str(tmp_path / f"out{ending}")}
-    with pytest.raises(AuditError, match=r"profile_k \(1 offending\)"):
-        sqlanon.anonymize(connection, sqlanon.Policy.from_dict(regions(privacy=KNOWN, output=target)))
+    with pytest.raises(AuditError, match=rf"profile_k \({offending} offending\)"):
+        sqlanon.anonymize(connection, regions(output=target, **keys))
     assert not list(tmp_path.iterdir())
 
 
-def test_a_proof_that_missed_a_round_is_refused(
-    connection: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_proof_of_a_search_with_a_mistake_is_refused(
+    connection: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, mistake: str
 ) -> None:
-    policy = sqlanon.Policy.from_dict(regions(privacy=KNOWN, suppression_limit=0))
+    make, keys, _ = MISTAKES[mistake]
+    policy = sqlanon.Policy.from_dict(regions(suppression_limit=0, **keys))
     with monkeypatch.context() as patched:
-        missing_rounds(connection, patched)
+        make(connection, patched)
         with sqlanon.plan(connection, policy) as plan:
             assert plan.proof_document is not None
             write_proof(plan.proof_document, tmp_path / "proof.json")
@@ -411,7 +369,7 @@ def test_too_many_sets_of_rows_are_refused(
     pairs(connection)
     monkeypatch.setattr(profile_k, "MOST_SETS", 9)  # 3 persons with two rows and one with one: 3 * 3 + 1
     with pytest.raises(UnsupportedError, match="every set of at most 2 records"):
-        sqlanon.plan(connection, sqlanon.Policy.from_dict(regions(privacy=KNOWN)))
+        sqlanon.plan(connection, regions(privacy=KNOWN))
 
 
 def test_pseudonyms_are_warned_of_and_the_report_says_what_is_promised(
@@ -423,7 +381,7 @@ def test_pseudonyms_are_warned_of_and_the_report_says_what_is_promised(
     target = {"file": str(tmp_path / "out.csv")}
     keys = regions(privacy=KNOWN, key={"file": str(tmp_path / "secret.key")}, output=target)
     keys |= {"columns": keys["columns"] | {"person": {"role": "pseudonym"}}}
-    with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(keys)) as release:
+    with sqlanon.anonymize(connection, keys) as release:
         assert any("anyone who knows more" in warning for warning in release.plan.all_warnings)
         found = sqlanon.summarize(release)
     assert any("at most 2 records of a person" in sentence for sentence in found.promised)

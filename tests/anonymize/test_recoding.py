@@ -13,6 +13,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 from effort import Block, enough, fast_of, is_full, scaled, seeds
+from policies import document_of, file_of
 from pyarrow import parquet
 from random_worlds import document as model_document
 from random_worlds import load, random_world
@@ -37,12 +38,7 @@ def rows_of(seed: int, number: int = 60) -> list[Row]:
 
 def policy_of(transformation: dict[str, Any], k: int = 3, **changes: Any) -> sqlanon.Policy:
     quasi = {name: {"role": "quasi_identifier"} for name in COLUMNS}
-    document = {
-        "table": "t",
-        "columns": {**quasi, "e": {"role": "keep"}},
-        "privacy": [{"type": "k_anonymity", "k": k}],
-        "transformation": transformation,
-    }
+    document = document_of({**quasi, "e": "keep"}, k=k, table="t", transformation=transformation)
     if "e" in changes.get("columns", document["columns"]):
         document["accept"] = ["e"]
     return sqlanon.Policy.from_dict({**document, **changes})
@@ -347,9 +343,7 @@ def changed(demo: Path, folder: Path, name: str = "policy.yaml", **changes: Any)
         hierarchy = column.get("hierarchy", {})
         if "file" in hierarchy:
             hierarchy["file"] = str(demo.parent / hierarchy["file"])
-    path = folder / name
-    path.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
-    return path
+    return file_of(folder / name, document)
 
 
 def run(*arguments: object) -> tuple[int, Any, str]:
@@ -399,16 +393,8 @@ def test_the_same_seed_gives_the_same_rules_and_the_fingerprint_does_not_tell_it
 def test_given_nodes_are_tried_in_their_order(tmp_path: Path) -> None:
     rows = [(str(i % 4), "x", str(i)) for i in range(12)]
     hierarchy = {"levels": {str(i): [str(i // 2), "*"] for i in range(4)}}
-    document = {
-        "table": "t",
-        "columns": {
-            "a": {"role": "quasi_identifier", "hierarchy": hierarchy},
-            "b": {"role": "keep"},
-            "c": {"role": "keep"},
-        },
-        "accept": ["c"],
-        "privacy": [{"type": "k_anonymity", "k": 3}],
-    }
+    columns = {"a": {"role": "quasi_identifier", "hierarchy": hierarchy}, "b": "keep", "c": "keep"}
+    document = document_of(columns, k=3, table="t", accept=["c"])
     first: list[tuple[int, ...]] = []
     for nodes in ([{"a": 0}, {"a": 1}], [{"a": 1}, {"a": 0}]):
         with duckdb.connect() as connection:
@@ -424,7 +410,7 @@ def test_given_nodes_are_tried_in_their_order(tmp_path: Path) -> None:
         text_table(connection, ["a", "b", "c"], rows)
         wrong = {**document, "transformation": {"type": "local_recoding", "nodes": [{"a": 3}]}}
         with pytest.raises(sqlanon.HierarchyError, match="its levels are 0 to 2"):
-            sqlanon.recode(connection, sqlanon.Policy.from_dict(wrong))
+            sqlanon.recode(connection, wrong)
 
 
 @pytest.mark.slow
@@ -606,12 +592,9 @@ def test_hostile_columns(tmp_path: Path) -> None:
         quoted = ", ".join(f'"{name.replace(chr(34), chr(34) * 2)}" {kind}' for name, kind in zip(
             names, ["INTEGER", "DATE", "DOUBLE", "ENUM ('u', 'v')", "VARCHAR", "DECIMAL(9, 2)"]))  # fmt: skip
         connection.execute(f"CREATE TABLE t ({quoted})")
-        document = {
-            "table": "t",
-            "columns": {name: {"role": "quasi_identifier"} for name in names},
-            "privacy": [{"type": "k_anonymity", "k": 2}],
-            "transformation": {"type": "patterns"},
-        }
+        document = document_of(
+            {name: {"role": "quasi_identifier"} for name in names}, k=2, table="t", transformation={"type": "patterns"}
+        )
         policy = sqlanon.Policy.from_dict(document)
         with pytest.raises(sqlanon.NoSolutionError):
             sqlanon.anonymize(connection, policy)

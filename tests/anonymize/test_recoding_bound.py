@@ -121,12 +121,12 @@ def test_a_plan_shows_the_gap_and_its_recipients_do_not_see_it() -> None:
     document |= {"suppression_limit": 0.1, "transformation": {"type": "local_recoding", "hold": 0}}
     with duckdb.connect() as connection:
         text_table(connection, ["a", "b"], records)
-        with sqlanon.recode(connection, sqlanon.Policy.from_dict(document)) as plan:
+        with sqlanon.recode(connection, document) as plan:
             proof = plan.certificate
             assert proof.lower_bound is not None and proof.gap is not None and not proof.optimal
             assert 0 < proof.lower_bound < proof.loss
             assert math.isclose(proof.gap, (proof.loss - proof.lower_bound) / proof.loss)
             assert "no set of nodes, in whatever order, loses less than" in describe_proof(proof)
             assert proof.for_recipients()["gap"] is proof.for_recipients()["lower_bound"] is None
-        with sqlanon.recode(connection, sqlanon.Policy.from_dict(document), bounded=False) as plan:
+        with sqlanon.recode(connection, document, bounded=False) as plan:
             assert plan.certificate.lower_bound is None and plan.certificate.loss == proof.loss

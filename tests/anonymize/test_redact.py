@@ -3,6 +3,7 @@
 import random
 import re
 from collections.abc import Callable
+from contextlib import closing
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from engine_kinds import KINDS, SOURCE, Kind
+from policies import document_of
 
 import sqlanon
 from sqlanon import Policy, PolicyError
@@ -48,19 +50,14 @@ def arrow(rows: list[tuple[Any, ...]]) -> pa.Table:
 
 def policy(function: Redactor, finds: str = "blank", **changes: Any) -> Policy:
     """A policy that keeps the note."""
-    document = {
-        "table": "t",
-        "columns": {
-            "number": {"role": "drop"},
-            "name": {"role": "drop"},
-            "sex": {"role": "drop"},
-            "age": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-            "note": {"role": "keep", "redact": "clean", "redact_finds": finds},
-        },
-        "accept": ["note"],
-        "privacy": [{"type": "k_anonymity", "k": 2}],
-        **changes,
+    columns = {
+        "number": "drop",
+        "name": "drop",
+        "sex": "drop",
+        "age": "suppress",
+        "note": {"role": "keep", "redact": "clean", "redact_finds": finds},
     }
+    document = document_of(columns, changes, k=2, table="t", accept=["note"])
     return Policy.from_dict(document, extensions=Extensions(redactors={"clean": function}))
 
 
@@ -112,8 +109,7 @@ def test_what_is_found_is_what_a_brute_force_finds(
         seen.append(text)
         return function(text)
 
-    engine = kind.open(request)
-    try:
+    with closing(kind.open(request)) as engine:
         engine.load("source", SOURCE, arrow(rows))
         types = dict(engine.columns(table(SOURCE)))
         opened = Source(engine, table(SOURCE), types, None, None)
@@ -130,8 +126,6 @@ def test_what_is_found_is_what_a_brute_force_finds(
             redact_texts(opened, policy(function, "refuse"))
         assert refused.value.columns == {"note": {"own_record": own, "other_records": others}}
         assert not re.search("(?i)mora|lunba|AB-", str(refused.value) + found.warnings[-1])
-    finally:
-        engine.close()
 
 
 def test_a_release_holds_the_redacted_texts_and_says_so(tmp_path: Path) -> None:

@@ -11,7 +11,9 @@ import duckdb
 import pyarrow as pa
 import pytest
 from effort import Block, enough, seeds
+from policies import document_of, quasi
 from represented_cases import MAKERS, Case
+from tables import store
 
 import sqlanon
 from sqlanon.interop.scripts.warehouse import script_parts
@@ -23,24 +25,12 @@ BOUNDS = ["low", "high", "midpoint"]
 
 def document(cases: list[Case], levels: list[int], publish: dict[str, Any], **others: Any) -> dict[str, Any]:
     columns: dict[str, Any] = {
-        f"c{i}": {
-            "role": "quasi_identifier",
-            "hierarchy": case.hierarchy,
-            "uncovered": case.uncovered,
-            "min_level": levels[i],
-            "max_level": levels[i],
-        }
+        f"c{i}": quasi(case.hierarchy, uncovered=case.uncovered, min_level=levels[i], max_level=levels[i])
         for i, case in enumerate(cases)
     }
-    return {
-        "table": "t",
-        "columns": columns | {"id": {"role": "keep"}},
-        "accept": ["id"],
-        "privacy": [{"type": "k_anonymity", "k": 1}],
-        "suppression_limit": 1,
-        "publish": publish,
-        **others,
-    }
+    return document_of(
+        columns | {"id": {"role": "keep"}}, others, k=1, table="t", accept=["id"], suppression_limit=1, publish=publish
+    )
 
 
 def table(cases: list[Case]) -> pa.Table:
@@ -51,9 +41,8 @@ def table(cases: list[Case]) -> pa.Table:
 def published(data: pa.Table, asked: dict[str, Any]) -> dict[int, dict[str, Any]]:
     """The released rows by their id."""
     with duckdb.connect() as connection:
-        connection.register("records", data)
-        connection.execute("CREATE TABLE t AS SELECT * FROM records")
-        with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(asked)) as release:
+        store(connection, data)
+        with sqlanon.anonymize(connection, asked) as release:
             return {row["id"]: row for row in release.to_arrow().to_pylist()}
 
 
@@ -97,21 +86,14 @@ SEX = {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}
 
 def people(publish: Any, **others: Any) -> dict[str, Any]:
     columns = {"age": AGES | {"max_level": 1}, "sex": SEX}
-    return {
-        "table": "t",
-        "columns": columns,
-        "privacy": [{"type": "k_anonymity", "k": 2}],
-        "suppression_limit": 1,
-        "publish": publish,
-        **others,
-    }
+    return document_of(columns, others, k=2, table="t", suppression_limit=1, publish=publish)
 
 
 def released(rows: list[tuple[Any, ...]], asked: dict[str, Any], kind: str = "INTEGER") -> list[dict[str, Any]]:
     with duckdb.connect() as connection:
         connection.execute(f"CREATE TABLE t(age {kind}, sex VARCHAR)")
         connection.executemany("INSERT INTO t VALUES (?, ?)", rows)
-        with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(asked)) as release:
+        with sqlanon.anonymize(connection, asked) as release:
             found = release.to_arrow()
             return sorted(found.to_pylist(), key=repr)
 
@@ -239,7 +221,7 @@ def test_a_mean_of_dates_is_refused() -> None:
 def test_who_reads_on_another_policy_needs_another_encoding() -> None:
     with duckdb.connect() as connection:
         connection.execute("CREATE TABLE t AS SELECT 20 AS age, 'f' AS sex FROM range(3)")
-        with sqlanon.plan(connection, sqlanon.Policy.from_dict(people({"age": {"as": ["low"]}}))) as plan:
+        with sqlanon.plan(connection, people({"age": {"as": ["low"]}})) as plan:
             with pytest.raises(sqlanon.InputError, match="published as numbers"):
                 plan.with_policy(sqlanon.Policy.from_dict(people({"age": {"as": ["high"]}})))
             with plan.with_privacy(sqlanon.KAnonymity(3)) as other:
@@ -258,7 +240,7 @@ def test_entities_and_populations_have_bounds_too() -> None:
             {"privacy": [{"type": "delta_presence", "min": 0, "max": 0.5, "subset": {"column": "member"}}]},
         ):
             asked = people({"age": {"as": ["low", "high"]}}, undeclared="drop", **others)
-            with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(asked)) as release:
+            with sqlanon.anonymize(connection, asked) as release:
                 rows = release.to_arrow().to_pylist()
                 assert rows and {(row["age"], row["age_low"], row["age_high"]) for row in rows} == {
                     ("[20, 30)", 20, 29)
@@ -278,7 +260,7 @@ def test_the_manifest_names_the_columns_beside() -> None:
     with duckdb.connect() as connection:
         connection.execute("CREATE TABLE t AS SELECT 20 AS age, 'f' AS sex FROM range(6)")
         asked = people({"age": {"as": ["low", "class_mean"]}}, privacy=[{"type": "k_anonymity", "k": 5}])
-        with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(asked)) as release:
+        with sqlanon.anonymize(connection, asked) as release:
             age, low, mean, sex = release.manifest["columns"]
             assert (age["name"], age["role"], sex["name"]) == ("age", "quasi_identifier", "sex")
             assert low == {"name": "age_low", "role": "companion", "of": "age", "value": "low"}
@@ -290,7 +272,7 @@ def test_a_script_of_a_dialect_refuses_numbers_and_the_script_of_a_run_repeats_t
     asked = people({"age": {"as": ["low", "midpoint"]}})
     with duckdb.connect() as connection:
         connection.execute("CREATE TABLE t AS SELECT 20 + i % 20 AS age, 'f' AS sex FROM range(60) AS r(i)")
-        with sqlanon.plan(connection, sqlanon.Policy.from_dict(asked)) as plan:
+        with sqlanon.plan(connection, asked) as plan:
             with pytest.raises(sqlanon.UnsupportedError, match="A script publishes texts"):
                 script_parts(plan)
             script, rows = plan.script(), plan.publish(None).to_arrow().to_pylist()

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 from engine_kinds import KINDS, SOURCE, Kind
+from tables import store
 
 import sqlanon
 from sqlanon import Policy, PolicyError
@@ -223,8 +224,7 @@ def test_nobody_is_lost_in_silence(key: Path, tmp_path: Path) -> None:
 
 def test_views_that_follow_their_source_draw_no_sample(key: Path, tmp_path: Path) -> None:
     with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
-        connection.register("data", arrow(visits(30)))
-        connection.execute("CREATE TABLE t AS SELECT * FROM data")
+        store(connection, arrow(visits(30)))
     asked = document(key, table="t", output={"live_view": "v"})
     with pytest.raises(UnsupportedError, match="key of the sample"):
         sqlanon.anonymize(str(tmp_path / "t.duckdb"), asked)

@@ -10,7 +10,9 @@ import cases
 import duckdb
 import pyarrow as pa
 import pytest
+from policies import document_of
 from sqlglot import exp
+from tables import store
 
 import sqlanon
 from sqlanon.core.engines.duckdb.engine import DuckDBEngine
@@ -36,16 +38,8 @@ def world(connection: duckdb.DuckDBPyConnection, columns: int, **changes: Any) -
     for place in range(2):
         data[f"k{place}"] = pa.array([draw.randrange(12) for _ in range(300)])
         found[f"k{place}"] = {"role": "keep"}
-    connection.register("rows", pa.table(data))
-    connection.execute("CREATE TABLE t AS SELECT * FROM rows")
-    connection.unregister("rows")
-    document = {
-        "table": "t",
-        "columns": found,
-        "privacy": [{"type": "k_anonymity", "k": 2}],
-        "suppression_limit": 1,
-        "search": {"max_evaluations": 20},
-    }
+    store(connection, pa.table(data))
+    document = document_of(found, k=2, table="t", suppression_limit=1, search={"max_evaluations": 20})
     return sqlanon.Policy.from_dict({**document, **changes})
 
 

@@ -90,7 +90,7 @@ def made(seed: int, change: Change = lambda policy, world, rng: policy) -> Case 
     with duckdb.connect() as connection:
         load(connection, world)
         try:
-            with sqlanon.plan(connection, sqlanon.Policy.from_dict(policy)) as plan:
+            with sqlanon.plan(connection, policy) as plan:
                 nodes = list(plan._problem.lattice.nodes())
                 judged = plan._evaluator.judge([Request(node, node) for node in nodes], exact=True)
                 models = [model for _, model in world.models]

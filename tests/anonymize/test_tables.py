@@ -11,6 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from brute_tables import Judged, World, best, judge, published_profiles, random_world
+from policies import quasi
+from tables import store
 
 from sqlanon.core.search import STRATEGIES
 from sqlanon.errors import NoSolutionError
@@ -80,12 +82,7 @@ def document(world: World, k: int, limit: float, **changes: Any) -> dict[str, An
     tables: dict[str, Any] = {}
     for name, (key, parent, link) in world.shape.items():
         columns: dict[str, Any] = {
-            column: {
-                "role": "quasi_identifier",
-                "hierarchy": {
-                    "levels": {value: [*texts[1:]] for value, texts in world.hierarchies[name, column].items()}
-                },
-            }
+            column: quasi({"levels": {value: [*texts[1:]] for value, texts in world.hierarchies[name, column].items()}})
             for column in world.quasi[name]
         }
         columns["kept"] = {"role": "keep"}
@@ -111,9 +108,7 @@ def connected(world: World) -> duckdb.DuckDBPyConnection:
         columns = [c for c in (key, link, *world.quasi[name], "kept") if c is not None]
         kinds = {c: pa.int64() if c in ("pid", "patient", "person") else pa.string() for c in columns}
         data = pa.table({c: pa.array([row[c] for row in rows], kinds[c]) for c in columns})
-        connection.register("arrow", data)
-        connection.execute(f'CREATE TABLE "{name}" AS SELECT * FROM arrow')
-        connection.unregister("arrow")
+        store(connection, data, name)
     return connection
 
 

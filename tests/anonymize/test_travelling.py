@@ -124,7 +124,7 @@ def test_no_class_is_split_and_nothing_is_blank_without_need(block: Block, trans
             text_table(connection, ["a", "b", "c"], rows)
             level = highest_level(taking_part, tree)
             try:
-                release = sqlanon.anonymize(connection, sqlanon.Policy.from_dict(asked))
+                release = sqlanon.anonymize(connection, asked)
             except sqlanon.NoSolutionError:
                 continue
             except sqlanon.InputError as error:
@@ -160,7 +160,7 @@ def test_two_rules_with_one_text_tell_their_records_not_apart(connection: duckdb
     nodes = [{"region": 0, "age": 0}, {"region": 1, "age": 1}]
     recoding = {"type": "local_recoding", "nodes": nodes, "hold": 0}  # chance would suppress some
     asked = document(5, columns=columns, transformation=recoding, suppression_limit=1)
-    with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(asked)) as release:
+    with sqlanon.anonymize(connection, asked) as release:
         rows = release.to_arrow().to_pylist()
         assert {row["region"] for row in rows} == {"x"} and len(rows) == 32
         assert {row["district"] for row in rows} == {None}

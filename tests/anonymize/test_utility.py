@@ -11,7 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from effort import Block, enough, seeds
+from policies import quasi
 from random_cases import random_tree
+from tables import store
 
 import sqlanon
 from sqlanon.assess.utility import queries as queries_module
@@ -47,12 +49,11 @@ def random_plan(seed: int) -> tuple[list[tuple], list[brute.Tree], dict[str, Any
         listed = [sorted({row[i] for row in rows} - {None}) or ["a"] for i in range(len(pools))]
         trees = [brute.Tree([(value, "*") for value in values]) for values in listed]
     columns: dict[str, Any] = {
-        f"c{i}": {
-            "role": "quasi_identifier",
-            "uncovered": tree.uncovered,
-            "weight": rng.choice([1, 2, 0.5]),
-            "hierarchy": {"levels": {row[0]: list(row[1:]) for row in tree.rows}},
-        }
+        f"c{i}": quasi(
+            {"levels": {row[0]: list(row[1:]) for row in tree.rows}},
+            uncovered=tree.uncovered,
+            weight=rng.choice([1, 2, 0.5]),
+        )
         for i, tree in enumerate(trees)
     }
     columns["id"] = {"role": "keep"}
@@ -78,8 +79,7 @@ def opened(rows: list[tuple], document: dict[str, Any], numeric: bool) -> Planne
     if numeric:
         cells[-1] = tuple(None if value is None else int(value) for value in cells[-1])
     data = {f"c{i}": pa.array(of, kind) for i, (of, kind) in enumerate(zip(cells, kinds, strict=True))}
-    connection.register("arrow_rows", pa.table({**data, "id": pa.array(range(len(rows)))}))
-    connection.execute("CREATE TABLE t AS SELECT * FROM arrow_rows")
+    store(connection, pa.table({**data, "id": pa.array(range(len(rows)))}))
     policy = sqlanon.Policy.from_dict(document)
     return (sqlanon.recode if policy.transformation is not None else sqlanon.plan)(connection, policy)
 
@@ -234,11 +234,8 @@ def people(document: dict[str, Any]) -> Plan:
     connection = duckdb.connect()
     connection.execute("CREATE TABLE t AS SELECT UNNEST([20, 20, 30, 30, 40, 40, 50, 90]) AS age")
     bands = {20: "20-39", 30: "20-39", 40: "40-59", 50: "40-59", 90: "80-99"}
-    ages = {
-        "role": "quasi_identifier",
-        "hierarchy": {"levels": {age: [band, "*"] for age, band in bands.items()}},
-    }
-    return sqlanon.plan(connection, sqlanon.Policy.from_dict({"table": "t", "columns": {"age": ages}, **document}))
+    ages = quasi({"levels": {age: [band, "*"] for age, band in bands.items()}})
+    return sqlanon.plan(connection, {"table": "t", "columns": {"age": ages}, **document})
 
 
 def test_a_release_by_hand() -> None:

@@ -16,7 +16,9 @@ import pyarrow as pa
 import pytest
 from command_line import sqlanon as sqlanon_command
 from effort import Block, enough, seeds
+from policies import document_of, intervals
 from random_cases import random_tree
+from tables import store
 
 import sqlanon
 from sqlanon.assess.utility import categories
@@ -80,8 +82,7 @@ def opened(rows: list[tuple], document: dict[str, Any]) -> Planned:
     *quasi, diagnosis, amount, number = zip(*rows, strict=True)
     data = {f"q{i}": pa.array(column, pa.string()) for i, column in enumerate(quasi)}
     data |= {"diagnosis": pa.array(diagnosis, pa.string()), "amount": pa.array(amount, pa.float64())}
-    connection.register("arrow_rows", pa.table({**data, "id": pa.array(number)}))
-    connection.execute("CREATE TABLE t AS SELECT * FROM arrow_rows")
+    store(connection, pa.table({**data, "id": pa.array(number)}))
     policy = sqlanon.Policy.from_dict(document)
     return (sqlanon.recode if policy.transformation is not None else sqlanon.plan)(connection, policy)
 
@@ -226,12 +227,8 @@ def test_learners_of_scikit_learn() -> None:
         "FROM range(700) r(i)"
     )
     quasi = {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}
-    document = {
-        "table": "t",
-        "columns": {"a": quasi, "b": {**quasi, "min_level": 1}, "c": {"role": "keep"}},
-        "privacy": [{"type": "k_anonymity", "k": 5}],
-    }
-    with sqlanon.plan(connection, sqlanon.Policy.from_dict(document)) as plan:
+    document = document_of({"a": quasi, "b": {**quasi, "min_level": 1}, "c": "keep"}, k=5, table="t")
+    with sqlanon.plan(connection, document) as plan:
         found = plan.utility("c", queries=0, ml=True).prediction
         assert found == plan.utility("c", queries=0, ml=True).prediction
         with pytest.raises(InputError, match="nothing to predict"):
@@ -261,7 +258,7 @@ def test_the_number_of_statements_does_not_depend_on_that_of_columns() -> None:
         columns = {"a": quasi, "b": quasi, **{f"k{column}": {"role": "keep"} for column in range(extra)}}
         document = {"table": "t", "columns": columns, "privacy": [{"type": "k_anonymity", "k": 5}]}
         document["accept"] = list(columns)[2:]
-        with sqlanon.plan(connection, sqlanon.Policy.from_dict(document)) as plan:
+        with sqlanon.plan(connection, document) as plan:
             before = plan.statements
             plan.utility("a", queries=20)
             counts.append(plan.statements - before)
@@ -282,17 +279,8 @@ def test_nothing_is_left_in_the_database() -> None:
 def test_the_command_prints_figures_and_no_value(tmp_path: Path) -> None:
     people = [f"{20 + i % 9},Ulm{i % 3},{'fc'[i % 2]}lu" for i in range(90)]
     (tmp_path / "people.csv").write_text("\n".join(["age,town,illness", *people]) + "\n")
-    policy = {
-        "source": "people.csv",
-        "columns": {
-            "age": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 5}}},
-            "town": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-            "illness": {"role": "keep"},
-        },
-        "privacy": [{"type": "k_anonymity", "k": 12}],
-        "suppression_limit": 0.1,
-        "output": {"file": "released.csv"},
-    }
+    columns = {"age": intervals(5), "town": "suppress", "illness": "keep"}
+    policy = document_of(columns, k=12, source="people.csv", suppression_limit=0.1, output={"file": "released.csv"})
     (tmp_path / "policy.json").write_text(json.dumps(policy))
     done = sqlanon_command("utility", tmp_path / "policy.json", "--target", "illness")
     assert done.returncode == 0, done.stderr
@@ -332,10 +320,7 @@ def test_on_real_data_shares_and_losses_agree(shared: Path, dataset: str) -> Non
     folder = shared / "data" / dataset
     prefix = f"{dataset}_hierarchy_"
     columns: dict[str, Any] = {
-        path.stem.removeprefix(prefix): {
-            "role": "quasi_identifier",
-            "hierarchy": {"file": str(path), "delimiter": ";"},
-        }
+        path.stem.removeprefix(prefix): {"role": "quasi_identifier", "hierarchy": {"file": str(path), "delimiter": ";"}}
         for path in sorted(folder.glob(f"{prefix}*.csv"))
     }
     target = {"adult": "salary-class", "cup": "GENDER"}[dataset]
@@ -348,7 +333,7 @@ def test_on_real_data_shares_and_losses_agree(shared: Path, dataset: str) -> Non
         "privacy": [{"type": "k_anonymity", "k": 5}],
         "suppression_limit": 0.05,
     }
-    with sqlanon.plan(None, sqlanon.Policy.from_dict(document)) as plan:
+    with sqlanon.plan(None, document) as plan:
         found = plan.utility(target)
         losses, ledger = plan.attribute_losses, plan.ledger
     assert losses is not None and found.queries is not None and found.prediction is not None

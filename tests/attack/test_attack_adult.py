@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from policies import quasi
 
 import sqlanon
 
@@ -25,11 +26,7 @@ them rise tells attackers more than before."""
 def test_attacks_find_no_more_in_adult_than_before(shared: Path, tmp_path: Path) -> None:
     folder = shared / "data" / "adult"
     columns: dict[str, object] = {
-        name: {
-            "role": "quasi_identifier",
-            "hierarchy": {"file": str(folder / f"adult_hierarchy_{name}.csv"), "delimiter": ";"},
-        }
-        for name in QUASI
+        name: quasi({"file": str(folder / f"adult_hierarchy_{name}.csv"), "delimiter": ";"}) for name in QUASI
     }
     columns["salary-class"] = {"role": "keep"}
     columns["occupation"] = {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 2}]}

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 from command_line import sqlanon
+from policies import intervals
 
 from sqlanon import InputError, anonymize, attack, attack_file, write_report
 from sqlanon.assess.attack.facts import AttackReport, Control, Finding
@@ -145,8 +146,7 @@ def test_options_out_of_their_range_are_refused() -> None:
 
 
 def test_policies_whose_releases_cannot_be_compared_are_refused(folder: Path) -> None:
-    changed = {**POLICY, "columns": {**POLICY["columns"], "a": {
-        "role": "quasi_identifier", "hierarchy": {"intervals": {"width": 10}}}}}  # fmt: skip
+    changed = {**POLICY, "columns": {**POLICY["columns"], "a": intervals(10)}}  # fmt: skip
     (folder / "instead.yaml").write_text(yaml.safe_dump({**changed, "publish": {"a": {"as": "midpoint"}}}))
     assert "in place of the texts of 'a'" in refused("released.parquet", "--policy", "instead.yaml")
 

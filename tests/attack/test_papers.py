@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from effort import enough, scaled
+from policies import quasi
 
 import sqlanon
 from sqlanon.assess.attack.papers import ATTACK, multisets
@@ -53,9 +54,7 @@ def released(folder: Path, seed: int) -> tuple[dict[str, Any], str, list[tuple[s
         "age": {str(i): [f"{i // 5 * 5}-", f"{i // 20 * 20}+", "*"] for i in range(60)},
     }
     (folder / "people.csv").write_text("\n".join(",".join(row) for row in [tuple(names), *rows]) + "\n")
-    columns: dict[str, Any] = {
-        name: {"role": "quasi_identifier", "hierarchy": {"levels": levels[name]}} for name in names
-    }
+    columns: dict[str, Any] = {name: quasi({"levels": levels[name]}) for name in names}
     columns["education"]["weight"] = 2
     policy = {
         "source": str(folder / "people.csv"),

@@ -7,6 +7,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from policies import document_of, quasi
 from tables import text_table
 
 import sqlanon
@@ -14,15 +15,9 @@ from sqlanon.assess.attack.facts import AttackReport, Control, Finding
 
 Record = tuple[str, ...]
 LEVELS = {str(age): [f"{age // 10}0s", "*"] for age in range(20, 80)}
-POLICY: dict[str, Any] = {
-    "table": "t",
-    "columns": {
-        "age": {"role": "quasi_identifier", "hierarchy": {"levels": LEVELS}},
-        "town": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-    },
-    "privacy": [{"type": "k_anonymity", "k": 5}],
-    "suppression_limit": 1,
-}
+POLICY: dict[str, Any] = document_of(
+    {"age": quasi({"levels": LEVELS}), "town": "suppress"}, k=5, table="t", suppression_limit=1
+)
 
 
 def people(count: int, *others: Callable[[random.Random, int, Record], str]) -> list[Record]:

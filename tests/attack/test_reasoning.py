@@ -11,6 +11,7 @@ import brute_reasoning as brute
 import duckdb
 import pytest
 from effort import Block, enough, seeds
+from policies import document_of, quasi
 from reasoned import load_classes
 from tables import text_table
 
@@ -70,18 +71,11 @@ def random_tiny(rng: random.Random) -> brute.Tiny:
 
 def document(world: brute.Tiny) -> dict[str, Any]:
     columns: dict[str, Any] = {
-        f"q{i}": {
-            "role": "quasi_identifier",
-            "hierarchy": {"levels": {value: [*row[1:]] for value, row in tree.items() if value is not None}},
-        }
+        f"q{i}": quasi({"levels": {value: [*row[1:]] for value, row in tree.items() if value is not None}})
         for i, tree in enumerate(world.trees)
     }
     columns["s"] = {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 1}]}
-    return {
-        "table": "t",
-        "columns": columns,
-        "privacy": [{"type": "k_anonymity", "k": 1}],
-    }
+    return document_of(columns, k=1, table="t")
 
 
 @contextmanager
@@ -92,7 +86,7 @@ def recoded(world: brute.Tiny) -> Iterator[sqlanon.Plan]:
     world.rules = [world.rules[place] for place in used]
     with duckdb.connect() as connection:
         text_table(connection, [*(f"q{i}" for i in range(len(world.trees))), "s"], [(*key, s) for key, s in world.rows])
-        with sqlanon.plan(connection, sqlanon.Policy.from_dict(document(world))) as plan:
+        with sqlanon.plan(connection, document(world)) as plan:
             places = [None if place is None else used.index(place) for place in of_row]
             load_classes(plan, world.rows, world.rules, places)
             yield plan

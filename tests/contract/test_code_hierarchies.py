@@ -4,6 +4,7 @@ import datetime
 import random
 from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 import brute_hierarchies as brute
@@ -68,8 +69,7 @@ def _rows(kind: Kind, request: pytest.FixtureRequest, data: pa.Table, hierarchie
     """By column, its values with their levels; an uncovered value has none."""
     columns = {name: {"role": "quasi_identifier", "hierarchy": spec} for name, spec in hierarchies.items()}
     document = {"columns": columns, "privacy": [{"type": "k_anonymity", "k": 2}], "uncovered": "suppress"}
-    engine = kind.open(request)
-    try:
+    with closing(kind.open(request)) as engine:
         found = encoded(engine, data, document)
         result: dict[str, dict] = {}
         for position, item in enumerate(found.encoding.catalog.attributes):
@@ -77,8 +77,6 @@ def _rows(kind: Kind, request: pytest.FixtureRequest, data: pa.Table, hierarchie
             rows = engine.run("lookup", lookup_rows(position).this.copy().select(*shown, append=False))
             result[item.name] = {row[0]: list(row[2:]) if row[1] == 1 else None for row in rows}
         return result
-    finally:
-        engine.close()
 
 
 @pytest.mark.slow

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from engine_kinds import KINDS, Kind, duckdb, encoded, forget, planned, rows_of_table, some_nodes, texts
+from policies import diverse, document_of, intervals, sensitive
 from random_cases import random_case
 from random_worlds import MEASURES
 from sqlglot import exp
@@ -99,20 +100,15 @@ def typed_case(records: int = 300, **changes: Any) -> tuple[pa.Table, dict[str, 
             "name": pa.array([f"{SECRET}-{i}" for i in range(records)]),
         }
     )
-    document = {
-        "table": "t",
-        "columns": {
-            "age": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 5, "fanouts": [4]}}},
-            "born": {"role": "quasi_identifier", "hierarchy": {"dates": {"levels": ["month", "year"]}}},
-            "zip": {"role": "quasi_identifier", "hierarchy": {"redact": {}}},
-            "illness": {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 2}]},
-            "days": {"role": "keep"},
-            "name": {"role": "drop"},
-        },
-        "privacy": [{"type": "k_anonymity", "k": 3}],
-        "suppression_limit": 0.1,
-        **changes,
+    columns = {
+        "age": intervals(5, 4),
+        "born": {"role": "quasi_identifier", "hierarchy": {"dates": {"levels": ["month", "year"]}}},
+        "zip": "redact",
+        "illness": diverse(2),
+        "days": "keep",
+        "name": "drop",
     }
+    document = document_of(columns, changes, k=3, table="t", suppression_limit=0.1)
     return data, document
 
 
@@ -129,10 +125,7 @@ def model_case(models: list[dict[str, Any]], privacy: list[dict[str, Any]], meas
         }
     )
     columns: dict[str, Any] = {
-        "a": {
-            "role": "quasi_identifier",
-            "hierarchy": {"levels": {v: [v[0], "*"] for v in ("x1", "x2", "y1", "y2")}},
-        },
+        "a": {"role": "quasi_identifier", "hierarchy": {"levels": {v: [v[0], "*"] for v in ("x1", "x2", "y1", "y2")}}},
         "b": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
         "s": {
             "role": "sensitive",
@@ -143,13 +136,7 @@ def model_case(models: list[dict[str, Any]], privacy: list[dict[str, Any]], meas
     }
     if not models:
         columns["s"] = {"role": "drop"}
-    return data, {
-        "table": "t",
-        "columns": columns,
-        "privacy": privacy,
-        "suppression_limit": 0.4,
-        "quality": {"measure": measure},
-    }
+    return data, document_of(columns, table="t", privacy=privacy, suppression_limit=0.4, quality={"measure": measure})
 
 
 SIZE = [{"type": "k_anonymity", "k": 3}]
@@ -679,18 +666,14 @@ def visits() -> tuple[pa.Table, dict[str, Any]]:
             rows.append((person, draw.randrange(20, 60), region, draw.choice(["flu", "gout", None])))
     titles = ("person", "age", "zip", "illness")
     data = pa.table({title: pa.array(values) for title, values in zip(titles, zip(*rows, strict=True), strict=True)})
-    return data, {
-        "table": "t",
-        "entity": "person",
-        "columns": {
-            "age": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 5, "fanouts": [2, 2]}}},
-            "zip": {"role": "quasi_identifier", "hierarchy": {"redact": {}}},
-            "illness": {"role": "sensitive", "models": [{"type": "t_closeness", "t": 0.4, "distance": "equal"}]},
-        },
-        "privacy": [{"type": "k_anonymity", "k": 5}],
-        "suppression_limit": 0.3,
-        "search": {"where": "engine"},
-    }
+    return data, document_of(
+        {"age": intervals(5, 2, 2), "zip": "redact", "illness": sensitive("t_closeness", t=0.4, distance="equal")},
+        k=5,
+        table="t",
+        entity="person",
+        suppression_limit=0.3,
+        search={"where": "engine"},
+    )
 
 
 @cache
@@ -758,18 +741,14 @@ def test_hostile_names_stay_names(engine: Engine) -> None:
 def test_null_is_neither_the_empty_text_nor_the_text_null(engine: Engine, nulls: str) -> None:
     values: list[str | None] = [None, "", "NULL", "null", " "]
     data = texts({"q": [value for value in values for _ in range(3)], "other": ["x"] * 15})
-    document = {
-        "table": "t",
-        "columns": {
-            "q": {
-                "role": "quasi_identifier",
-                "hierarchy": {"levels": {value: ["*"] for value in values if value is not None}},
-            },
-            "other": {"role": "keep"},
+    columns = {
+        "q": {
+            "role": "quasi_identifier",
+            "hierarchy": {"levels": {value: ["*"] for value in values if value is not None}},
         },
-        "privacy": [{"type": "k_anonymity", "k": 3}],
-        "nulls": nulls,
+        "other": "keep",
     }
+    document = document_of(columns, k=3, table="t", nulls=nulls)
     plan = planned(engine, data, document)
     assert plan.node == (0,)
     assert plan.ledger.excluded == (3 if nulls == "basic" else 0)

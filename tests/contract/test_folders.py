@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from policies import document_of, quasi
 from pyarrow import parquet
 
 import sqlanon
@@ -30,16 +31,13 @@ def folder(tmp_path: Path) -> Path:
 
 def policy(source: Path, **changes: Any) -> sqlanon.Policy:
     return sqlanon.Policy.from_dict(
-        {
-            "source": str(source),
-            "columns": {
-                "age": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 10}}},
-                "note": {"role": "keep"},
-            },
-            "accept": ["note"],
-            "privacy": [{"type": "k_anonymity", "k": 3}],
-            **changes,
-        }
+        document_of(
+            {"age": quasi({"intervals": {"width": 10}}), "note": "keep"},
+            changes,
+            k=3,
+            source=str(source),
+            accept=["note"],
+        )
     )
 
 

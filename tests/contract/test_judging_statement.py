@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import duckdb
+from policies import document_of, sensitive
 from sqlglot import exp
 from tables import text_table
 
@@ -21,17 +22,13 @@ ROWS = [
     ("32", "80", "cold"),
     ("39", "90", "cough"),
 ]
-POLICY = {
-    "table": "patients",
-    "columns": {
-        "age": {"role": "quasi_identifier", "hierarchy": {"redact": {}}},
-        "zip": {"role": "quasi_identifier", "hierarchy": {"redact": {}}},
-        "illness": {"role": "sensitive", "models": [{"type": "entropy_l_diversity", "l": 2}]},
-    },
-    "privacy": [{"type": "k_anonymity", "k": 2}],
-    "quality": {"measure": "loss"},
-    "suppression_limit": 0.5,
-}
+POLICY = document_of(
+    {"age": "redact", "zip": "redact", "illness": sensitive("entropy_l_diversity", l=2)},
+    k=2,
+    table="patients",
+    quality={"measure": "loss"},
+    suppression_limit=0.5,
+)
 NODES = [(1, 0), (1, 1), (2, 0)]
 
 
@@ -48,7 +45,7 @@ def legible(query: exp.Query) -> str:
 
 def test_the_statement_is_the_golden_file_and_answers(connection: duckdb.DuckDBPyConnection) -> None:
     text_table(connection, ["age", "zip", "illness"], ROWS, name="patients")
-    with sqlanon.plan(connection, sqlanon.Policy.from_dict(POLICY)) as plan:
+    with sqlanon.plan(connection, POLICY) as plan:
         question = plan._evaluator._question
         text = legible(literal_batch(question, NODES, names.BASE))
         assert text == GOLDEN.read_text(encoding="utf-8")

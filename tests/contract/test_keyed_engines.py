@@ -4,6 +4,7 @@ import datetime
 import hashlib
 import hmac
 from collections.abc import Iterator
+from contextlib import closing
 from decimal import Decimal
 from typing import Any
 
@@ -39,15 +40,12 @@ VALUES: dict[str, pa.Array] = {
 def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
     """Every engine in turn that has keyed hashes."""
     kind: Kind = request.param
-    opened = kind.open(request)
-    try:
+    with closing(kind.open(request)) as opened:
         if not opened.has("keyed"):
             with pytest.raises(UnsupportedError, match="key"), ReleaseKey(SECRET).loaded(opened, [PSEUDONYM]):
                 pass
             pytest.skip(opened.capabilities.lacks["keyed"].reason)
         yield opened
-    finally:
-        opened.close()
 
 
 def expected(text: str | None, purpose: str, context: str = "study") -> str | None:

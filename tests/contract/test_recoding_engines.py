@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from engine_kinds import KINDS, SOURCE, Kind, duckdb, forget, rows_of_table
+from policies import quasi
 from sqlglot import exp
 
 import sqlanon
@@ -25,9 +26,7 @@ from sqlanon.recoding.local.recoded_plan import RecodedPlan
 
 AGES = {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 10, "fanouts": [2]}}}
 LEVELS = {"role": "quasi_identifier", "hierarchy": {"levels": {v: [v[0] + "*", "*"] for v in ("a1", "a2", "b1", "b2")}}}
-CELLS: dict[str, Any] = {
-    name: {"role": "quasi_identifier", "hierarchy": {"suppress": {}}} for name in ("age", "zip", "day")
-}
+CELLS: dict[str, Any] = {name: quasi() for name in ("age", "zip", "day")}
 ILLNESS: dict[str, Any] = {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 2}]}
 CLOSE: dict[str, Any] = {"role": "sensitive", "models": [{"type": "t_closeness", "t": 0.45, "distance": "ordered"}]}
 CASES: dict[str, dict[str, Any]] = {

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from engine_kinds import by_duckdb, forget, planned, rows_of_table
+from policies import document_of
 
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.policy import Output
@@ -48,14 +49,9 @@ def document(levels: dict[str, int], **changes: Any) -> dict[str, Any]:
         name: {"role": "quasi_identifier", "hierarchy": hierarchy, "min_level": levels[name], "max_level": levels[name]}
         for name, hierarchy in hierarchies.items()
     }
-    return {
-        "table": "t",
-        "columns": columns,
-        "privacy": [{"type": "k_anonymity", "k": 1}],
-        "suppression_limit": 1,
-        "publish": {name: {"as": WORDS} for name in columns},
-        **changes,
-    }
+    return document_of(
+        columns, changes, k=1, table="t", suppression_limit=1, publish={name: {"as": WORDS} for name in columns}
+    )
 
 
 LEVELS = [
@@ -204,10 +200,9 @@ def test_no_spelling_of_a_leaf_doubles_a_record(engine: Engine, kind: str) -> No
     data = pa.table({"q": pa.array(values, getattr(pa, kind.replace("bool", "bool_"))()), "id": pa.array(numbers)})
     rows = {text: [f"of {place}"] for place, text in enumerate(SPELLINGS)}
     leaf = {"role": "quasi_identifier", "hierarchy": {"levels": rows}, "min_level": 1, "max_level": 1}
-    document = {
-        "table": "t", "columns": {"q": leaf, "id": {"role": "keep"}}, "accept": ["id"], "uncovered": "suppress",
-        "privacy": [{"type": "k_anonymity", "k": 1}], "suppression_limit": 1,
-    }  # fmt: skip
+    document = document_of(
+        {"q": leaf, "id": "keep"}, k=1, table="t", accept=["id"], uncovered="suppress", suppression_limit=1
+    )
     with planned(engine, data, document) as here:
         found = here.publish(Output("table", "represented")).to_arrow().to_pylist()
     assert len({row["id"] for row in found}) == len(found)

@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from engine_kinds import planned
+from policies import document_of, quasi
 
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.plan.publishing import PublishablePlan
@@ -29,17 +30,13 @@ def data() -> pa.Table:
 
 def document(k: int) -> dict[str, Any]:
     tree = {name: [f"g{i // 2}", "*"] for i, name in enumerate(REGIONS)}
-    return {
-        "table": "t",
-        "columns": {
-            "region": {"role": "quasi_identifier", "hierarchy": {"levels": tree}},
-            "age": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-            "district": {"role": "keep", "with": "region"},
-            "state": {"role": "keep", "with": "region"},
-        },
-        "privacy": [{"type": "k_anonymity", "k": k}],
-        "quality": {"measure": "loss"},
+    columns = {
+        "region": quasi({"levels": tree}),
+        "age": "suppress",
+        "district": {"role": "keep", "with": "region"},
+        "state": {"role": "keep", "with": "region"},
     }
+    return document_of(columns, k=k, table="t", quality={"measure": "loss"})
 
 
 def rows_of(plan: PublishablePlan) -> Counter[tuple[Any, ...]]:

@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from engine_kinds import KINDS, Kind, by_duckdb, planned
+from policies import diverse, document_of, quasi
 
 from sqlanon.core.engines.base import Engine
 
@@ -39,20 +40,15 @@ def records() -> pa.Table:
 
 def document(**more: Any) -> dict[str, Any]:
     ages = {str(age): [f"{age // 10 * 10}-{age // 10 * 10 + 9}", "*"] for age in range(20, 60)}
-    return {
-        "table": "t",
-        "columns": {
-            "age": {"role": "quasi_identifier", "max_level": 1, "hierarchy": {"levels": ages}},
-            "born": {"role": "quasi_identifier", "hierarchy": {"dates": {"levels": ["year", "decade"]}}},
-            "town": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-            "amount": {"role": "keep"},
-            "illness": {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 2}]},
-            "person": {"role": "drop"},
-        },
-        "privacy": [{"type": "k_anonymity", "k": 3}],
-        "suppression_limit": 0.4,
-        **more,
+    columns = {
+        "age": quasi({"levels": ages}, max_level=1),
+        "born": quasi({"dates": {"levels": ["year", "decade"]}}),
+        "town": "suppress",
+        "amount": "keep",
+        "illness": diverse(2),
+        "person": "drop",
     }
+    return document_of(columns, more, k=3, table="t", suppression_limit=0.4)
 
 
 CASES: dict[str, dict[str, Any]] = {

@@ -339,6 +339,18 @@ def test_only_what_was_judged_as_a_whole_is_called_safe(tmp_path: Path) -> None:
     assert checked(tmp_path, safe.replace("|20", "|4").replace("60", "44").replace("22", "6"), {}).verdict == "fails"
 
 
+def test_without_time_what_single_sums_tell_is_judged_and_the_rest_is_not_called_safe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sqlanon.counts.foreign_audit.SECONDS", -1.0)
+    block = "area|F|M|Total\nA|x|x|20\nB|x|x|40\nC|{}|10|20\nTotal|32|48|80"
+    open_ = checked(tmp_path, block.format("10"), {})
+    assert open_.verdict == "cannot say" and "4 cells were not judged" in open_.reasons[0] and not open_.computed
+    partly = checked(tmp_path, block.format("x"), {})
+    assert partly.verdict == "fails" and "4 cells were not judged" in partly.reasons[0]
+    assert [(each.cell["area"], each.finding, each.low) for each in partly.computed] == [("C", "exact", 10)]
+
+
 @pytest.mark.slow
 def test_sheets_are_one_system_and_values_are_shown_on_request(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -435,5 +447,5 @@ def test_halves_are_no_counts() -> None:
     relations += [SumRelation(0, ((f"sum {n}",),), tuple(own)) for n, own in enumerate(cells)]
     relations.append(SumRelation(0, (("all",),), (*cells[0], *cells[1])))
     audit = ForeignAudit(relations, bounds, time.monotonic() + 60)
-    assert audit.range_of((("sum 0",),))[0] == (0, 1) and audit.range_of((("all",),))[0] == (0, 2)
+    assert audit.range_of((("sum 0",),)) == (0, 1) and audit.range_of((("all",),)) == (0, 2)
     assert not audit.undecided

@@ -6,6 +6,8 @@ import itertools
 import json
 import random
 import time
+from contextlib import suppress as suppressed
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -213,6 +215,22 @@ def test_sums_are_protected_as_all_sums_of_small_size_say(block: Block) -> None:
             assert low - 1e-6 <= lowest <= max(low, values[cell] - above) + 1e-6, seed
             assert high + 1e-6 >= highest >= min(high, values[cell] + above) - 1e-6, seed
     assert 2 * least_of_all > len(block)
+
+
+@seeds(60, 20)
+def test_the_grand_total_is_suppressed_only_where_nothing_else_protects(block: Block) -> None:
+    for seed in block:
+        system = random_system(seed)
+        grand = len(system) - 1
+        if system.unsafe[grand] or system.exempt[grand]:
+            continue
+        exempt = system.exempt.copy()
+        exempt[grand] = True
+        with suppressed(NoSolutionError):
+            found = suppress(replace(system, grand=grand), 60, exact=False)
+            if found.suppressed[grand]:
+                with pytest.raises(NoSolutionError):
+                    suppress(replace(system, exempt=exempt), 60, exact=False)
 
 
 def test_one_program_meets_the_demands_of_many_insiders(monkeypatch: pytest.MonkeyPatch) -> None:

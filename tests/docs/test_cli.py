@@ -10,6 +10,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from command_line import sqlanon
+from policies import quasi
 
 KEYS = {
     "strategy", "levels", "optimal", "gap", "lower_bound", "loss", "measure", "records", "published", "suppressed",
@@ -60,10 +61,7 @@ def test_run_prints_one_json_document(demo: Path) -> None:
 def test_dry_run_writes_nothing_and_exhaustive_agrees(demo: Path, tmp_path: Path) -> None:
     before = sorted((p.name, p.stat().st_mtime_ns) for p in demo.iterdir())
     document = {"source": str(demo / "hospital.duckdb"), "table": "discharges", "undeclared": "drop"}
-    document["columns"] = {
-        name: {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}
-        for name in ("sex", "insurance", "marital_status", "department")
-    }
+    document["columns"] = {name: quasi() for name in ("sex", "insurance", "marital_status", "department")}
     document |= {"privacy": [{"type": "k_anonymity", "k": 50}], "output": {"file": "never.csv"}}
     (tmp_path / "p.json").write_text(json.dumps(document))
     answers = [

@@ -9,6 +9,7 @@ import click
 import duckdb
 import pytest
 from click.testing import CliRunner
+from policies import document_of
 
 from sqlanon.cli import main
 
@@ -146,11 +147,7 @@ def test_a_record_in_the_place_of_the_header_is_not_repeated(command: str, folde
 
 def test_a_policy_does_not_repeat_a_record_in_the_place_of_the_header(folder: Path) -> None:
     (folder / "n.csv").write_text("5,Meier,Anna\n6,Mueller,Bob\n")
-    document = {
-        "source": "n.csv",
-        "columns": {"5": {"role": "keep"}, "name": {"role": "keep"}},
-        "privacy": [{"type": "k_anonymity", "k": 2}],
-    }
+    document = document_of({"5": "keep", "name": "keep"}, k=2, source="n.csv")
     (folder / "p.json").write_text(json.dumps(document))
     code, printed, errors = sqlanon("run", "p.json")
     assert code == 2 and "Meier" not in printed + errors and "'name'" in errors and "3 columns" in errors

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from command_line import sqlanon
 from pages import ROOT
+from policies import document_of
 
 import sqlanon as package
 from sqlanon.cli import main
@@ -84,8 +85,7 @@ def test_what_a_hint_says_can_be_typed(folder: Path, command: Sequence[str]) -> 
 def test_hints_of_a_policy_stay_those_of_a_policy(folder: Path) -> None:
     (folder / "t.csv").write_text("a;b\n1;2\n2;3\n")
     spec = {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}
-    (folder / "p.json").write_text(json.dumps({"source": "t.csv", "columns": {"a": spec}, "privacy": [
-        {"type": "k_anonymity", "k": 2}], "undeclared": "drop"}))  # fmt: skip
+    (folder / "p.json").write_text(json.dumps(document_of({"a": spec}, k=2, source="t.csv", undeclared="drop")))
     for command in (("run", "p.json"), ("risk", "--policy", "p.json")):
         done = sqlanon(*command)
         assert done.returncode == 2 and "say csv: {delimiter: ';'}" in done.stderr and "--csv" not in done.stderr

@@ -11,6 +11,7 @@ from typing import Any
 import duckdb
 import pytest
 from command_line import sqlanon as shell
+from policies import quasi
 from postgres_server import Server, execute
 
 import sqlanon
@@ -42,9 +43,7 @@ INSERT = "INSERT INTO t VALUES " + ", ".join(map(quoted, ROWS))
 
 
 def document(source: str, table: str | None, **keys: Any) -> dict[str, Any]:
-    columns: dict[str, Any] = {
-        name: {"role": "quasi_identifier", "hierarchy": hierarchy} for name, hierarchy in HIERARCHIES.items()
-    }
+    columns: dict[str, Any] = {name: quasi(hierarchy) for name, hierarchy in HIERARCHIES.items()}
     columns["s"] = {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 2}]}
     return {
         "source": source,

@@ -7,7 +7,9 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
+from policies import document_of, intervals
 from sqlglot import exp
+from tables import store
 
 import sqlanon
 from sqlanon.core.engines.spark.held import HELD, HeldTables
@@ -33,20 +35,17 @@ def planned(request: pytest.FixtureRequest) -> Iterator[Any]:
         }
     )
     connection = duckdb.connect()
-    connection.register("rows", people)
-    connection.execute("CREATE TABLE people AS SELECT * FROM rows")
+    store(connection, people, "people")
     illness = {key: asked[key] for key in ("models", "hierarchy") if key in asked}
-    policy = {
-        "table": "people",
-        "columns": {
-            "zip": {"role": "quasi_identifier", "hierarchy": {"redact": {}}},
-            "age": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 10, "fanouts": [2]}}},
-            "illness": {"role": "sensitive", **illness} if illness else {"role": "keep"},
-        },
-        "privacy": asked.get("privacy", [{"type": "k_anonymity", "k": 2}]),
-        "suppression_limit": 0.3,
+    columns = {
+        "zip": "redact",
+        "age": intervals(10, 2),
+        "illness": {"role": "sensitive", **illness} if illness else {"role": "keep"},
     }
-    with sqlanon.plan(connection, sqlanon.Policy.from_dict(policy)) as plan:
+    policy = document_of(
+        columns, table="people", privacy=asked.get("privacy", [{"type": "k_anonymity", "k": 2}]), suppression_limit=0.3
+    )
+    with sqlanon.plan(connection, policy) as plan:
         assert plan.ledger.suppressed > 0
         yield plan
 

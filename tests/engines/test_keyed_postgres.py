@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from policies import document_of
 from postgres_server import Server, execute
 
 import sqlanon
-from sqlanon import Policy
 
 pytest.importorskip("sqlanon.core.engines.postgres.engine", reason="the driver of PostgreSQL is not installed")
 IGNORES_CASE = "provider = icu, locale = 'und-u-ks-level2', deterministic = false"
@@ -35,19 +35,15 @@ def visits(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
 
 
 def document(**changes: Any) -> dict[str, Any]:
-    return {
-        "source": "postgresql://",
-        "table": "keyed_visits",
-        "entity": "person",
-        "key": {"env": "STUDY_KEY", "context": "study"},
-        "columns": {
-            "person": {"role": "pseudonym"},
-            "sex": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-            "admitted": {"role": "shift", "days": 30},
-        },
-        "privacy": [{"type": "profile_k", "k": 3}],
-        **changes,
-    }
+    return document_of(
+        {"person": "pseudonym", "sex": "suppress", "admitted": {"role": "shift", "days": 30}},
+        changes,
+        source="postgresql://",
+        table="keyed_visits",
+        entity="person",
+        key={"env": "STUDY_KEY", "context": "study"},
+        privacy=[{"type": "profile_k", "k": 3}],
+    )
 
 
 def keys_of(context: str) -> list[bytes]:
@@ -56,7 +52,7 @@ def keys_of(context: str) -> list[bytes]:
 
 
 def test_who_is_one_person_has_one_pseudonym(visits: Server, tmp_path: Path) -> None:
-    with sqlanon.anonymize(None, Policy.from_dict(document(output={"file": str(tmp_path / "out.parquet")}))) as release:
+    with sqlanon.anonymize(None, document(output={"file": str(tmp_path / "out.parquet")})) as release:
         rows = release.to_arrow().to_pylist()
     found = [row["person"] for row in rows]
     assert sorted(found.count(name) for name in set(found)) == [2, 2, 2]
@@ -72,7 +68,7 @@ def test_the_server_logs_no_key(visits: Server) -> None:
     before = len(log.read_bytes())
     execute(visits, f"ALTER ROLE \"{visits.user}\" SET log_statement = 'all'")
     try:
-        with sqlanon.anonymize(None, Policy.from_dict(document(output={"table": "keyed_release"}))):
+        with sqlanon.anonymize(None, document(output={"table": "keyed_release"})):
             pass
     finally:
         execute(visits, f'ALTER ROLE "{visits.user}" RESET log_statement', "DROP TABLE IF EXISTS keyed_release")

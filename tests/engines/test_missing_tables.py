@@ -6,6 +6,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from command_line import sqlanon as shell
+from policies import document_of, quasi
 from postgres_server import Server, execute
 
 import sqlanon
@@ -93,16 +94,11 @@ def test_a_file_is_no_table_of_a_connection(file: Path, monkeypatch: pytest.Monk
 
 def test_a_file_is_no_hierarchy_and_no_joined_table(file: Path) -> None:
     secret = files_as_tables(file.parent)[0]
-    policy = {
-        "source": str(file),
-        "table": "patients",
-        "columns": {"a": {"role": "quasi_identifier", "hierarchy": {"table": secret}}},
-        "privacy": [{"type": "k_anonymity", "k": 1}],
-    }
+    policy = document_of({"a": quasi({"table": secret})}, k=1, source=str(file), table="patients")
     joined = {**policy, "join": [{"table": secret, "key": "a"}], "columns": {"a": {"role": "keep"}}}
     for document in (policy, joined):
         with pytest.raises(sqlanon.SqlanonError) as caught:
-            sqlanon.plan(None, sqlanon.Policy.from_dict(document))
+            sqlanon.plan(None, document)
         assert "Jane" not in str(caught.value) and "a file is named as a source" in str(caught.value)
 
 

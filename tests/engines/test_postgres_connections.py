@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from command_line import sqlanon as sqlanon_command
+from policies import document_of
 from postgres_server import Server, execute
 
 import sqlanon
@@ -80,7 +81,7 @@ def refusal(uri: str) -> str:
     assert SECRET not in str(raised.value)
     policy = {"columns": {"x": {"role": "keep"}}, "privacy": [{"type": "k_anonymity", "k": 2}], "table": "t"}
     with pytest.raises(InputError) as again:
-        sqlanon.plan(uri, sqlanon.Policy.from_dict(policy))
+        sqlanon.plan(uri, policy)
     assert str(again.value) == str(raised.value)
     return str(raised.value)
 
@@ -210,11 +211,8 @@ def test_a_session_has_a_name_that_the_user_may_choose(
     query = "SELECT application_name FROM pg_stat_activity WHERE pid = pg_backend_pid()"
     assert engine.run("name", query) == [("sqlanon",)]
     monkeypatch.setenv("PGAPPNAME", "nightly")
-    other = PostgresEngine(postgres.uri())
-    try:
+    with closing(PostgresEngine(postgres.uri())) as other:
         assert other.run("name", query) == [("nightly",)]
-    finally:
-        other.close()
 
 
 @pytest.fixture
@@ -239,8 +237,7 @@ def _refusal_of_large_records(folder: Path, postgres: Server, *settings: str) ->
             f"CREATE TABLE large AS {large}", "GRANT SELECT ON large TO narrow",
             *(f"ALTER ROLE narrow SET {setting}" for setting in ("work_mem = '64kB'", *settings)))  # fmt: skip
     spec = {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}
-    document = {"source": postgres.uri(user="narrow"), "table": "large", "columns": {"a": spec, "b": spec},
-                "privacy": [{"type": "k_anonymity", "k": 5}]}  # fmt: skip
+    document = document_of({"a": spec, "b": spec}, k=5, source=postgres.uri(user="narrow"), table="large")
     (folder / "p.json").write_text(json.dumps(document))
     done = sqlanon_command("run", folder / "p.json")
     execute(postgres, "DROP TABLE large", "DROP ROLE narrow")

@@ -5,6 +5,7 @@ import logging
 import uuid
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from decimal import Decimal
 from typing import Any
 
@@ -174,13 +175,10 @@ def test_an_interrupt_stops_the_statement_and_leaves_the_session_usable(engine: 
 
 
 def test_a_timeout_of_the_server_is_an_error(postgres: Server) -> None:
-    engine = PostgresEngine(postgres.uri() + "&options=-cstatement_timeout%3D1000")
-    try:
+    with closing(PostgresEngine(postgres.uri() + "&options=-cstatement_timeout%3D1000")) as engine:
         with pytest.raises(EngineError) as raised:
             engine.run("sleep", "SELECT pg_sleep(30)")
         assert raised.value.kind == "57014"
-    finally:
-        engine.close()
 
 
 def test_nothing_is_left_behind_and_nobody_else_sees_it(postgres: Server) -> None:

@@ -7,6 +7,7 @@ from contextlib import closing
 from typing import Any
 
 import pytest
+from policies import document_of
 from postgres_server import Server, execute
 from sqlglot import exp
 
@@ -53,13 +54,9 @@ def visits_policy(server: Server, **changes: Any) -> sqlanon.Policy:
     quasi = {name: {"role": "quasi_identifier", "hierarchy": {"redact": {"direction": "right"}}} for name in CODES}
     sex = {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}
     finding = {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 2}]}
-    document = {
-        "source": server.uri(),
-        "table": "visits",
-        "columns": {**quasi, "sex": sex, "finding": finding},
-        "privacy": [{"type": "k_anonymity", "k": 2}],
-        "suppression_limit": 0.5,
-    }
+    document = document_of(
+        {**quasi, "sex": sex, "finding": finding}, k=2, source=server.uri(), table="visits", suppression_limit=0.5
+    )
     return sqlanon.Policy.from_dict({**document, **changes})
 
 

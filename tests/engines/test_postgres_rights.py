@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from command_line import sqlanon as command
+from policies import document_of, quasi
 from postgres_server import Server, execute
 
 import sqlanon
@@ -85,19 +86,10 @@ def environment(ward: Server, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def document(**changes: Any) -> dict[str, Any]:
-    return {
-        "source": "postgresql://",
-        "table": SOURCE,
-        "columns": {
-            "age": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 5, "fanouts": [2]}}},
-            "zip": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-            "ward": {"role": "keep"},
-        },
-        "undeclared": "drop",
-        "privacy": [{"type": "k_anonymity", "k": 3}],
-        "suppression_limit": 0.5,
-        **changes,
-    }
+    columns = {"age": quasi({"intervals": {"width": 5, "fanouts": [2]}}), "zip": "suppress", "ward": "keep"}
+    return document_of(
+        columns, changes, k=3, source="postgresql://", table=SOURCE, undeclared="drop", suppression_limit=0.5
+    )
 
 
 def policy(**changes: Any) -> sqlanon.Policy:

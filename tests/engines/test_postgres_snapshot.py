@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from command_line import sqlanon as command
 from interrupts import interrupted_after
+from policies import document_of, intervals
 from postgres_server import Server, execute
 
 import sqlanon
@@ -38,19 +39,13 @@ WRITES = (
 
 
 def document(**changes: Any) -> dict[str, Any]:
-    return {
-        "source": "postgresql://",
-        "table": "clinic.visits",
-        "columns": {
-            "id": {"role": "drop"},
-            "age": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 5, "fanouts": [2, 2]}}},
-            "zip": {"role": "quasi_identifier", "hierarchy": {"redact": {"direction": "right"}}},
-            "days": {"role": "keep"},
-        },
-        "privacy": [{"type": "k_anonymity", "k": 5}],
-        "suppression_limit": 0.05,
-        **changes,
+    columns = {
+        "id": "drop",
+        "age": intervals(5, 2, 2),
+        "zip": {"role": "quasi_identifier", "hierarchy": {"redact": {"direction": "right"}}},
+        "days": "keep",
     }
+    return document_of(columns, changes, k=5, source="postgresql://", table="clinic.visits", suppression_limit=0.05)
 
 
 def policy(**changes: Any) -> sqlanon.Policy:
@@ -244,8 +239,7 @@ def test_a_run_waits_longer_than_idle_transactions_may(server: Server, monkeypat
 
 
 def test_a_statement_that_fails_while_it_writes_says_so_and_is_not_masked(server: Server) -> None:
-    engine = PostgresEngine(server.uri())
-    try:
+    with closing(PostgresEngine(server.uri())) as engine:
         engine.hold()
         engine.load("load", "t", pa.table({"a": [1]}))
         with pytest.raises(EngineError, match="22012"):
@@ -255,8 +249,6 @@ def test_a_statement_that_fails_while_it_writes_says_so_and_is_not_masked(server
                 engine.drop("t")
         with pytest.raises(EngineError, match="took the temporary tables"):
             engine.columns(table("t"))
-    finally:
-        engine.close()
 
 
 def test_a_connection_lost_at_the_commit_is_said(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -185,8 +186,7 @@ def test_an_interrupt_stops_the_job_and_leaves_the_session_usable(engine: Any) -
 def test_what_our_statements_are_made_of_means_what_it_means_in_duckdb(engine: Any) -> None:
     texts = ["1", "x", None, "1.50", "2020-01-01", "99999999999", "01", "1e3", ""]
     data = pa.table({"a": texts, "n": pa.array([-7, 7, None, 0, 1, 2**62, -1, 3, 4], pa.int64())})
-    duck = DuckDBEngine()
-    try:
+    with closing(DuckDBEngine()) as duck:
         for built in (duck, engine):
             built.load("load", "t", data)
         n, parts = column("n"), {}
@@ -207,8 +207,6 @@ def test_what_our_statements_are_made_of_means_what_it_means_in_duckdb(engine: A
         assert mine == theirs
         some = exp.select(exp.AnyValue(this=exp.Case(ifs=[exp.If(this=exp.EQ(this=n, expression=number(1)), true=n)])))
         assert engine.run("any", some.from_(table("t"))) == duck.run("any", some.from_(table("t"))) == [(1,)]
-    finally:
-        duck.close()
 
 
 def test_the_canonical_text_of_a_float_is_its_own(engine: Any) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from policies import diverse, document_of, intervals
 from pyarrow import parquet
 from sqlglot import exp
 
@@ -64,19 +65,8 @@ def planned(session: Any, folder: Path) -> Iterator[Any]:
 
 
 def document(**changes: Any) -> dict[str, Any]:
-    return {
-        "columns": {
-            "number": {"role": "keep"},
-            "zip": {"role": "quasi_identifier", "hierarchy": {"redact": {}}},
-            "age; --": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 5, "fanouts": [2]}}},
-            "illness": {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 2}]},
-            "name": {"role": "drop"},
-        },
-        "accept": ["number"],
-        "privacy": [{"type": "k_anonymity", "k": 5}],
-        "suppression_limit": 0.05,
-        **changes,
-    }
+    columns = {"number": "keep", "zip": "redact", "age; --": intervals(5, 2), "illness": diverse(2), "name": "drop"}
+    return document_of(columns, changes, k=5, accept=["number"], suppression_limit=0.05)
 
 
 def rows(data: pa.Table) -> list[tuple[Any, ...]]:
@@ -88,7 +78,7 @@ def expected(folder: Path) -> Any:
     """What the embedded engine makes of the same records: its ledger and its rows."""
     joined = folder.parent / "joined.pq"
     parquet.write_table(parquet.read_table(folder), joined)
-    with sqlanon.anonymize(joined, sqlanon.Policy.from_dict(document())) as release:
+    with sqlanon.anonymize(joined, document()) as release:
         return release.ledger, sorted(rows(release.to_arrow()), key=repr)
 
 
@@ -306,7 +296,7 @@ def test_a_target_that_is_taken_is_refused_before_any_work(
     ):
         asked = document(table="people", output={"file": str(tmp_path / name)}, if_exists=if_exists)
         with pytest.raises(TargetError, match=wrong):
-            sqlanon.anonymize(spark.session, sqlanon.Policy.from_dict(asked))
+            sqlanon.anonymize(spark.session, asked)
 
 
 def test_a_path_is_that_folder_and_patterns_have_a_key_of_their_own(tmp_path: Path, spark: Any) -> None:

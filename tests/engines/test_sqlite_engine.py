@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 from engine_kinds import duckdb, planned, rows_of_table
 from interrupts import interrupted_after
+from policies import diverse, document_of, intervals
 from sqlglot import exp
 
 import sqlanon
@@ -56,18 +57,8 @@ def patients(path: Path, count: int = 200) -> Path:
 
 
 def document(**changes: Any) -> dict[str, Any]:
-    return {
-        "table": "patients",
-        "columns": {
-            "age": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 5, "fanouts": [4]}}},
-            "sex": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-            "zip": {"role": "quasi_identifier", "hierarchy": {"redact": {}}},
-            "illness": {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 2}]},
-        },
-        "privacy": [{"type": "k_anonymity", "k": 3}],
-        "suppression_limit": 0.1,
-        **changes,
-    }
+    columns = {"age": intervals(5, 4), "sex": "suppress", "zip": "redact", "illness": diverse(2)}
+    return document_of(columns, changes, k=3, table="patients", suppression_limit=0.1)
 
 
 def policy(**changes: Any) -> sqlanon.Policy:
@@ -222,9 +213,8 @@ def test_what_its_files_lack_is_refused_with_an_alternative(tmp_path: Path) -> N
         "undeclared": "drop",
         "join": [{"source": str(path), "table": "patients", "key": {"age": "age"}}],
     }
-    with pytest.raises((UnsupportedError, SourceError)) as refused:
+    with pytest.raises((UnsupportedError, SourceError), match="SQLite"):
         sqlanon.anonymize(flat, policy(**beside))
-    assert "SQLite" in str(refused.value)
 
 
 # -- values of any type ------------------------------------------------------------------------------------------------
@@ -242,22 +232,18 @@ def test_what_its_files_lack_is_refused_with_an_alternative(tmp_path: Path) -> N
 def test_types_are_told_in_the_words_of_policies(tmp_path: Path, declared: str, expected: str) -> None:
     """By SQLite's rules: FLOATING POINT holds INT, and has the affinity INTEGER."""
     path = database(tmp_path / "x.db", f"CREATE TABLE t (a {declared}); CREATE VIEW v AS SELECT a FROM t")
-    engine = SQLiteEngine(path)
-    try:
+    with closing(SQLiteEngine(path)) as engine:
         for name in ("t", "v"):
             assert engine.columns(engine.source_table(name)) == [("a", expected)]
         engine.create("copy", "copied", exp.select("*").from_(engine.source_table("t")))
         assert engine.columns(table("copied")) == [("a", expected)]
-    finally:
-        engine.close()
     assert type_word(declared) == expected
 
 
 def test_the_canonical_text_goes_by_the_value(tmp_path: Path) -> None:
     values = ["abc", 5, 5.5, 0.1 + 0.2, -0.0, 1e20, None, "", "NULL", "a\0b", 2**63 - 1, "1 "]
     path = database(tmp_path / "x.db", "CREATE TABLE t (a)", {"t": [(value,) for value in values]})
-    engine = SQLiteEngine(path)
-    try:
+    with closing(SQLiteEngine(path)) as engine:
         for kind in ("VARCHAR", "DOUBLE", "BIGINT"):  # a column of floats is added to 0, which no text survives
             query = exp.select(named(canonical("a", kind), "a")).from_(engine.source_table("t"))
             found = [row[0] for row in engine.run("texts", query)]
@@ -265,36 +251,25 @@ def test_the_canonical_text_goes_by_the_value(tmp_path: Path) -> None:
                 "abc", "5", "5.5", "0.30000000000000004", "0.0", "1e+20", None, "", "NULL", "a\0b",
                 "9223372036854775807", "1 ",
             ]  # fmt: skip
-    finally:
-        engine.close()
 
 
 def test_a_column_of_integers_may_hold_texts_and_is_released_as_text(tmp_path: Path) -> None:
     rows = [(value,) for value in (5, 5, "abc", "abc", 7, 7) for _ in range(2)]
     path = database(tmp_path / "x.db", "CREATE TABLE t (a INTEGER)", {"t": rows})
-    expected = {
-        "table": "t",
-        "columns": {"a": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}},
-        "privacy": [{"type": "k_anonymity", "k": 4}],
-    }
-    with sqlanon.anonymize(path, sqlanon.Policy.from_dict(expected)) as release:
+    expected = document_of({"a": "suppress"}, k=4, table="t")
+    with sqlanon.anonymize(path, expected) as release:
         assert rows_of_table(release.to_arrow()) == Counter({("5",): 4, ("abc",): 4, ("7",): 4})
     expected["columns"] = {"a": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 5}}}}
     with pytest.raises(HierarchyError, match=r"1 values of column 'a' do not read as BIGINT") as raised:
-        sqlanon.plan(path, sqlanon.Policy.from_dict(expected))
+        sqlanon.plan(path, expected)
     assert "abc" not in str(raised.value)
 
 
 def test_numbers_keep_their_type_where_every_text_survives(tmp_path: Path) -> None:
     rows = [(value, number / 4) for value in range(4) for number in range(4)]
     path = database(tmp_path / "x.db", "CREATE TABLE t (a INTEGER, b DECIMAL(5,2))", {"t": rows * 2})
-    expected = {
-        "table": "t",
-        "columns": {name: {"role": "quasi_identifier", "hierarchy": {"suppress": {}}} for name in "ab"},
-        "privacy": [{"type": "k_anonymity", "k": 2}],
-        "output": {"table": "released"},
-    }
-    with sqlanon.anonymize(path, sqlanon.Policy.from_dict(expected)) as release:
+    expected = document_of(dict.fromkeys("ab", "suppress"), k=2, table="t", output={"table": "released"})
+    with sqlanon.anonymize(path, expected) as release:
         assert release.plan.node == (0, 0)
     with closing(sqlite3.connect(path)) as connection:
         kinds = set(connection.execute("SELECT typeof(a), typeof(b) FROM released"))
@@ -305,14 +280,9 @@ def test_numbers_keep_their_type_where_every_text_survives(tmp_path: Path) -> No
 def test_bytes_have_no_text(tmp_path: Path) -> None:
     path = database(tmp_path / "x.db", "CREATE TABLE t (a TEXT, b BLOB)", {"t": [(b"\xff\x00", b"x")]})
     for name, error in (("a", UnsupportedError), ("b", UnsupportedError)):
-        expected = {
-            "table": "t",
-            "columns": {name: {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}},
-            "undeclared": "drop",
-            "privacy": [{"type": "k_anonymity", "k": 1}],
-        }
+        expected = document_of({name: "suppress"}, k=1, table="t", undeclared="drop")
         with pytest.raises(error) as raised:
-            sqlanon.plan(path, sqlanon.Policy.from_dict(expected))
+            sqlanon.plan(path, expected)
         assert raised.value.hint
 
 
@@ -323,8 +293,7 @@ def test_collations_of_the_source_merge_nothing(tmp_path: Path) -> None:
         "CREATE VIEW v AS SELECT * FROM t"
     )
     path = database(tmp_path / "x.db", built, {"t": rows, "r": rows})
-    engine = SQLiteEngine(path)
-    try:
+    with closing(SQLiteEngine(path)) as engine:
         for name in ("t", "r", "v"):
             source = engine.source_table(name)
             grouped = exp.select(column("a"), bigint(exp.Count(this=exp.Star()))).from_(source).group_by(column("a"))
@@ -337,8 +306,6 @@ def test_collations_of_the_source_merge_nothing(tmp_path: Path) -> None:
                 side.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
             crossed = exp.select(named(equal, "n")).from_(sides[0]).join(sides[1], join_type="cross")
             assert engine.run("compare", crossed) == [(6,)]
-    finally:
-        engine.close()
 
 
 def test_a_text_may_hold_nul(engine: SQLiteEngine) -> None:
@@ -442,12 +409,7 @@ def test_lookups_are_joined_in_their_order_by_an_index(engine: SQLiteEngine) -> 
     """Otherwise SQLite begins with every combination of the lookups' rows."""
     draw = random.Random(1)
     columns = {f"q{i}": [str(draw.randrange(40)) for _ in range(400)] for i in range(6)}
-    expected = {
-        "table": "t",
-        "columns": {name: {"role": "quasi_identifier", "hierarchy": {"suppress": {}}} for name in columns},
-        "privacy": [{"type": "k_anonymity", "k": 2}],
-        "suppression_limit": 1,
-    }
+    expected = document_of(dict.fromkeys(columns, "suppress"), k=2, table="t", suppression_limit=1)
     plan = planned(engine, pa.table(columns), expected)
     steps = [row[3] for row in engine.run("plan", "EXPLAIN QUERY PLAN " + engine.render(plan._release_query()))]
     lookups = [step for step in steps if "sqlanon_lookup_" in step]

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from effort import fast_of
+from policies import document_of, intervals
 from query_plans import Explained, explained, unindexed
 
 import sqlanon
@@ -50,22 +51,17 @@ def source(path: Path) -> Path:
 
 def document(folder: Path, models: list[dict[str, Any]], **changes: Any) -> dict[str, Any]:
     illness = {"role": "sensitive", "hierarchy": {"levels": LEVELS}, "models": models} if models else {"role": "keep"}
-    return {
-        "source": str(folder / "t.sqlite"),
-        "table": "t",
-        "undeclared": "drop",
-        "columns": {
-            "age": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 5, "fanouts": [4]}}},
-            "sex": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-            "zip": {"role": "quasi_identifier", "hierarchy": {"redact": {}}},
-            "illness": illness,
-        },
-        "privacy": [{"type": "k_anonymity", "k": 3}],
-        "suppression_limit": 0.2,
-        "search": {"where": "engine"},
-        "output": {"file": str(folder / "released.csv")},
-        **changes,
-    }
+    return document_of(
+        {"age": intervals(5, 4), "sex": "suppress", "zip": "redact", "illness": illness},
+        changes,
+        k=3,
+        source=str(folder / "t.sqlite"),
+        table="t",
+        undeclared="drop",
+        suppression_limit=0.2,
+        search={"where": "engine"},
+        output={"file": str(folder / "released.csv")},
+    )
 
 
 @pytest.fixture
@@ -107,7 +103,7 @@ def test_other_releases_join_by_indexes_alone(tmp_path: Path, plans: type[Explai
     source(tmp_path / "t.sqlite")
     if "privacy" in changes:
         changes = {**changes, "output": {"file": str(tmp_path / "released.csv")}}
-    sqlanon.anonymize(None, sqlanon.Policy.from_dict(document(tmp_path, MODELS["diversity"], **changes))).close()
+    sqlanon.anonymize(None, document(tmp_path, MODELS["diversity"], **changes)).close()
     assert plans.statements > 50
     assert plans.offending == []
 

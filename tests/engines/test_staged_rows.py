@@ -10,6 +10,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from policies import document_of, intervals, quasi
 from sqlglot import exp
 
 import sqlanon
@@ -23,18 +24,8 @@ STATEMENTS = ("stage release", "stage beside", "write")
 
 
 def document(**changes: Any) -> dict[str, Any]:
-    return {
-        "table": "people",
-        "columns": {
-            "id": {"role": "drop"},
-            "zip": {"role": "quasi_identifier", "hierarchy": {"redact": {"width": 2}}},
-            "age": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 5}}},
-            "stay": {"role": "keep"},
-        },
-        "privacy": [{"type": "k_anonymity", "k": 3}],
-        "suppression_limit": 0.1,
-        **changes,
-    }
+    columns = {"id": "drop", "zip": quasi({"redact": {"width": 2}}), "age": intervals(5), "stay": "keep"}
+    return document_of(columns, changes, k=3, table="people", suppression_limit=0.1)
 
 
 @pytest.fixture
@@ -50,7 +41,7 @@ def source(tmp_path: Path) -> Path:
 @pytest.fixture
 def plan(source: Path) -> Iterator[Any]:
     """A plan that suppresses records."""
-    with sqlanon.plan(source, sqlanon.Policy.from_dict(document())) as found:
+    with sqlanon.plan(source, document()) as found:
         assert found.ledger.suppressed > 0
         yield found
 
@@ -75,7 +66,7 @@ def written(path: Path) -> list[tuple[Any, ...]]:
 def test_records_meet_their_lookups_once(source: Path) -> None:
     """The classes that pass, their texts and those of the columns are tables of their own, joined with the codes of
     the records."""
-    with sqlanon.plan(source, sqlanon.Policy.from_dict(document(output={"table": "released"}))) as plan:
+    with sqlanon.plan(source, document(output={"table": "released"})) as plan:
         plan.publish()
         assert counts(plan) == [5, 0, 1]
         assert staged(plan) == []
@@ -89,7 +80,7 @@ def test_records_meet_their_lookups_once(source: Path) -> None:
 def test_a_release_of_quasi_identifiers_alone_is_not_staged(source: Path) -> None:
     asked = document(output={"table": "released"})
     asked["columns"]["stay"] = {"role": "drop"}
-    with sqlanon.plan(source, sqlanon.Policy.from_dict(asked)) as plan:
+    with sqlanon.plan(source, asked) as plan:
         plan.publish()
         assert counts(plan) == [0, 0, 5]
 
@@ -110,7 +101,7 @@ def test_plans_over_one_source_publish_their_own_rows(plan: Any, tmp_path: Path)
 
 def test_a_source_that_changed_after_the_rows_were_staged_is_refused(source: Path) -> None:
     asked = document(output={"table": "released"})
-    with sqlanon.plan(source, sqlanon.Policy.from_dict(asked)) as plan:
+    with sqlanon.plan(source, asked) as plan:
         assert plan.all_warnings is not None and len(staged(plan)) == 1
         with closing(sqlite3.connect(source)) as other, other:
             other.execute("DELETE FROM people WHERE id < 9")
@@ -125,7 +116,7 @@ def test_records_that_change_after_they_were_staged_are_published_as_they_are(tm
     with closing(duckdb.connect()) as connection:
         connection.execute("CREATE TABLE people (id INTEGER, zip TEXT, age INTEGER, stay INTEGER)")
         connection.executemany("INSERT INTO people VALUES (?, ?, ?, ?)", PEOPLE)
-        with sqlanon.plan(connection, sqlanon.Policy.from_dict(document())) as plan:
+        with sqlanon.plan(connection, document()) as plan:
             assert plan.all_warnings is not None and counts(plan) == [1, 0, 0]
             connection.execute("UPDATE people SET stay = stay + 100")
             path = tmp_path / "released.parquet"
@@ -138,7 +129,7 @@ def test_of_a_file_records_meet_their_lookups_once_on_duckdb(tmp_path: Path) -> 
     with closing(duckdb.connect(str(tmp_path / "people.duckdb"))) as connection:
         connection.execute("CREATE TABLE people (id INTEGER, zip TEXT, age INTEGER, stay INTEGER)")
         connection.executemany("INSERT INTO people VALUES (?, ?, ?, ?)", PEOPLE)
-    with sqlanon.plan(tmp_path / "people.duckdb", sqlanon.Policy.from_dict(document())) as plan:
+    with sqlanon.plan(tmp_path / "people.duckdb", document()) as plan:
         plan.publish(Output.file(tmp_path / "released.parquet"))
         assert counts(plan) == [1, 0, 1]
         listed = "SELECT table_name FROM duckdb_tables() WHERE starts_with(table_name, ?)"

@@ -15,6 +15,7 @@ import yaml
 from arx_projects import Attribute, Project
 from command_line import sqlanon as command
 from effort import seeds
+from policies import diverse, document_of, quasi
 
 import sqlanon
 from sqlanon.errors import InputError, TargetError
@@ -66,34 +67,25 @@ def test_a_project_becomes_a_policy_that_says_the_same(tmp_path: Path) -> None:
     project.attributes["age"].least, project.attributes["age"].most = 1, 2
     document, _ = imported(tmp_path, project)
     hierarchy = {"delimiter": ";", "header": False}
-    assert document == {
-        "version": 1,
-        "source": "p-data.csv",
-        "csv": {"delimiter": ";"},
-        "columns": {
-            "name": {"role": "drop"},
-            "age": {
-                "role": "quasi_identifier",
-                "min_level": 1,
-                "max_level": 2,
-                "hierarchy": {"file": "p-hierarchies/age.csv", **hierarchy},
-            },
-            "sex": {
-                "role": "quasi_identifier",
-                "weight": 0.25,
-                "hierarchy": {"file": "p-hierarchies/sex.csv", **hierarchy},
-            },
-            "diagnosis": {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 2}]},
-            "ward": {"role": "keep"},
+    assert document == document_of(
+        {
+            "name": "drop",
+            "age": quasi({"file": "p-hierarchies/age.csv", **hierarchy}, min_level=1, max_level=2),
+            "sex": quasi({"file": "p-hierarchies/sex.csv", **hierarchy}, weight=0.25),
+            "diagnosis": diverse(2),
+            "ward": "keep",
         },
-        "undeclared": "error",
-        "privacy": [{"type": "k_anonymity", "k": 5}],
-        "suppression_limit": 0.05,
-        "suppressed": "redact",
-        "nulls": "extended",
-        "search": {"strategy": "auto"},
-        "quality": {"measure": "loss", "aggregate": "arithmetic_mean"},
-    }
+        k=5,
+        version=1,
+        source="p-data.csv",
+        csv={"delimiter": ";"},
+        undeclared="error",
+        suppression_limit=0.05,
+        suppressed="redact",
+        nulls="extended",
+        search={"strategy": "auto"},
+        quality={"measure": "loss", "aggregate": "arithmetic_mean"},
+    )
     with (tmp_path / "p-data.csv").open(newline="", encoding="utf-8") as file:
         assert list(csv.reader(file, delimiter=";")) == [list(project.attributes), *project.records]
     with (tmp_path / "p-hierarchies" / "age.csv").open(newline="") as file:
@@ -375,11 +367,7 @@ def test_a_weighted_height_is_the_same_sum_of_levels(tmp_path: Path) -> None:
 def test_a_microaggregated_attribute_publishes_the_means_of_classes(tmp_path: Path) -> None:
     mean = Attribute(datatype="Integer", function="Arithmetic mean", mode="MICRO_AGGREGATION")
     document, notes = imported(tmp_path, clinic(attributes={"age": mean}, metric=arx.loss("SUM")))
-    assert document["columns"]["age"] == {
-        "role": "quasi_identifier",
-        "min_level": 1,
-        "hierarchy": {"suppress": {}},
-    }
+    assert document["columns"]["age"] == quasi(min_level=1)
     assert document["publish"] == {"age": {"as": ["class_mean"]}}
     assert document["csv"] == {"delimiter": ";", "types": {"age": "BIGINT"}}
     assert any("Microaggregation of 'age'" in note for note in notes)

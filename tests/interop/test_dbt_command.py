@@ -21,6 +21,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 from dbt_projects import Step, needs, steps
+from policies import document_of, file_of, quasi
 from postgres_server import server
 from sqlglot import exp
 
@@ -85,23 +86,19 @@ def created() -> str:
 
 def document(source: str, **changes: Any) -> dict[str, Any]:
     """The policy of the release by k and ℓ."""
-    columns: dict[str, Any] = {
-        "id": {"role": "keep"},
-        "ward": {
-            "role": "quasi_identifier",
-            "hierarchy": {"levels": {value: [text, "*"] for value, text in WARDS.items()}},
-        },
-        "zip": {"role": "quasi_identifier", "hierarchy": {"redact": {}}},
-        "born": {"role": "quasi_identifier", "hierarchy": {"dates": ["month", "quarter", "year", "decade"]}},
+    columns = {
+        "id": "keep",
+        "ward": quasi({"levels": {value: [text, "*"] for value, text in WARDS.items()}}),
+        "zip": "redact",
+        "born": quasi({"dates": ["month", "quarter", "year", "decade"]}),
         "diagnosis": {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": L}]},
-        NOTE: {"role": "keep"},
-        "person": {"role": "drop"},
-        "chosen": {"role": "drop"},
+        NOTE: "keep",
+        "person": "drop",
+        "chosen": "drop",
     }
-    return {
-        "version": 1, "source": source, "table": "clinic.patients", "columns": columns,
-        "accept": ["id"], "privacy": [{"type": "k_anonymity", "k": K}], "suppression_limit": 0.1, **changes,
-    }  # fmt: skip
+    return document_of(
+        columns, changes, k=K, version=1, source=source, table="clinic.patients", accept=["id"], suppression_limit=0.1
+    )
 
 
 def presence(source: str) -> dict[str, Any]:
@@ -323,9 +320,7 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def policy_file(folder: Path, made: dict[str, Any]) -> Path:
-    path = folder / "policy.yml"
-    path.write_text(yaml.safe_dump(made, sort_keys=False))
-    return path
+    return file_of(folder / "policy.yml", made)
 
 
 def refused(policy: Path, *arguments: str) -> str:
@@ -610,22 +605,25 @@ def test_a_manifest_does_not_say_what_is_removed(warehouse: Path, tmp_path: Path
     assert [(to / name).read_text() for name in names] == ["precious"] * 4
 
 
-@pytest.mark.parametrize("path", ["{{ var('models') }}", "../models", "/models"])
-def test_models_go_into_the_project(warehouse: Path, tmp_path: Path, path: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "text", "cause"),
+    [
+        *(
+            ("dbt_project.yml", json.dumps({"name": "mine", "model-paths": [path]}), "model-paths")
+            for path in ("{{ var('models') }}", "../models", "/models")
+        ),
+        ("packages.yml", "packages: 5", "no list"),
+        ("packages.yml", "packages: {a: b}", "no list"),
+    ],
+)
+def test_a_project_that_takes_no_model_is_left_as_it_is(
+    warehouse: Path, tmp_path: Path, name: str, text: str, cause: str
+) -> None:
     policy, to = policy_file(tmp_path, document(str(warehouse))), tmp_path / "project"
     to.mkdir()
-    (to / "dbt_project.yml").write_text(json.dumps({"name": "mine", "model-paths": [path]}))
-    assert "model-paths" in refused(policy, "--to", str(to))
-    assert [entry.name for entry in to.iterdir()] == ["dbt_project.yml"]
-
-
-@pytest.mark.parametrize("packages", ["5", "{a: b}"])
-def test_packages_that_are_no_list_are_refused(warehouse: Path, tmp_path: Path, packages: str) -> None:
-    policy, to = policy_file(tmp_path, document(str(warehouse))), tmp_path / "project"
-    to.mkdir()
-    (to / "packages.yml").write_text(f"packages: {packages}")
-    assert "no list" in refused(policy, "--to", str(to))
-    assert [entry.name for entry in to.iterdir()] == ["packages.yml"]
+    (to / name).write_text(text)
+    assert cause in refused(policy, "--to", str(to))
+    assert [entry.name for entry in to.iterdir()] == [name]
 
 
 def test_null_and_the_empty_text_differ_in_a_seed() -> None:

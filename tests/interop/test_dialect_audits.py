@@ -13,6 +13,7 @@ import brute_models
 import pytest
 from dialect_world import Table, duckdb_run, in_duckdb
 from effort import Block, enough, seeds
+from policies import document_of
 from random_worlds import hierarchy
 
 import sqlanon
@@ -154,7 +155,7 @@ def test_an_audit_passes_no_class_that_fails(block: Block, model: dict[str, Any]
         rng = random.Random(seed)
         world = planned_world(model, rng)
         connection = in_duckdb(table_of(world))
-        with connection, sqlanon.plan(connection, sqlanon.Policy.from_dict(document(world))) as plan:
+        with connection, sqlanon.plan(connection, document(world)) as plan:
             texts = list(script_statements(script_parts(plan), dialect_named("duckdb")))
             node = plan.node
         for _ in range(TABLES):
@@ -182,15 +183,12 @@ def test_new_sensitive_values_are_part_of_the_distribution() -> None:
     columns = {"q": "VARCHAR", "s": "VARCHAR"}
     sample = Table("people", columns, [(q, s) for q in "xy" for s in "ab"] * 5)
     rows = [("x", "a")] * 34 + [("x", "b")] * 32 + [("x", "z")] * 16 + [("y", "a")] + [("y", "b")] * 2
-    policy = {
-        "table": "people",
-        "columns": {
-            "q": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-            "s": {"role": "sensitive", "models": [{"type": "t_closeness", "t": 0.2}]},
-        },
-        "privacy": [{"type": "k_anonymity", "k": 3}],
-    }
-    with in_duckdb(sample) as connection, sqlanon.plan(connection, sqlanon.Policy.from_dict(policy)) as plan:
+    policy = document_of(
+        {"q": "suppress", "s": {"role": "sensitive", "models": [{"type": "t_closeness", "t": 0.2}]}},
+        k=3,
+        table="people",
+    )
+    with in_duckdb(sample) as connection, sqlanon.plan(connection, policy) as plan:
         texts = list(script_statements(script_parts(plan), dialect_named("duckdb")))
     released, offending = ran(texts, Table("people", columns, rows), ["q", "s"])
     assert len(released) == 85 and offending["audit t_closeness_equal of s"] == 1

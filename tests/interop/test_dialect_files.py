@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from dialect_world import Table, in_duckdb, literal, multiset
+from policies import document_of, quasi
 from postgres_server import Server, binaries
 
 import sqlanon
@@ -39,15 +40,9 @@ def world(rows: int = 700) -> tuple[Table, dict[str, Any]]:
     values = [rng.choice([*HOSTILE, None]) if rng.random() < 0.5 else rng.choice(plain[:40]) for _ in range(900)]
     table = Table("people", {"a": "VARCHAR", "b": "INTEGER"}, [(value, rng.randrange(3)) for value in values])
     levels = {text: ["u", "*"] for text in HOSTILE} | {text: [f"g{text[-1]}", "*"] for text in plain}
-    policy = {
-        "table": "people",
-        "columns": {
-            "a": {"role": "quasi_identifier", "max_level": 0, "hierarchy": {"levels": levels}},
-            "b": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-        },
-        "privacy": [{"type": "k_anonymity", "k": 3}],
-        "suppression_limit": 1,
-    }
+    policy = document_of(
+        {"a": quasi({"levels": levels}, max_level=0), "b": "suppress"}, k=3, table="people", suppression_limit=1
+    )
     return table, policy
 
 
@@ -55,7 +50,7 @@ def world(rows: int = 700) -> tuple[Table, dict[str, Any]]:
 def few() -> Iterator[sqlanon.Plan]:
     """The plan of a hierarchy that scripts list, and that becomes a file only if a folder is given."""
     table, policy = world()
-    with sqlanon.plan(in_duckdb(table), sqlanon.Policy.from_dict(policy)) as plan:
+    with sqlanon.plan(in_duckdb(table), policy) as plan:
         yield plan
 
 

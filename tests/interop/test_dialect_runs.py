@@ -24,6 +24,7 @@ from dialect_world import (
     sqlite_run,
 )
 from effort import Block, enough, seeds
+from policies import document_of
 from postgres_server import Server
 from random_worlds import document as world_policy
 from random_worlds import random_world
@@ -107,7 +108,7 @@ def judged_alike(plan: sqlanon.Plan, ran: Ran) -> int:
 @pytest.fixture(scope="module")
 def planned() -> Iterator[sqlanon.Plan]:
     """The plan of ``POLICY``."""
-    with in_duckdb(people()) as connection, sqlanon.plan(connection, sqlanon.Policy.from_dict(POLICY)) as plan:
+    with in_duckdb(people()) as connection, sqlanon.plan(connection, POLICY) as plan:
         yield plan
 
 
@@ -158,7 +159,7 @@ def test_models_of_the_shares_of_values(engine: str, request: pytest.FixtureRequ
     policy["suppression_limit"] = 0.3
     with (
         in_duckdb(people()) as connection,
-        sqlanon.plan(connection, sqlanon.Policy.from_dict(policy)) as plan,
+        sqlanon.plan(connection, policy) as plan,
         opened(engine, request, people()) as run,
     ):
         ran = Ran(plan, engine, run)
@@ -180,7 +181,7 @@ def test_names_that_are_hostile(engine: str, request: pytest.FixtureRequest) -> 
     policy |= {"suppression_limit": 1, "accept": [wanted.get(name, name) for name in POLICY["accept"]]}
     with (
         in_duckdb(table) as connection,
-        sqlanon.plan(connection, sqlanon.Policy.from_dict(policy)) as plan,
+        sqlanon.plan(connection, policy) as plan,
         opened(engine, request, Table("people", {**table.columns}, table.rows)) as run,
     ):
         ran = Ran(plan, engine, run)
@@ -197,7 +198,7 @@ def test_classes_of_persons(engine: str, request: pytest.FixtureRequest) -> None
     policy = {**POLICY, "entity": "person", "columns": columns, "suppression_limit": 0.3}
     with (
         in_duckdb(table) as connection,
-        sqlanon.plan(connection, sqlanon.Policy.from_dict(policy)) as plan,
+        sqlanon.plan(connection, policy) as plan,
         opened(engine, request, table) as run,
     ):
         text = script_in(plan, engine)
@@ -261,7 +262,7 @@ def test_a_table_that_holds_more_is_published_safely(engine: str, request: pytes
     everyone = table.rows + more
     with (
         in_duckdb(table) as connection,
-        sqlanon.plan(connection, sqlanon.Policy.from_dict(POLICY)) as plan,
+        sqlanon.plan(connection, POLICY) as plan,
         opened(engine, request, Table("people", table.columns, everyone)) as run,
     ):
         ran = Ran(plan, engine, run)
@@ -293,16 +294,10 @@ def test_records_of_nobody_are_no_person(engine: str, request: pytest.FixtureReq
     planned_on = Table("people", columns, [("xy"[i % 2], i // 2) for i in range(20)])
     nobodys = [("x", None)] * 5 + [("y", None)] * 3
     rows = [("x", 1)] * 2 + [("x", 2)] + [("y", i) for i in range(5)] + nobodys
-    policy = {
-        "table": "people",
-        "entity": "p",
-        "columns": {"a": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}, "p": {"role": "drop"}},
-        "privacy": [{"type": "k_anonymity", "k": 3}],
-        "suppression_limit": 0.2,
-    }
+    policy = document_of({"a": "suppress", "p": "drop"}, k=3, table="people", entity="p", suppression_limit=0.2)
     with (
         in_duckdb(planned_on) as connection,
-        sqlanon.plan(connection, sqlanon.Policy.from_dict(policy)) as plan,
+        sqlanon.plan(connection, policy) as plan,
         opened(engine, request, Table("people", columns, rows)) as run,
     ):
         assert plan.levels == {"a": 0}
@@ -318,20 +313,17 @@ def test_intervals_of_long_integers(engine: str, request: pytest.FixtureRequest)
     least, most = -(2**63) + 1, 2**63 - 1  # some clients do not write the very least as a literal
     values = [least, least + 1, -(2**53) - 1, -11, -10, -1, 0, 5, 10, 2**62, most - 7, most, None]
     table = Table("people", {"a": "BIGINT"}, [(value,) for value in values for _ in range(2)])
-    policy = {
-        "table": "people",
-        "columns": {
-            "a": {
-                "role": "quasi_identifier",
-                "min_level": 1,
-                "hierarchy": {"intervals": {"width": 10, "fanouts": [3], "origin": 5, "upper": 2**62 + 1}},
-            },
-        },
-        "privacy": [{"type": "k_anonymity", "k": 2}],
+    columns = {
+        "a": {
+            "role": "quasi_identifier",
+            "min_level": 1,
+            "hierarchy": {"intervals": {"width": 10, "fanouts": [3], "origin": 5, "upper": 2**62 + 1}},
+        }
     }
+    policy = document_of(columns, k=2, table="people")
     with (
         in_duckdb(table) as connection,
-        sqlanon.plan(connection, sqlanon.Policy.from_dict(policy)) as plan,
+        sqlanon.plan(connection, policy) as plan,
         opened(engine, request, table) as run,
     ):
         ran = Ran(plan, engine, run)

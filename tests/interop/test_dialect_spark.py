@@ -27,7 +27,7 @@ def test_the_script_publishes_what_duckdb_does(spark: Any) -> None:
     session.conf.set("spark.sql.variable.substitute", "true")
     declared = ", ".join(f"`{name}` {TYPES[kind]}" for name, kind in table.columns.items())
     session.createDataFrame(table.rows, declared).createOrReplaceTempView("people")
-    with in_duckdb(table) as connection, sqlanon.plan(connection, sqlanon.Policy.from_dict(policy)) as plan:
+    with in_duckdb(table) as connection, sqlanon.plan(connection, policy) as plan:
         ran = Ran(plan, "spark", lambda text: [tuple(row) for row in session.sql(text).collect()])
         assert ran.released == multiset(plan._session.engine.run("release", plan._release_query()))
         assert ran.released and ran.encoded == 120 and ran.offending == {}

@@ -25,6 +25,7 @@ from dialect_world import (
     people,
     scripts,
 )
+from policies import document_of, quasi
 from sqlglot import exp
 
 import sqlanon
@@ -165,7 +166,7 @@ def test_names_and_texts_are_quoted_or_refused(dialect: Dialect) -> None:
 
 
 def planned(table: Table, policy: dict[str, Any]) -> sqlanon.Plan:
-    return sqlanon.plan(in_duckdb(table), sqlanon.Policy.from_dict(policy))
+    return sqlanon.plan(in_duckdb(table), policy)
 
 
 @pytest.mark.parametrize(
@@ -173,22 +174,14 @@ def planned(table: Table, policy: dict[str, Any]) -> sqlanon.Plan:
 )
 def test_a_name_that_a_table_cannot_have_is_refused(dialect: str, name: str) -> None:
     table = Table("t", {name: "VARCHAR"}, [("x",)] * 5)
-    policy = {
-        "table": "t",
-        "columns": {name: {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}},
-        "privacy": [{"type": "k_anonymity", "k": 2}],
-    }
+    policy = document_of({name: "suppress"}, k=2, table="t")
     with planned(table, policy) as plan, pytest.raises(sqlanon.UnsupportedError, match="name"):
         script_in(plan, dialect)
 
 
 def test_a_type_whose_texts_differ_is_refused() -> None:
     table = Table("t", {"a": "DOUBLE"}, [(1.5,)] * 5)
-    policy = {
-        "table": "t",
-        "columns": {"a": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}},
-        "privacy": [{"type": "k_anonymity", "k": 2}],
-    }
+    policy = document_of({"a": "suppress"}, k=2, table="t")
     with planned(table, policy) as plan:
         for dialect in DIALECTS:
             if dialect.name == "duckdb":
@@ -233,11 +226,7 @@ def test_a_source_that_is_called_as_a_part_of_a_statement_needs_its_schema() -> 
         assert 'FROM "DB"."S"."records"' in text
 
 
-LONE: dict[str, Any] = {
-    "table": "t",
-    "columns": {"a": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}},
-    "privacy": [{"type": "k_anonymity", "k": 2}],
-}
+LONE: dict[str, Any] = document_of({"a": "suppress"}, k=2, table="t")
 
 
 @pytest.fixture(scope="module")
@@ -289,7 +278,7 @@ def test_columns_that_snowflake_would_call_alike_are_refused(lone: sqlanon.Plan)
 def test_a_table_of_the_policy_is_named_as_it_is_written() -> None:
     with in_duckdb(Table("t", {"a": "VARCHAR"}, [("x",)] * 5)) as connection:
         connection.execute("""ALTER TABLE t RENAME TO "my ""a" """)
-        with sqlanon.plan(connection, sqlanon.Policy.from_dict({**LONE, "table": 'my "a'})) as plan:
+        with sqlanon.plan(connection, {**LONE, "table": 'my "a'}) as plan:
             assert 'FROM "my ""a"' in script_in(plan, "snowflake")
 
 
@@ -337,7 +326,7 @@ def test_a_subset_that_is_a_relation_is_refused() -> None:
         "privacy": [{"type": "delta_presence", "min": 0, "max": 0.9, "subset": {"table": "part"}}],
     }
     with (
-        sqlanon.plan(connection, sqlanon.Policy.from_dict(policy)) as plan,
+        sqlanon.plan(connection, policy) as plan,
         pytest.raises(sqlanon.UnsupportedError, match="besides the source"),
     ):
         script_in(plan, "duckdb")
@@ -365,11 +354,7 @@ def test_the_command_prints_the_script(tmp_path: Any) -> None:
 def test_rows_beyond_the_size_of_one_insert_are_split() -> None:
     values = {f"v{i}": ["*"] for i in range(1201)}
     table = Table("t", {"a": "VARCHAR"}, [("v1",)] * 3)
-    policy = {
-        "table": "t",
-        "columns": {"a": {"role": "quasi_identifier", "hierarchy": {"levels": values}}},
-        "privacy": [{"type": "k_anonymity", "k": 2}],
-    }
+    policy = document_of({"a": quasi({"levels": values})}, k=2, table="t")
     with planned(table, policy) as plan:
         text = script_in(plan, "bigquery", run="")
     assert text.count("INSERT INTO `sqlanon_listed`") == 3
@@ -379,7 +364,7 @@ def test_rows_beyond_the_size_of_one_insert_are_split() -> None:
 @pytest.mark.parametrize("dialect", [d for d in DIALECTS if d.analyzes], ids=lambda dialect: dialect.name)
 @pytest.mark.slow
 def test_a_table_is_analyzed_after_its_last_row_and_before_it_is_read(dialect: Dialect) -> None:
-    with in_duckdb(people()) as connection, sqlanon.plan(connection, sqlanon.Policy.from_dict(POLICY)) as plan:
+    with in_duckdb(people()) as connection, sqlanon.plan(connection, POLICY) as plan:
         statements = list(script_statements(script_parts(plan), dialect))[len(dialect.preamble) :]
     written: dict[str, int] = {}
     analyzed: dict[str, int] = {}

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pytest
 import yaml
 from effort import scaled
+from policies import document_of
 
 import sqlanon
 from sqlanon import extending, testing
@@ -197,18 +198,13 @@ def test_every_node_is_judged_as_by_brute_force(case: Path, rules: ModuleType) -
 @pytest.mark.slow
 @pytest.mark.few(2)
 def test_each_example_works_alone(case: Path, rules: ModuleType, kind: str) -> None:
-    plain = {
-        "source": "patients.csv",
-        "columns": {
-            "email": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-            "country": {"role": "drop"},
-            "age": {"role": "quasi_identifier", "hierarchy": {"redact": {}}},
-            "diagnosis": {"role": "keep"},
-        },
-        "privacy": [{"type": "k_anonymity", "k": 3}],
-        "suppression_limit": 0.1,
-        "output": {"file": "released.parquet"},
-    }
+    plain = document_of(
+        {"email": "suppress", "country": "drop", "age": "redact", "diagnosis": "keep"},
+        k=3,
+        source="patients.csv",
+        suppression_limit=0.1,
+        output={"file": "released.parquet"},
+    )
     columns: dict[str, Any] = plain["columns"]
     if kind == "model":
         columns["diagnosis"] = {"role": "sensitive", "models": [{"type": "max_share", "share": 0.6}]}
@@ -421,16 +417,7 @@ def refused(act: Callable[[], object], *parts: str, kind: type = sqlanon.Sqlanon
     return reported
 
 
-SMALL = {
-    "source": "t.csv",
-    "columns": {
-        "a": {"role": "quasi_identifier", "hierarchy": {"redact": {}}},
-        "b": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-        "c": {"role": "keep"},
-    },
-    "privacy": [{"type": "k_anonymity", "k": 2}],
-    "suppression_limit": 0.5,
-}
+SMALL = document_of({"a": "redact", "b": "suppress", "c": "keep"}, k=2, source="t.csv", suppression_limit=0.5)
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
+from policies import document_of, quasi, sensitive
 
 import sqlanon
 from sqlanon.core.evaluate.in_process import can_judge
@@ -67,20 +68,8 @@ AGES = {str(age): bands(age) for age in range(20, 50)}
 
 
 def document(**changes: Any) -> dict[str, Any]:
-    return {
-        "table": "visits",
-        "columns": {
-            "age": {
-                "role": "quasi_identifier",
-                "hierarchy": {"levels": AGES},
-            },
-            "ward": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-            "diagnosis": {"role": "sensitive", "models": [{"type": "max_share", "share": SHARE}]},
-        },
-        "privacy": [{"type": "k_anonymity", "k": 3}],
-        "suppression_limit": 0.3,
-        **changes,
-    }
+    columns = {"age": quasi({"levels": AGES}), "ward": "suppress", "diagnosis": sensitive("max_share", share=SHARE)}
+    return document_of(columns, changes, k=3, table="visits", suppression_limit=0.3)
 
 
 def failing(rows: Counter[Row]) -> set[Row]:

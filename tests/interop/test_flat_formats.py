@@ -16,6 +16,7 @@ from effort import scaled
 from hostile_names import NAMES
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from policies import document_of, file_of
 from tables import text_table
 
 import sqlanon
@@ -34,13 +35,9 @@ RESERVED = ("record", "column", "release", "xmlns", "xsi:nil", "1st", "<a>", "&a
 
 def policy(directory: Path, columns: dict | None = None, **keys: Any) -> sqlanon.Policy:
     extensions = keys.pop("extensions", sqlanon.Extensions())
-    document = {
-        "table": "t",
-        "columns": columns or {**suppressed("a"), "b": {"role": "keep"}},
-        "privacy": [{"type": "k_anonymity", "k": 2}],
-        "output": {"file": "release.xml"},
-        **keys,
-    }
+    document = document_of(
+        columns or {**suppressed("a"), "b": {"role": "keep"}}, keys, k=2, table="t", output={"file": "release.xml"}
+    )
     return sqlanon.Policy.from_dict(document, base_directory=directory, extensions=extensions)
 
 
@@ -429,15 +426,9 @@ class TestCommandLine:
     def definition(self, tmp_path: Path) -> Path:
         records = "".join(f'<p n="{i}"><a>{i % 3}</a><b>{i % 2}</b></p>' for i in range(30))
         (tmp_path / "people.xml").write_text(f"<d><l>{records}</l></d>")
-        document = {
-            "source": "people.xml",
-            "xml": {"record": "p"},
-            "columns": {"n": {"role": "drop"}, **suppressed("a", "b")},
-            "privacy": [{"type": "k_anonymity", "k": 5}],
-            "output": {"file": "release.xml"},
-        }
-        (tmp_path / "policy.json").write_text(json.dumps(document))
-        return tmp_path / "policy.json"
+        columns = {"n": "drop", **suppressed("a", "b")}
+        document = document_of(columns, k=5, source="people.xml", xml={"record": "p"}, output={"file": "release.xml"})
+        return file_of(tmp_path / "policy.json", document)
 
     def test_from_xml_to_xml(self, definition: Path) -> None:
         release = definition.with_name("release.xml")

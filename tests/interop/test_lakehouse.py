@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from command_line import sqlanon as sqlanon_command
+from policies import document_of, quasi
 from pyarrow import dataset, parquet
 from sqlglot import exp
 
@@ -52,16 +53,8 @@ def read(source: object) -> Counter:
 
 
 def policy(**changes: Any) -> dict[str, Any]:
-    return {
-        "columns": {
-            "age": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 10, "fanouts": [2]}}},
-            "zip": {"role": "quasi_identifier", "hierarchy": {"redact": {}}},
-            "year": {"role": "keep"},
-        },
-        "privacy": [{"type": "k_anonymity", "k": 5}],
-        "accept": ["year"],
-        **changes,
-    }
+    columns = {"age": quasi({"intervals": {"width": 10, "fanouts": [2]}}), "zip": "redact", "year": "keep"}
+    return document_of(columns, changes, k=5, accept=["year"])
 
 
 @pytest.fixture

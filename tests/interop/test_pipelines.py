@@ -14,6 +14,7 @@ import forks
 import pytest
 import yaml
 from command_line import sqlanon
+from policies import document_of, quasi
 
 from sqlanon.commands.check import CheckOptions, execute
 from sqlanon.report.checked_relation import CheckOutcome, RelationCheck, sarif
@@ -260,10 +261,7 @@ def test_every_key_is_one_of_the_object_model_of_sarif(qi: str) -> None:
 
 
 def test_policies_are_checked_without_their_sources() -> None:
-    good = {
-        "source": "absent.duckdb", "table": "t", "privacy": [{"type": "k_anonymity", "k": 5}],
-        "columns": {"a": {"role": "quasi_identifier", "hierarchy": {"file": "h.csv"}}},
-    }  # fmt: skip
+    good = document_of({"a": quasi({"file": "h.csv"})}, k=5, source="absent.duckdb", table="t")
     Path("h.csv").write_text("1;*\n2;*\n")
     Path("good.yaml").write_text(yaml.safe_dump(good))
     Path("bad.yaml").write_text(yaml.safe_dump({**good, "unknown": []}))

@@ -12,21 +12,18 @@ from pathlib import Path
 
 import forks
 import pytest
+from policies import document_of, quasi
 
 ROOT = Path(__file__).resolve().parents[2]
-POLICY = {
-    "source": "clinic.csv",
-    "columns": {
-        "age": {"role": "quasi_identifier", "hierarchy": {"groups": {"low": ["0", "1"], "high": ["2", "3"]}}},
-        "sex": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-        "diagnosis": {"role": "keep"},
-    },
-    "accept": ["diagnosis"],
-    "privacy": [{"type": "k_anonymity", "k": 5}],
-    "output": {"file": "released.csv"},
-    "if_exists": "replace",
-    "repeats": "accept",
-}
+POLICY = document_of(
+    {"age": quasi({"groups": {"low": ["0", "1"], "high": ["2", "3"]}}), "sex": "suppress", "diagnosis": "keep"},
+    k=5,
+    source="clinic.csv",
+    accept=["diagnosis"],
+    output={"file": "released.csv"},
+    if_exists="replace",
+    repeats="accept",
+)
 OF_DAGSTER = """
 import dagster, json, sys
 sys.path.insert(0, sys.argv[1])

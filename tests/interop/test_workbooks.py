@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from effort import scaled
+from policies import document_of
 
 import sqlanon
 from sqlanon.cli import main
@@ -309,9 +310,7 @@ def test_every_question_is_asked_of_a_workbook(tmp_path: Path, monkeypatch: pyte
         assert asked.exit_code in (0, 1) and "Error" not in asked.stderr, asked.stderr
     found = sqlanon.profile("a.xlsx", formats={"excel": {"sheet": "people"}})
     assert found.to_dict()["formats"] == {"excel": {"sheet": "people", "skip": 2}}
-    policy = {"source": "a.xlsx", "excel": {"sheet": "people"}, "undeclared": "drop",
-              "columns": {"age": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}},
-              "privacy": [{"type": "k_anonymity", "k": 2}]}  # fmt: skip
+    policy = document_of({"age": "suppress"}, k=2, source="a.xlsx", excel={"sheet": "people"}, undeclared="drop")
     with pytest.raises(PolicyError, match="ending is not known"):  # they are read only
         sqlanon.Policy.from_dict({**policy, "output": {"file": "b.xlsx"}})
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from policies import diverse, document_of, quasi
 
 import sqlanon
 from sqlanon.errors import AuditError
@@ -15,19 +16,15 @@ AGES = {str(age): [str(age // 10 * 10), "*"] for age in range(20, 60)}
 
 def policy(**changes: Any) -> sqlanon.Policy:
     return sqlanon.Policy.from_dict(
-        {
-            "table": "visits",
-            "entity": "person",
-            "columns": {
-                "age": {"role": "quasi_identifier", "hierarchy": {"levels": AGES}},
-                "sex": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-                "ill": {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 2}]},
-            },
-            "privacy": [{"type": "k_anonymity", "k": 3}],
-            "suppression_limit": 0.2,
-            "output": {"live_view": "shown"},
-            **changes,
-        }
+        document_of(
+            {"age": quasi({"levels": AGES}), "sex": "suppress", "ill": diverse(2)},
+            changes,
+            k=3,
+            table="visits",
+            entity="person",
+            suppression_limit=0.2,
+            output={"live_view": "shown"},
+        )
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from live_worlds import TREE, VALUES, Wanted, World, published, sensitive_document
-from postgres_server import Server, execute
+from postgres_server import Server, clinic_schemas, execute
 
 import sqlanon
 from sqlanon.errors import TargetError, UncoveredValuesError
@@ -23,23 +23,10 @@ TABLES = ("anon.v_frozen", "anon.v_lookup_0", "clinic.t")
 
 @pytest.fixture
 def clinic(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """A table of its own, a schema for releases, and who may do what."""
-    monkeypatch.setenv("PGHOST", str(postgres.folder))
-    monkeypatch.setenv("PGUSER", "anonymizer")
-    monkeypatch.setenv("PGDATABASE", postgres.database)
-    roles = ("anonymizer", "keeper", "analyst")
-    execute(
-        postgres,
-        *(f"CREATE ROLE {role} LOGIN" for role in roles),
-        *(f"CREATE SCHEMA {schema}" for schema in ("clinic", "anon")),
-        "CREATE TABLE clinic.t (q0 TEXT, s TEXT, flag BOOLEAN, person TEXT, id BIGINT)",
-        "GRANT USAGE ON SCHEMA clinic TO anonymizer",
-        "GRANT SELECT ON clinic.t TO anonymizer",
-        "GRANT keeper TO anonymizer",
-        "GRANT CREATE, USAGE ON SCHEMA anon TO anonymizer, keeper WITH GRANT OPTION",
-    )
-    yield postgres
-    execute(postgres, "DROP SCHEMA anon CASCADE", "DROP SCHEMA clinic CASCADE", f"DROP ROLE {', '.join(roles)}")
+    """A table of its own, which the anonymizer alone reads."""
+    made = "CREATE TABLE clinic.t (q0 TEXT, s TEXT, flag BOOLEAN, person TEXT, id BIGINT)"
+    with clinic_schemas(postgres, monkeypatch, made, "GRANT SELECT ON clinic.t TO anonymizer") as found:
+        yield found
 
 
 def policy(**changes: Any) -> sqlanon.Policy:

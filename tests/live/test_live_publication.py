@@ -3,6 +3,7 @@
 import json
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from random import Random
@@ -13,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 from effort import Block, enough, seeds
 from live_worlds import VALUES, Row, Wanted, World, ask_for_distributions, published, sensitive_document
+from policies import document_of
 from sqlglot import exp
 
 import sqlanon
@@ -91,17 +93,54 @@ def write(connection: duckdb.DuckDBPyConnection, before: dict[int, Row], after: 
             connection.execute(f"UPDATE t SET {sets} WHERE id = ?", [*row.values(), number])
 
 
-def check_state(connection: duckdb.DuckDBPyConnection, world: World) -> int:
-    """The rows are those that must be there, and an audit of their own finds nothing; their number."""
+def check_rows(connection: duckdb.DuckDBPyConnection, world: World) -> int:
+    """The rows are those that must be there; their number."""
     rows = connection.execute("SELECT * FROM anon.v").fetchall()
     assert Counter(rows) == published(world), world
-    if rows:
+    return len(rows)
+
+
+def check_state(connection: duckdb.DuckDBPyConnection, world: World) -> int:
+    """The rows are those that must be there, and an audit of their own finds nothing; their number."""
+    if rows := check_rows(connection, world):
         asked = [KAnonymity(world.wanted.k), *([DistinctLDiversity("s", world.wanted.l)] if world.wanted.l else [])]
         engine = DuckDBEngine(connection=connection)
         relation = engine.source_table("anon.v")
         assert check_relation(engine, relation, quasi_identifiers=world.quasi, models=asked).holds
         engine.close()
-    return len(rows)
+    return rows
+
+
+def sizes_after_changes(
+    random: Random,
+    world: World,
+    document: dict[str, Any],
+    check: Callable[[duckdb.DuckDBPyConnection, World], int],
+    changes: int,
+) -> list[int]:
+    """Publish a world as a live view and check it, and after every change; how many rows it had, [] without a plan.
+
+    In the end all records go, and the view is empty.
+    """
+    with duckdb.connect() as connection:
+        columns = ", ".join(f"{name} {KINDS.get(name, 'VARCHAR')}" for name in world.rows[0])
+        connection.execute(f"CREATE TABLE t ({columns})")
+        write(connection, {}, world.rows)
+        try:
+            release = sqlanon.anonymize(connection, document)
+        except NoSolutionError:
+            return []
+        with release:
+            sizes = [check(connection, world)]
+            assert release.ledger.published == sizes[0]
+        for _ in range(changes):
+            before = {row["id"]: dict(row) for row in world.rows}
+            world.change(random)
+            write(connection, before, world.rows)
+            sizes.append(check(connection, world))
+        write(connection, {row["id"]: row for row in world.rows}, [])
+        assert connection.execute("SELECT COUNT(*) FROM anon.v").fetchone() == (0,)
+    return sizes
 
 
 @pytest.mark.slow
@@ -111,24 +150,9 @@ def test_a_live_view_satisfies_its_policy_after_every_change(block: Block) -> No
     for seed in block:
         random = Random(seed)
         world, document = world_with_policy(random)
-        with duckdb.connect() as connection:
-            columns = ", ".join(f"{name} {KINDS.get(name, 'VARCHAR')}" for name in world.rows[0])
-            connection.execute(f"CREATE TABLE t ({columns})")
-            write(connection, {}, world.rows)
-            try:
-                release = sqlanon.anonymize(connection, sqlanon.Policy.from_dict(document))
-            except NoSolutionError:
-                assert not published(world)
-                continue
-            with release:
-                assert release.ledger.published == check_state(connection, world)
-            for _ in range(10):
-                before = {row["id"]: dict(row) for row in world.rows}
-                world.change(random)
-                write(connection, before, world.rows)
-                sizes.append(check_state(connection, world))
-            write(connection, {row["id"]: row for row in world.rows}, [])
-            assert connection.execute("SELECT COUNT(*) FROM anon.v").fetchone() == (0,)
+        found = sizes_after_changes(random, world, document, check_state, 10)
+        assert found or not published(world)
+        sizes += found[1:]
     assert enough(sum(size > 0 for size in sizes) > 10 and sum(size == 0 for size in sizes) > 0)
 
 
@@ -146,22 +170,7 @@ def test_models_of_distributions_hold_after_every_change(block: Block) -> None:
         if wanted.tree is not None:  # a value that its hierarchy does not list is refused when it is planned
             for row in world.rows:
                 row["s"] = random.choice(list(wanted.tree))
-        with duckdb.connect() as connection:
-            columns = ", ".join(f"{name} {KINDS.get(name, 'VARCHAR')}" for name in world.rows[0])
-            connection.execute(f"CREATE TABLE t ({columns})")
-            write(connection, {}, world.rows)
-            try:
-                release = sqlanon.anonymize(connection, sqlanon.Policy.from_dict(document))
-            except NoSolutionError:
-                continue
-            with release:
-                assert release.ledger.published == sum(published(world).values())
-            for _ in range(8):
-                assert Counter(connection.execute("SELECT * FROM anon.v").fetchall()) == published(world), world
-                before = {row["id"]: dict(row) for row in world.rows}
-                world.change(random)
-                write(connection, before, world.rows)
-                sizes.append(sum(published(world).values()))
+        sizes += sizes_after_changes(random, world, document, check_rows, 8)[1:]
     assert enough(sum(size > 0 for size in sizes) > 10 and sum(size == 0 for size in sizes) > 0)
 
 
@@ -248,12 +257,7 @@ def test_types_are_those_of_a_snapshot(people: duckdb.DuckDBPyConnection) -> Non
     }
     for level in (0, 1):
         fixed = columns | {"decade": {**columns["decade"], "min_level": level, "max_level": level}}
-        shared = {
-            "table": "typed",
-            "columns": fixed,
-            "suppression_limit": 1,
-            "privacy": [{"type": "k_anonymity", "k": 2}],
-        }
+        shared = document_of(fixed, k=2, table="typed", suppression_limit=1)
         sqlanon.anonymize(people, policy(**shared, output={"table": "anon.s"}, if_exists="replace")).close()
         sqlanon.anonymize(people, policy(**shared, if_exists="replace")).close()
         described = [people.execute(f"DESCRIBE anon.{name}").fetchall() for name in ("s", "v")]

@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from postgres_server import Server, execute
+from policies import document_of
+from postgres_server import Server, clinic_schemas, execute
 from sqlglot import exp
 
 import sqlanon
@@ -18,33 +19,16 @@ from sqlanon.live.compiler.live import FrozenColumn, LiveView, live_view
 module = pytest.importorskip("sqlanon.core.engines.postgres.engine", reason="the driver of PostgreSQL is not installed")
 dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="the driver of PostgreSQL is not installed")
 
-ROLES = ("anonymizer", "keeper", "analyst")
 Rows = list[tuple[Any, ...]]
 
 
 @pytest.fixture
 def clinic(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """A schema of tables that the anonymizer and the keeper read, and one for releases."""
-    monkeypatch.setenv("PGHOST", str(postgres.folder))
-    monkeypatch.setenv("PGUSER", "anonymizer")
-    monkeypatch.setenv("PGDATABASE", postgres.database)
-    execute(
-        postgres,
-        *(f"CREATE ROLE {role} LOGIN" for role in ROLES),
-        *(f"CREATE SCHEMA {schema}" for schema in ("clinic", "anon")),
-        "GRANT USAGE ON SCHEMA clinic TO anonymizer, keeper",
-        "ALTER DEFAULT PRIVILEGES IN SCHEMA clinic GRANT SELECT ON TABLES TO anonymizer, keeper",
-        "GRANT keeper TO anonymizer",
-        "GRANT CREATE, USAGE ON SCHEMA anon TO anonymizer, keeper WITH GRANT OPTION",
-    )
-    yield postgres
-    execute(
-        postgres,
-        "DROP SCHEMA anon CASCADE",
-        "DROP SCHEMA clinic CASCADE",
-        f"DROP OWNED BY {', '.join(ROLES)}",
-        f"DROP ROLE {', '.join(ROLES)}",
-    )
+    """A schema of tables that the anonymizer and the keeper read."""
+    usage = "GRANT USAGE ON SCHEMA clinic TO keeper"
+    select = "ALTER DEFAULT PRIVILEGES IN SCHEMA clinic GRANT SELECT ON TABLES TO anonymizer, keeper"
+    with clinic_schemas(postgres, monkeypatch, usage, select) as found:
+        yield found
 
 
 def made_of(server: Server, kind: str, values: str) -> None:
@@ -58,19 +42,16 @@ def made_of(server: Server, kind: str, values: str) -> None:
 
 def policy(hierarchy: dict[str, Any], level: int | None = None, **changes: Any) -> sqlanon.Policy:
     fixed = {} if level is None else {"min_level": level, "max_level": level}
-    document = {
-        "source": "postgresql://",
-        "table": "clinic.t",
-        "columns": {
-            "q": {"role": "quasi_identifier", "hierarchy": hierarchy, **fixed},
-            "who": {"role": "keep"},
-        },
-        "accept": ["who"],
-        "privacy": [{"type": "k_anonymity", "k": 5}],
-        "suppression_limit": 0.5,
-        "if_exists": "replace",
-        "output": {"live_view": "anon.v", "owner": "keeper", "readers": ["analyst"]},
-    }
+    document = document_of(
+        {"q": {"role": "quasi_identifier", "hierarchy": hierarchy, **fixed}, "who": "keep"},
+        k=5,
+        source="postgresql://",
+        table="clinic.t",
+        accept=["who"],
+        suppression_limit=0.5,
+        if_exists="replace",
+        output={"live_view": "anon.v", "owner": "keeper", "readers": ["analyst"]},
+    )
     return sqlanon.Policy.from_dict({**document, **changes})
 
 

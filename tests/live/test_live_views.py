@@ -3,6 +3,7 @@
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from random import Random
 from typing import Any
 
@@ -13,6 +14,7 @@ from effort import Block, enough, seeds
 from live_worlds import Wanted, World, columns_of, published, random_world, worlds
 from postgres_server import Server
 from sqlglot import exp
+from tables import store
 
 from sqlanon.core.audit.check import check_relation
 from sqlanon.core.engines.duckdb.engine import DuckDBEngine
@@ -110,9 +112,7 @@ def tables_of(world: World, *, signed: bool = False) -> dict[str, pa.Table]:
 
 def on_duckdb(connection: duckdb.DuckDBPyConnection, world: World, query: exp.Expr, *, signed: bool = False) -> Rows:
     for name, data in tables_of(world, signed=signed).items():
-        connection.register("arrow_rows", data)
-        connection.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM arrow_rows")
-        connection.unregister("arrow_rows")
+        store(connection, data, name)
     return connection.execute(query.sql(dialect="duckdb", identify=True)).fetchall()
 
 
@@ -169,16 +169,13 @@ def check_on_postgres(postgres: Server, worlds: Iterable[World], collation: str 
     module = pytest.importorskip(
         "sqlanon.core.engines.postgres.engine", reason="the driver of PostgreSQL is not installed"
     )
-    engine = module.PostgresEngine(postgres.uri())
-    try:
+    with closing(module.PostgresEngine(postgres.uri())) as engine:
         for world in worlds:
             for name, data in tables_of(world).items():
                 engine.drop(name)
                 engine.load("load", name, data)
             query = live_view(view_of(world, collation=collation))
             assert Counter(engine.run("live view", query)) == published(world), world
-    finally:
-        engine.close()
 
 
 @seeds(60, 20)

@@ -5,13 +5,12 @@ from pathlib import Path
 
 import compare
 import pytest
+from policies import file_of
 
 
 def results(tmp_path: Path, name: str, evaluated: int, seconds: float, faults: list[str]) -> Path:
     case = {"counters": {"evaluated": evaluated}, "median": {"search": seconds}, "faults": faults}
-    path = tmp_path / f"{name}.json"
-    path.write_text(json.dumps({"versions": {}, "machine": {}, "cases": {"adult": case}}))
-    return path
+    return file_of(tmp_path / f"{name}.json", {"versions": {}, "machine": {}, "cases": {"adult": case}})
 
 
 @pytest.mark.parametrize(

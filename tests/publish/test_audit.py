@@ -236,7 +236,7 @@ def test_texts_are_taken_apart_whatever_the_collation(tmp_path: Path) -> None:
     target = str(tmp_path / "out.parquet")
     document = {"table": "t", "columns": {"x": as_is, "w": as_is}, "privacy": [{"type": "k_anonymity", "k": 5}]}
     document |= {"suppression_limit": 0.5, "output": {"file": target}}
-    sqlanon.anonymize(path, sqlanon.Policy.from_dict(document)).close()
+    sqlanon.anonymize(path, document).close()
     assert duckdb.sql(
         f"SELECT DISTINCT CAST(x AS VARCHAR), CAST(w AS VARCHAR), COUNT(*) FROM '{target}' GROUP BY ALL"
     ).fetchall() == [("Bob", "0.0", 5)]

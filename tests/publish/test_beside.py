@@ -17,6 +17,7 @@ import yaml
 from beside_world import IDENTIFYING, OTHERS, QUASI, alone, apart, document, persons, visits
 from command_line import sqlanon as run_cli
 from sqlglot import exp
+from tables import store
 
 import sqlanon
 from sqlanon.core.audit.beside import AT_ONCE, LIKELY, judge_columns
@@ -42,9 +43,7 @@ def clinic() -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def load(connection: duckdb.DuckDBPyConnection, data: pa.Table) -> None:
-    connection.register("arrow_rows", data)
-    connection.execute("CREATE OR REPLACE TABLE t AS SELECT * FROM arrow_rows")
-    connection.unregister("arrow_rows")
+    store(connection, data)
 
 
 def policy(data: pa.Table, *published: str, **changes: Any) -> sqlanon.Policy:
@@ -109,7 +108,7 @@ def test_a_sensitive_column_that_identifies_persons_is_refused(people: duckdb.Du
     asked = document(persons(), ())
     asked["columns"][name] = {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 2}]}
     with pytest.raises(IdentifyingColumnError, match=name):
-        sqlanon.plan(people, sqlanon.Policy.from_dict(asked))
+        sqlanon.plan(people, asked)
 
 
 @pytest.mark.slow
@@ -138,9 +137,9 @@ def test_a_column_that_stays_as_it_is_cannot_be_given_away(people: duckdb.DuckDB
     people.execute("UPDATE t SET years = age")
     asked = document(data, ("years",))
     with pytest.raises(IdentifyingColumnError, match="gives 'age' away"):
-        sqlanon.plan(people, sqlanon.Policy.from_dict(asked))
+        sqlanon.plan(people, asked)
     fixed = {**asked["columns"], "age": {**QUASI["age"], "max_level": 0}}
-    sqlanon.plan(people, sqlanon.Policy.from_dict({**asked, "columns": fixed})).close()
+    sqlanon.plan(people, {**asked, "columns": fixed}).close()
 
 
 def test_a_copy_is_refused_though_no_value_of_it_occurs_twice(people: duckdb.DuckDBPyConnection) -> None:
@@ -148,9 +147,9 @@ def test_a_copy_is_refused_though_no_value_of_it_occurs_twice(people: duckdb.Duc
     seen = {"role": "quasi_identifier", "hierarchy": {"dates": ["month", "year"]}}
     asked = document(persons(), ("copy", "later"), columns={"seen": seen, "copy": {"role": "keep"}})
     with pytest.raises(IdentifyingColumnError, match="it gives 'seen' away to 100"):
-        sqlanon.plan(people, sqlanon.Policy.from_dict(asked))
+        sqlanon.plan(people, asked)
     columns = {"seen": seen, "later": {"role": "keep"}}
-    sqlanon.plan(people, sqlanon.Policy.from_dict({**asked, "columns": columns})).close()
+    sqlanon.plan(people, {**asked, "columns": columns}).close()
 
 
 @pytest.mark.slow
@@ -284,7 +283,7 @@ def test_a_sensitive_column_of_nearly_unique_values_is_reported(people: duckdb.D
     for name, reported in (("seen", True), ("weight", True), ("diagnosis", False)):
         asked = document(persons(), ("stay",))
         asked["columns"][name] = {"role": "sensitive", "models": models}
-        with sqlanon.anonymize(people, sqlanon.Policy.from_dict(asked)) as release:
+        with sqlanon.anonymize(people, asked) as release:
             rows = release.to_arrow()
             counts = [counts for counts in release.plan.beside_release.alone if counts[0] == (name,)]
             warnings = [warning for warning in release.warnings if f"The sensitive column '{name}'" in warning]
@@ -334,10 +333,10 @@ def test_models_that_allow_classes_of_one_record_say_so(people: duckdb.DuckDBPyC
     for model in ({"type": "distinct_l_diversity", "l": 1}, {"type": "t_closeness", "t": 1}):
         asked = document(persons(), (), privacy=[])
         asked["columns"]["diagnosis"] = {"role": "sensitive", "models": [model]}
-        with sqlanon.plan(people, sqlanon.Policy.from_dict(asked)) as plan:
+        with sqlanon.plan(people, asked) as plan:
             assert any("may hold a single record" in warning for warning in plan.all_warnings)
     asked["privacy"] = [{"type": "k_anonymity", "k": 5}]
-    with sqlanon.plan(people, sqlanon.Policy.from_dict(asked)) as plan:
+    with sqlanon.plan(people, asked) as plan:
         assert not any("may hold a single record" in warning for warning in plan.all_warnings)
 
 
@@ -491,7 +490,7 @@ def test_linked_records_of_persons_are_reported_with_the_number_of_persons(clini
     quarter = {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}
     asked = document(data, ("pseudonym", "blood"), entity="person", accept=["pseudonym"], suppression_limit=0.5)
     asked["columns"]["quarter"] = {**quarter, "max_level": 0}
-    with sqlanon.anonymize(clinic, sqlanon.Policy.from_dict(asked)) as release:
+    with sqlanon.anonymize(clinic, asked) as release:
         rows, found = release.to_arrow().to_pylist(), release.plan.beside_release
         assert found.linking == ("pseudonym", "blood")
         pairs = [(row["pseudonym"], tuple(row[name] for name in (*QUASI, "quarter"))) for row in rows]
@@ -500,7 +499,7 @@ def test_linked_records_of_persons_are_reported_with_the_number_of_persons(clini
         [warning] = [warning for warning in release.warnings if "linked" in warning]
         assert f"{found.apart} of {found.linked} persons" in warning
     del asked["columns"]["pseudonym"]
-    with sqlanon.anonymize(clinic, sqlanon.Policy.from_dict({**asked, "accept": []})) as release:
+    with sqlanon.anonymize(clinic, {**asked, "accept": []}) as release:
         assert not any("linked" in warning for warning in release.warnings), "four blood groups link nobody"
 
 
@@ -544,7 +543,7 @@ def test_a_policy_that_generalizes_less_is_judged_as_by_itself() -> None:
             load(connection, data)
             full = document(data, published, **more, privacy=[{"type": "k_anonymity", "k": 1}])
             names = [name for name in QUASI if name in data.column_names]
-            with sqlanon.plan(connection, sqlanon.Policy.from_dict(full)) as plan:
+            with sqlanon.plan(connection, full) as plan:
                 for number in range(0, 2 ** len(names), 3):
                     kept = [name for place, name in enumerate(names) if number >> place & 1]
                     columns = {

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from policies import document_of, quasi
 from tables import text_table
 
 import sqlanon
@@ -23,18 +24,8 @@ def told(error: BaseException) -> str:
 
 def document(**keys: object) -> dict:
     levels = {v: ["*"] for v in ("x", "y", CANARY)}
-    return {
-        "table": "t",
-        "columns": {
-            "a": {"role": "quasi_identifier", "hierarchy": {"levels": levels}},
-            "b": {"role": "quasi_identifier", "hierarchy": {"redact": {}}},
-            "c": {"role": "keep"},
-            "d": {"role": "drop"},
-        },
-        "privacy": [{"type": "k_anonymity", "k": 2}],
-        "suppression_limit": 1,
-        **keys,
-    }
+    columns = {"a": quasi({"levels": levels}), "b": "redact", "c": "keep", "d": "drop"}
+    return document_of(columns, keys, k=2, table="t", suppression_limit=1)
 
 
 @pytest.fixture
@@ -99,7 +90,7 @@ FAULTY = {
 @pytest.mark.parametrize("name", FAULTY)
 def test_no_error_holds_a_value(name: str, planted: duckdb.DuckDBPyConnection) -> None:
     with pytest.raises(sqlanon.SqlanonError) as caught:
-        sqlanon.plan(planted, sqlanon.Policy.from_dict(document(**FAULTY[name])))
+        sqlanon.plan(planted, document(**FAULTY[name]))
     assert CANARY not in told(caught.value)
     assert "Hint" in str(caught.value)
 

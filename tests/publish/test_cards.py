@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from policies import diverse, document_of, quasi
 
 import sqlanon
 from sqlanon.core.cards import WithCard
@@ -29,14 +30,8 @@ def table() -> pa.Table:
 
 
 def policy(**changes: Any) -> dict[str, Any]:
-    columns = {
-        "age": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 10, "fanouts": [2]}}},
-        HOSTILE: {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-        "illness": {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 2}]},
-    }
-    return {
-        "columns": columns, "privacy": [{"type": "k_anonymity", "k": 5}], "suppression_limit": 0.02, **changes
-    }  # fmt: skip
+    columns = {"age": quasi({"intervals": {"width": 10, "fanouts": [2]}}), HOSTILE: "suppress", "illness": diverse(2)}
+    return document_of(columns, changes, k=5, suppression_limit=0.02)
 
 
 def closed(made: Any) -> Any:

@@ -16,6 +16,7 @@ import effort
 import kills
 import pytest
 from click.testing import CliRunner
+from policies import document_of
 
 import sqlanon
 from sqlanon.cli import main
@@ -115,13 +116,10 @@ def test_a_memory_limit_that_is_too_small_is_named(tmp_path: Path) -> None:
         str(tmp_path / "s.parquet")
     )
     quasi = {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}
-    policy = {
-        "source": "s.parquet",
-        "columns": {"a": quasi, "b": quasi},
-        "privacy": [{"type": "k_anonymity", "k": 5}],
-        "engine": {"memory_limit": "5MB", "threads": 1},
-        "output": {"file": "out.csv"},
-    }
+    columns = {"a": quasi, "b": quasi}
+    policy = document_of(
+        columns, k=5, source="s.parquet", engine={"memory_limit": "5MB", "threads": 1}, output={"file": "out.csv"}
+    )
     (tmp_path / "p.yaml").write_text(json.dumps(policy))
     code, document = run(tmp_path, "p.yaml")
     assert code == 2 and "memory_limit" in document["hint"]
@@ -177,7 +175,7 @@ def test_a_release_does_not_depend_on_the_time_zone_of_the_session(tmp_path: Pat
                 "output": {"file": str(path)},
                 "suppression_limit": 0.5,
             }
-            sqlanon.anonymize(connection, sqlanon.Policy.from_dict(document)).close()
+            sqlanon.anonymize(connection, document).close()
             assert connection.execute("SELECT current_setting('TimeZone')").fetchone() == (zone,)
         with duckdb.connect() as reader:
             reader.execute("SET TimeZone = 'UTC'")

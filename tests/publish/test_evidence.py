@@ -15,6 +15,7 @@ import duckdb
 import pytest
 from command_line import sqlanon as command
 from effort import fast_of, scaled
+from policies import document_of, quasi
 from postgres_server import Server, execute
 from tables import text_table
 
@@ -46,19 +47,8 @@ def records(*, alone: int = 3, classes: int = 4, size: int = 30) -> list[tuple[s
 
 
 def document(**changes: Any) -> dict[str, Any]:
-    columns = {
-        "a": {"role": "quasi_identifier", "hierarchy": {"redact": {}}, "max_level": 0},
-        "b": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-        "c": {"role": "keep"},
-        "d": {"role": "drop"},
-    }
-    return {
-        "table": "t",
-        "columns": columns,
-        "privacy": [{"type": "k_anonymity", "k": 20}],
-        "suppression_limit": 0.5,
-        **changes,
-    }
+    columns = {"a": quasi("redact", max_level=0), "b": "suppress", "c": "keep", "d": "drop"}
+    return document_of(columns, changes, k=20, table="t", suppression_limit=0.5)
 
 
 @pytest.fixture
@@ -158,10 +148,7 @@ def test_no_value_and_no_folder_of_the_machine_is_in_any_file(
     text_table(connection, ["v", "w"], [(CANARY, f"{CANARY}*"), (f"{CANARY}2", "*"), ("y", "*")], "steps")
     (tmp_path / "h.csv").write_text(f"{CANARY}2;{CANARY}3;*\ny;{CANARY}4;*\n")
     columns = document()["columns"] | {
-        "a": {
-            "role": "quasi_identifier",
-            "hierarchy": {"levels": {v: [f"{CANARY}5", "*"] for v in ("x", "z", CANARY)}},
-        },
+        "a": quasi({"levels": {v: [f"{CANARY}5", "*"] for v in ("x", "z", CANARY)}}),
         "b": {"role": "quasi_identifier", "hierarchy": {"file": str(tmp_path / "h.csv"), "null": f"{CANARY}6"}},
         "c": {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 1}]},
     }
@@ -179,8 +166,7 @@ def test_secrets_of_a_policy_are_withheld(tmp_path: Path) -> None:
     base.mkdir()
     keys = document(
         source="postgresql://user:geheim@db.intern:5432/clinic",
-        columns=document()["columns"]
-        | {"e": {"role": "quasi_identifier", "hierarchy": {"file": str(tmp_path / "zip.csv")}}},
+        columns=document()["columns"] | {"e": quasi({"file": str(tmp_path / "zip.csv")})},
         output={"table": "anon.t", "readers": ["nurses"]},
         entity="d",
     )
@@ -376,14 +362,7 @@ def test_a_failure_in_any_step_leaves_no_folder_and_the_release_stands(
 def test_a_policy_that_cannot_be_met_gives_exit_code_1_and_no_folder(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b\n" + "".join(f"{i},{i}\n" for i in range(20)))
     (tmp_path / "p.json").write_text(
-        json.dumps(
-            {
-                "source": "t.csv",
-                "columns": {n: {"role": "quasi_identifier", "hierarchy": {"redact": {}}, "max_level": 0} for n in "ab"},
-                "privacy": [{"type": "k_anonymity", "k": 5}],
-                "output": "r.csv",
-            }
-        )
+        json.dumps(document_of({n: quasi("redact", max_level=0) for n in "ab"}, k=5, source="t.csv", output="r.csv"))
     )
     done = command("evidence", tmp_path / "p.json", "--to", tmp_path / "pack", "--json")
     assert done.returncode == 1 and json.loads(done.stdout)["error"] == "NoSolutionError"

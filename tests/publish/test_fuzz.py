@@ -6,6 +6,7 @@ import duckdb
 import effort
 import pytest
 from fuzzing.running import run_case
+from policies import document_of, quasi
 
 import sqlanon
 
@@ -27,13 +28,8 @@ def test_a_decimal_that_cannot_be_rounded_is_kept(connection: duckdb.DuckDBPyCon
     greatest = Decimal("9999999999999999999999999999.9999999999")
     connection.execute("CREATE TABLE t (d DECIMAL(38, 10), i BIGINT)")
     connection.execute(f"INSERT INTO t VALUES ({greatest}, {-(2**63)}), (-{greatest}, {2**63 - 1})")
-    document = {
-        "table": "t",
-        "columns": {"d": {"role": "keep"}, "i": {"role": "keep"}},
-        "accept": ["d", "i"],
-        "privacy": [{"type": "k_anonymity", "k": 2}],
-    }
-    with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(document)) as release:
+    document = document_of({"d": "keep", "i": "keep"}, k=2, table="t", accept=["d", "i"])
+    with sqlanon.anonymize(connection, document) as release:
         assert {*release.to_arrow()["d"].to_pylist()} == {greatest, greatest.copy_negate()}
         judged = {entry["column"]: entry for entry in release.plan.beside["columns"]}
     assert {*judged} == {"d", "i"}
@@ -42,19 +38,8 @@ def test_a_decimal_that_cannot_be_rounded_is_kept(connection: duckdb.DuckDBPyCon
 def test_infinity_has_no_weekday(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("CREATE TABLE t AS SELECT CAST(x AS TIMESTAMP) AS at FROM (VALUES ('infinity'), ('2024-01-07'),"
                        " ('2024-01-07 12:00:00')) AS v(x)")  # fmt: skip
-    document = {
-        "table": "t",
-        "columns": {
-            "at": {
-                "role": "quasi_identifier",
-                "hierarchy": {"dates": ["weekday", "weekend"]},
-                "uncovered": "suppress",
-                "max_level": 1,
-            }
-        },
-        "privacy": [{"type": "k_anonymity", "k": 2}],
-        "suppression_limit": 0.5,
-    }
-    with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(document)) as release:
+    columns = {"at": quasi({"dates": ["weekday", "weekend"]}, uncovered="suppress", max_level=1)}
+    document = document_of(columns, k=2, table="t", suppression_limit=0.5)
+    with sqlanon.anonymize(connection, document) as release:
         assert release.to_arrow()["at"].to_pylist() == ["Sunday", "Sunday"]
         assert release.ledger.suppressed == 1

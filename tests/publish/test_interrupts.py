@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -360,14 +360,10 @@ def test_greedy_patterns_and_a_verification_end_at_an_interrupt(policy: Path, mo
     ],
 )
 def test_every_signal_stops_the_statement_that_runs(open_engine: Any, endless: str, sent: int) -> None:
-    engine = open_engine()
-    try:
-        with as_interrupts() as received:
-            with pytest.raises(KeyboardInterrupt), interrupted_after(0.2, sent):
-                engine.run("endless", endless)
-            assert received.exit_code == SIGNALS[sent]
-    finally:
-        engine.close()
+    with closing(open_engine()) as engine, as_interrupts() as received:
+        with pytest.raises(KeyboardInterrupt), interrupted_after(0.2, sent):
+            engine.run("endless", endless)
+        assert received.exit_code == SIGNALS[sent]
 
 
 def test_work_that_waits_outside_of_python_is_cancelled_and_has_ended() -> None:

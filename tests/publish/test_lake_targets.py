@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 from command_line import sqlanon as command
 from period_worlds import FIRST, World, policy_document
+from policies import document_of
 from pyarrow import parquet
 
 import sqlanon
@@ -133,20 +134,15 @@ def write_source(folder: Path) -> pa.Table:
 
 
 def policy(folder: Path, **changes: Any) -> sqlanon.Policy:
-    document = {
-        "source": "s.parquet",
-        "columns": {
-            "place": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-            "age": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-            "seen": {"role": "keep"},
-            "cost": {"role": "keep"},
-        },
-        "accept": ["seen", "cost"],
-        "privacy": [{"type": "k_anonymity", "k": 3}],
-        "suppression_limit": 0.2,
-        "output": {"delta": "released"},
-        **changes,
-    }
+    document = document_of(
+        {"place": "suppress", "age": "suppress", "seen": "keep", "cost": "keep"},
+        changes,
+        k=3,
+        source="s.parquet",
+        accept=["seen", "cost"],
+        suppression_limit=0.2,
+        output={"delta": "released"},
+    )
     return sqlanon.Policy.from_dict(document, base_directory=folder)
 
 

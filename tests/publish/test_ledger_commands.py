@@ -9,6 +9,7 @@ import ledger_worlds as worlds
 import pytest
 from command_line import sqlanon as command
 from effort import seeds
+from policies import file_of
 
 import sqlanon
 from sqlanon.ledger.facts import EarlierRelease, ReleaseEntry
@@ -103,8 +104,7 @@ def test_releases_that_were_not_judged_together_fail(tmp_path: Path) -> None:
 def test_forgetting_needs_a_yes_and_leaves_no_byte(ledger: Path) -> None:
     [first, second] = run("show", ledger)["releases"]
     before = ledger.read_bytes()
-    policy = ledger.parents[1] / "policy.json"
-    policy.write_text(json.dumps(worlds.document(ledger.parents[1])))
+    policy = file_of(ledger.parents[1] / "policy.json", worlds.document(ledger.parents[1]))
     refused = run("forget", policy, "1")
     assert (refused["code"], refused["error"]) == (2, "InputError")
     assert run("forget", ledger, "1", "--yes")["error"] == "InputError", "its seals take the key"

@@ -38,10 +38,29 @@ def write_postgres(server: Server, data: pa.Table) -> None:
     execute(server, f"INSERT INTO t VALUES {', '.join(rows)}")
 
 
-def known_again(ledger: Path, write: Callable[[pa.Table], None], **changes: Any) -> None:
+Recorded = tuple[Path, Path, Callable[[pa.Table], None], dict[str, Any]]
+"""A folder, the ledger in it, what writes records to a source, and the keys of a policy that name this source."""
+SQLITE = pytest.param("sqlite", marks=pytest.mark.slow)
+POSTGRES = pytest.param("postgres", marks=pytest.mark.postgres)
+
+
+@pytest.fixture(params=[pytest.param("duckdb", marks=pytest.mark.slow), SQLITE, POSTGRES])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Recorded:
+    """A ledger beside a source of every kind."""
+    ledger, source = worlds.prepare(tmp_path), tmp_path / "source.sqlite"
+    if request.param == "duckdb":
+        return tmp_path, ledger, lambda data: worlds.write_source(tmp_path, data), {}
+    if request.param == "sqlite":
+        return tmp_path, ledger, lambda data: worlds.write_sqlite(source, data), {"source": str(source)}
+    server = request.getfixturevalue("postgres")
+    return tmp_path, ledger, lambda data: write_postgres(server, data), {"source": server.uri()}
+
+
+def test_a_person_is_known_again(place: Recorded) -> None:
     """Publish, write every key in another way, and publish again, for the same recipient under another spelling; then
     give keys anew, and give everybody the key of somebody else."""
-    folder, data = ledger.parents[1], worlds.records(1, 300)
+    folder, ledger, write, changes = place
+    data = worlds.records(1, 300)
     keys = data.column("case_id").to_pylist()
 
     def publish_with(case_ids: list[str], recipient: str, source: str) -> int:
@@ -70,25 +89,11 @@ def known_again(ledger: Path, write: Callable[[pa.Table], None], **changes: Any)
     assert check_ledger_file(ledger, policy).holds
 
 
-@pytest.mark.slow
-def test_a_person_is_known_again(tmp_path: Path) -> None:
-    known_again(worlds.prepare(tmp_path), lambda data: worlds.write_source(tmp_path, data))
-
-
-@pytest.mark.slow
-def test_a_person_is_known_again_in_sqlite(tmp_path: Path) -> None:
-    source = tmp_path / "source.sqlite"
-    known_again(worlds.prepare(tmp_path), lambda data: worlds.write_sqlite(source, data), source=str(source))
-
-
-def test_a_person_is_known_again_in_postgres(tmp_path: Path, postgres: Server) -> None:
-    known_again(worlds.prepare(tmp_path), lambda data: write_postgres(postgres, data), source=postgres.uri())
-
-
-def told_apart(ledger: Path, write: Callable[[pa.Table], None], **changes: Any) -> None:
+def test_keys_that_differ_in_capitals_alone_are_told_apart(place: Recorded) -> None:
     """Publish records of which two keys differ in capitals alone, and publish again with blanks and what no font shows
     around every key; then with two keys that differ in a blank alone."""
-    folder, data = ledger.parents[1], worlds.records(1)
+    folder, ledger, write, changes = place
+    data = worlds.records(1)
     keys = data.column("case_id").to_pylist()
     keys[0] = keys[1].upper()
     for number, written in enumerate((keys, keys, [f"\ufe0f{key}\u200b " for key in keys]), 1):
@@ -112,21 +117,6 @@ def test_values_that_tell_nothing_of_persons_accuse_no_keys(ages: Sequence[int],
     columns |= {"age": {"role": "quasi_identifier", "hierarchy": hierarchy}, "ill": {"role": "drop"}}
     columns |= {name: {**columns[name], "min_level": 1} for name in ("sex", "place")}
     assert [publish(tmp_path, columns=columns)[1] for _ in range(2)] == [0, 1]
-
-
-@pytest.mark.slow
-def test_keys_that_differ_in_capitals_alone_are_told_apart(tmp_path: Path) -> None:
-    told_apart(worlds.prepare(tmp_path), lambda data: worlds.write_source(tmp_path, data))
-
-
-@pytest.mark.slow
-def test_keys_that_differ_in_capitals_alone_are_told_apart_in_sqlite(tmp_path: Path) -> None:
-    source = tmp_path / "source.sqlite"
-    told_apart(worlds.prepare(tmp_path), lambda data: worlds.write_sqlite(source, data), source=str(source))
-
-
-def test_keys_that_differ_in_capitals_alone_are_told_apart_in_postgres(tmp_path: Path, postgres: Server) -> None:
-    told_apart(worlds.prepare(tmp_path), lambda data: write_postgres(postgres, data), source=postgres.uri())
 
 
 @pytest.mark.slow
@@ -202,9 +192,11 @@ def test_persons_of_an_entity_are_known_by_it(tmp_path: Path) -> None:
     check(ledger, 1, publish(tmp_path, entity="case_id", ledger=str(ledger)))
 
 
-def cohorts_last(ledger: Path, write: Callable[[pa.Table], None], **changes: Any) -> None:
+@pytest.mark.parametrize("place", [SQLITE, POSTGRES], indirect=True)
+def test_cohorts_last(place: Recorded) -> None:
     """Publish five states in cohorts; nobody is singled out by the classes that whoever has all of them sees."""
-    folder, data = ledger.parents[1], worlds.records(3, 120)
+    folder, ledger, write, changes = place
+    data = worlds.records(3, 120)
     own = {"file": str(ledger), "record": "case_id", "cohorts": {"margin": 0, "coarser_after": 2, "hold": 2}}
     quasi = ("sex", "place", "age")
     releases = []
@@ -219,13 +211,3 @@ def cohorts_last(ledger: Path, write: Callable[[pa.Table], None], **changes: Any
     assert brute_joint.smallest_cell(releases) >= 3  # type: ignore[operator]
     assert releases[1].keys() - releases[0].keys() and releases[0].keys() - releases[4].keys()
     assert check_ledger_file(ledger, sqlanon.Policy.from_dict(worlds.document(folder))).holds
-
-
-@pytest.mark.slow
-def test_cohorts_last_in_sqlite(tmp_path: Path) -> None:
-    source = tmp_path / "source.sqlite"
-    cohorts_last(worlds.prepare(tmp_path), lambda data: worlds.write_sqlite(source, data), source=str(source))
-
-
-def test_cohorts_last_in_postgres(tmp_path: Path, postgres: Server) -> None:
-    cohorts_last(worlds.prepare(tmp_path), lambda data: write_postgres(postgres, data), source=postgres.uri())

@@ -14,6 +14,7 @@ import ledger_worlds as worlds
 import pyarrow as pa
 import pytest
 from effort import enough, seeds
+from tables import store
 
 import sqlanon
 from sqlanon.core.disk.folders import PrivateFolder
@@ -310,8 +311,7 @@ def test_a_source_in_memory_needs_a_name(tmp_path: Path) -> None:
     keys = worlds.document(tmp_path)
     del keys["source"]
     connection = duckdb.connect()
-    connection.register("data", worlds.records(1))
-    connection.execute("CREATE TABLE t AS SELECT * FROM data")
+    store(connection, worlds.records(1))
     with pytest.raises(sqlanon.InputError, match="source: discharges"):
         sqlanon.anonymize(connection, keys)
     keys["ledger"]["source"] = "cases"

@@ -17,6 +17,7 @@ import effort
 import pytest
 from command_line import sqlanon as run_command
 from digests import without_digests
+from policies import file_of
 
 import sqlanon
 from sqlanon.core.audit.linked import AuditedTable, audit_links
@@ -384,8 +385,7 @@ def test_pseudonyms_join_and_follow_the_key(clinic: Path, monkeypatch: pytest.Mo
 
 @pytest.mark.slow
 def test_the_command_prints_the_ledger_of_each_table(clinic: Path) -> None:
-    file = clinic / "policy.json"
-    file.write_text(json.dumps(document(output={"folder": "out", "format": "csv"})))
+    file = file_of(clinic / "policy.json", document(output={"folder": "out", "format": "csv"}))
     done = run_command("run", file, "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)

@@ -14,6 +14,7 @@ import duckdb
 import pytest
 from click.testing import CliRunner
 from effort import Block, enough, seeds
+from policies import quasi
 from random_worlds import document, mapped_world, random_world
 from solved_plans import plans_of
 
@@ -182,7 +183,7 @@ def test_check_agrees_with_publication_about_null_and_hierarchies(tmp_path: Path
         },
         "output": {"file": str(tmp_path / "release.duckdb")},
     }
-    with sqlanon.anonymize(None, sqlanon.Policy.from_dict(policy)):
+    with sqlanon.anonymize(None, policy):
         pass
     options = ["--reference", str(tmp_path / "source.duckdb"), "--reference-table", "t"]
     for distance in ("equal", "ordered", f"hierarchical,hierarchy={tmp_path / 'tree.csv'}"):
@@ -268,16 +269,14 @@ def test_columns_may_have_the_names_of_ours(connection: duckdb.DuckDBPyConnectio
             "table": "t",
             "undeclared": "drop",
             "columns": {
-                name: {"role": "sensitive", "models": models, "hierarchy": tree}
-                if name == sensitive
-                else {"role": "quasi_identifier", "hierarchy": tree}
+                name: {"role": "sensitive", "models": models, "hierarchy": tree} if name == sensitive else quasi(tree)
                 for name in names
             },
             "privacy": [{"type": "delta_presence", "min": 0.1, "max": 0.9, "subset": {"column": "member"}}],
             "suppression_limit": 0.9,
             "search": {"max_evaluations": 60},
         }
-        with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(policy)) as release:
+        with sqlanon.anonymize(connection, policy) as release:
             assert release.to_arrow().num_rows == release.ledger.published > 0
 
 
@@ -286,7 +285,7 @@ def test_columns_with_the_prefix_of_ours_are_refused(connection: duckdb.DuckDBPy
     columns = {"q": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}}
     policy = {"table": "t", "undeclared": "drop", "columns": columns, "privacy": [{"type": "k_anonymity", "k": 1}]}
     with pytest.raises(sqlanon.UnsupportedError, match="keeps for itself"):
-        sqlanon.plan(connection, sqlanon.Policy.from_dict(policy))
+        sqlanon.plan(connection, policy)
     engine = DuckDBEngine(connection=connection)
     with pytest.raises(sqlanon.UnsupportedError, match="keeps for itself"):
         check_relation(engine, table("t"), quasi_identifiers=["sqlanon_count"], models=[])

@@ -10,6 +10,7 @@ import duckdb
 import pytest
 import yaml
 from command_line import sqlanon
+from policies import document_of
 
 from sqlanon.commands.run_lineage import Lineage
 from sqlanon.core.policy import Policy
@@ -223,8 +224,7 @@ def test_classes_of_openlineage_take_every_facet() -> None:
 )
 def test_sources_are_named_as_openlineage_names_them(source: str, table: str | None, expected: tuple[str, str]) -> None:
     found = Policy.from_dict(
-        {"source": source, "columns": {"a": {"role": "keep"}}, "privacy": [{"type": "k_anonymity", "k": 2}]}
-        | ({} if table is None else {"table": table})
+        document_of({"a": "keep"}, k=2, source=source) | ({} if table is None else {"table": table})
     )
     assert Lineage(Path("x"), found)._sources() == [expected]
 

@@ -2,6 +2,7 @@
 
 import struct
 from collections import Counter
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -178,11 +179,8 @@ def test_no_entry_counts_higher_than_threads_can_share() -> None:
         f"SELECT * FROM (VALUES ('x', 7, 1000003), ('y', 7, 1), ('x', 8, 16)) AS t(a, {names.COPIES}, "
         f"{names.COPIES}_2)", dialect="duckdb",
     )  # fmt: skip
-    engine = DuckDBEngine()
-    try:
+    with closing(DuckDBEngine()) as engine:
         rows = engine.run("entries", entries_of(counted, types, 1000020))
-    finally:
-        engine.close()
     assert [row[:2] for row in rows] == sorted(row[:2] for row in rows)
     assert max(row[2] for row in rows) == 16 and sum(row[2] for row in rows) == 1000020
     assert len(rows) == -(-1000003 // 16) + 2

@@ -13,7 +13,9 @@ import pyarrow as pa
 import pytest
 from effort import Block, enough, seeds
 from engine_kinds import KINDS, Kind, forget, planned, rows_of_table
+from policies import quasi
 from random_worlds import document, load
+from tables import store
 from whole_runs import compare
 
 import sqlanon
@@ -74,14 +76,13 @@ def test_of_equal_classes_the_same_goes_on_every_engine(
 def test_a_verification_knows_the_order_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A search that goes by the values alone calls 4 bits optimal; the verification finds 2."""
     with duckdb.connect(str(tmp_path / "source.duckdb")) as connection:
-        connection.register("given", records())
-        connection.execute("CREATE TABLE t AS SELECT * FROM given")
+        store(connection, records())
     wanted, certificate = policy(source=str(tmp_path / "source.duckdb")), tmp_path / "certificate.json"
     for falls_short in (True, False):
         with monkeypatch.context() as patched:
             if falls_short:
                 patched.setattr("sqlanon.core.evaluate.class_values.decides", lambda measure: False)
-            with sqlanon.plan(None, sqlanon.Policy.from_dict(wanted)) as plan:
+            with sqlanon.plan(None, wanted) as plan:
                 assert plan.certificate.loss == (4.0 if falls_short else 2.0)
                 write_proof(plan.proof_document, certificate)
         found = sqlanon.verify(certificate, sqlanon.Policy.from_dict(wanted))
@@ -99,8 +100,7 @@ def test_the_order_is_that_of_the_policy_at_hand(before: str) -> None:
 
     def wanted(kind: str, weights: tuple[int, int]) -> sqlanon.Policy:
         columns = {
-            name: {"role": "quasi_identifier", "hierarchy": {"levels": {k: [v] for k, v in tree.items()}}}
-            | {"weight": weight, "min_level": 1}
+            name: quasi({"levels": {k: [v] for k, v in tree.items()}}) | {"weight": weight, "min_level": 1}
             for (name, tree), weight in zip(trees.items(), weights, strict=True)
         }
         privacy = [{"type": kind, **model[kind]}]
@@ -178,7 +178,7 @@ def test_equal_classes_go_in_the_order_of_the_brute_force(
         for where in ("local", "engine"):
             path = tmp_path / f"{seed}.{where}.csv"
             own = {**wanted, "source": str(database), "search": {"where": where}, "output": {"file": str(path)}}
-            with sqlanon.anonymize(None, sqlanon.Policy.from_dict(own)) as release:
+            with sqlanon.anonymize(None, own) as release:
                 releases.append((release.plan.node, release.certificate.loss, Counter(path.read_text().splitlines())))
             if where == ("local", "engine")[seed % 2]:
                 checked = sqlanon.verify(f"{path}.certificate.json", sqlanon.Policy.from_dict(own))

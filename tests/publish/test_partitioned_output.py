@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from command_line import sqlanon as command
+from policies import document_of
 
 import sqlanon
 from sqlanon.core.disk.digests import digest_of
@@ -39,13 +40,10 @@ def quasi_identifier(**more: Any) -> dict[str, Any]:
 
 
 def write_policy(folder: Path, **changes: Any) -> sqlanon.Policy:
-    keys = {
-        "source": "s.parquet",
-        "columns": {"region": quasi_identifier(), "year": quasi_identifier(), "note": {"role": "keep"}},
-        "privacy": [{"type": "k_anonymity", "k": EACH}],
-        "output": {"file": "released", "partition_by": ["region", "year"]},
-        **changes,
-    }
+    columns = {"region": quasi_identifier(), "year": quasi_identifier(), "note": "keep"}
+    keys = document_of(
+        columns, changes, k=EACH, source="s.parquet", output={"file": "released", "partition_by": ["region", "year"]}
+    )
     return sqlanon.Policy.from_dict(keys, base_directory=folder)
 
 

@@ -13,7 +13,9 @@ import pytest
 import yaml
 from beside_world import QUASI
 from command_line import sqlanon as run_cli
+from policies import document_of
 from sqlglot import exp
+from tables import store
 from visits_world import HARMLESS, NAMING, registered_visits
 
 import sqlanon
@@ -29,8 +31,7 @@ MONTH = {"month": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}}
 def judged(data: pa.Table, published: Sequence[str], quasi: Sequence[str], k: int = 5) -> dict[str, JudgedColumn]:
     """What is found of columns of a table, by their names."""
     with duckdb.connect() as connection:
-        connection.register("arrow_rows", data)
-        connection.execute("CREATE TABLE t AS SELECT * FROM arrow_rows")
+        store(connection, data)
         listed = connection.execute("SELECT column_name, column_type FROM (DESCRIBE t)").fetchall()
         types = {name: kind for name, kind in listed if name in {*published, *quasi}}
         columns = {
@@ -149,16 +150,15 @@ def test_a_key_of_persons_asks_for_the_entity() -> None:
         columns = {**QUASI, "rest": {"role": "keep"}}
         policy = {"table": "t", "columns": columns, "undeclared": "drop", "privacy": [{"type": "k_anonymity", "k": 5}]}
         with pytest.raises(IdentifyingColumnError) as refused:
-            sqlanon.plan(connection, sqlanon.Policy.from_dict(policy))
+            sqlanon.plan(connection, policy)
     assert "say entity: rest" in refused.value.hint and "accept: [rest]" in refused.value.hint
 
 
 def document(folder: Path, **columns: Any) -> Path:
     pyarrow.parquet.write_table(registered_visits(2), folder / "visits.parquet")
-    written = {
-        "source": "visits.parquet", "columns": {**MONTH, **columns}, "undeclared": "drop",
-        "privacy": [{"type": "k_anonymity", "k": 5}], "output": {"file": "released.csv"},
-    }  # fmt: skip
+    written = document_of(
+        {**MONTH, **columns}, k=5, source="visits.parquet", undeclared="drop", output={"file": "released.csv"}
+    )
     path = folder / "policy.yaml"
     path.write_text(yaml.safe_dump(written), encoding="utf-8")
     return path

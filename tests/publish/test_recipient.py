@@ -13,6 +13,7 @@ import duckdb
 import pytest
 from command_line import sqlanon as sqlanon_command
 from effort import scaled
+from policies import document_of
 from reports import full_report, utility_by_hand
 from tables import text_table
 
@@ -68,14 +69,7 @@ def source_policy(**keys: Any) -> sqlanon.Policy:
         columns = {name: {**column, "max_level": 1 if name == "a" else 0} for name, column in columns.items()}
     columns["d"] = {"role": "keep"}
     return sqlanon.Policy.from_dict(
-        {
-            "table": "t",
-            "columns": {**columns, "e": {"role": "drop"}},
-            "privacy": [{"type": "k_anonymity", "k": FEW}],
-            "suppression_limit": 1,
-            "quality": {"measure": "loss"},
-            **keys,
-        }
+        document_of({**columns, "e": "drop"}, keys, k=FEW, table="t", suppression_limit=1, quality={"measure": "loss"})
     )
 
 

@@ -36,7 +36,7 @@ def test_certificates_are_verified_from_the_original_values(block: Block, tmp_pa
             load(connection, world)
         wanted = {**policy, "source": str(database), "output": {"file": str(path)}}
         try:
-            sqlanon.anonymize(None, sqlanon.Policy.from_dict(wanted)).close()
+            sqlanon.anonymize(None, wanted).close()
         except sqlanon.NoSolutionError:
             continue
         found = sqlanon.verify(f"{path}.certificate.json", sqlanon.Policy.from_dict(wanted))
@@ -95,7 +95,7 @@ def test_every_number_is_tried_where_pitman_has_a_solution_for_some(
     twenty: dict[str, Any], where: str, tmp_path: Path
 ) -> None:
     policy = {**twenty, "search": {"where": where}, "output": {"file": str(tmp_path / "release.csv")}}
-    with sqlanon.anonymize(None, sqlanon.Policy.from_dict(policy)) as release:
+    with sqlanon.anonymize(None, policy) as release:
         assert release.ledger.suppressed == 5
         assert release.certificate.loss == 0.25
         assert release.certificate.optimal
@@ -109,7 +109,7 @@ def test_a_verification_does_not_ask_the_function_that_chose(
     """A search that halves suppresses eight; the verification finds that fewer do."""
     policy = {**twenty, "suppression_count": 8, "output": {"file": str(tmp_path / "release.csv")}}
     monkeypatch.setattr(PopulationUniqueness, "removed", lambda self, sizes: sum(c for s, c in sizes if s == 1))
-    with sqlanon.anonymize(None, sqlanon.Policy.from_dict(policy)) as release:
+    with sqlanon.anonymize(None, policy) as release:
         assert release.ledger.suppressed == 8
     found = sqlanon.verify(f"{policy['output']['file']}.certificate.json", sqlanon.Policy.from_dict(policy))
     assert not found.holds
@@ -224,15 +224,14 @@ def people(tmp_path: Path) -> dict[str, Any]:
 def test_what_judges_classes_alone_is_refused_early(people: dict[str, Any], changes: dict[str, Any], key: str) -> None:
     columns = {"q": people["columns"]["q"]} if "entity" in changes else people["columns"]
     wanted = {**people, "columns": columns, "privacy": [{"type": "average_risk", "threshold": 0.2}], **changes}
-    with pytest.raises(sqlanon.PolicyError) as caught:
+    with pytest.raises(sqlanon.PolicyError, match="average_risk"):
         sqlanon.Policy.from_dict(wanted)
-    assert "average_risk" in str(caught.value)
 
 
 def test_a_population_smaller_than_the_source_is_refused(people: dict[str, Any]) -> None:
     privacy = [{"type": "population_uniqueness", "threshold": 0.1, "population": 3, "estimator": "zayatz"}]
     with pytest.raises(sqlanon.InputError, match="population of 3"):
-        sqlanon.plan(None, sqlanon.Policy.from_dict({**people, "privacy": privacy}))
+        sqlanon.plan(None, {**people, "privacy": privacy})
 
 
 def test_check_judges_the_whole_relation(people: dict[str, Any]) -> None:

@@ -13,6 +13,7 @@ import duckdb
 import pytest
 from command_line import sqlanon as command
 from effort import fast_of
+from policies import diverse, document_of
 from postgres_server import Server, execute
 
 import sqlanon
@@ -40,21 +41,10 @@ def write(folder: Path, rows: list[Row], *, sqlite: bool = False) -> Path:
 
 
 def document(output: dict[str, Any], **changes: Any) -> dict[str, Any]:
-    return {
-        "table": "t",
-        "columns": {
-            "id": {"role": "drop"},
-            "sex": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-            "zip": {"role": "quasi_identifier", "hierarchy": {"redact": {}}},
-            "ill": {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 2}]},
-        },
-        "privacy": [{"type": "k_anonymity", "k": 5}],
-        "suppression_limit": 0,
-        "output": output,
-        "if_exists": "replace",
-        "repeats": "accept",
-        **changes,
-    }
+    columns = {"id": "drop", "sex": "suppress", "zip": "redact", "ill": diverse(2)}
+    return document_of(
+        columns, changes, k=5, table="t", suppression_limit=0, output=output, if_exists="replace", repeats="accept"
+    )
 
 
 def output_of(folder: Path, kind: str) -> dict[str, Any]:
@@ -66,7 +56,7 @@ def output_of(folder: Path, kind: str) -> dict[str, Any]:
 
 def warned(source: Any, asked: dict[str, Any]) -> str:
     """Publish, and return what was warned of the release that was replaced."""
-    with sqlanon.anonymize(source, sqlanon.Policy.from_dict(asked)) as release:
+    with sqlanon.anonymize(source, asked) as release:
         assert all("replace" not in str(item) for item in release.manifest.items())
         return "\n".join(warning for warning in release.warnings if "replaces" in warning)
 
@@ -147,7 +137,7 @@ def test_an_earlier_manifest_names_nothing_but_levels(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_live_view_that_is_planned_anew_is_compared(tmp_path: Path) -> None:
     source, asked = write(tmp_path, [*SAME, *CHANGED[-1:] * 2]), document({"live_view": "released"})
-    with sqlanon.anonymize(source, sqlanon.Policy.from_dict(asked)) as release:
+    with sqlanon.anonymize(source, asked) as release:
         assert not [warning for warning in release.warnings if "replaces" in warning]
     stricter = sqlanon.Policy.from_dict(asked | {"privacy": [{"type": "k_anonymity", "k": 12}]})
     found = sqlanon.refresh(source, stricter)

@@ -39,7 +39,7 @@ def test_the_script_of_any_model_replays(block: Block) -> None:
         with duckdb.connect() as connection:
             load(connection, world)
             try:
-                release = sqlanon.anonymize(connection, sqlanon.Policy.from_dict(policy))
+                release = sqlanon.anonymize(connection, policy)
             except sqlanon.NoSolutionError:
                 continue
             with release:

@@ -5,17 +5,13 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from policies import document_of, quasi
 
 import sqlanon
 from sqlanon.cli import main
 
 RECORDS = "a,b\n" + "".join(f"{i % 3},{i}\n" for i in range(60))
-POLICY = {
-    "source": "s.txt",
-    "columns": {"a": {"role": "quasi_identifier", "hierarchy": {"file": "h.csv"}}, "b": {"role": "drop"}},
-    "privacy": [{"type": "k_anonymity", "k": 5}],
-    "output": {"file": "out.csv"},
-}
+POLICY = document_of({"a": quasi({"file": "h.csv"}), "b": "drop"}, k=5, source="s.txt", output={"file": "out.csv"})
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from effort import Block, enough, seeds
+from policies import document_of
 from random_worlds import document, load, random_world
 from solved_plans import skewed_policy
 from tables import text_table
@@ -144,15 +145,7 @@ def test_a_node_without_any_class_publishes_nothing(connection: duckdb.DuckDBPyC
     """No record has only values that the hierarchies list: there is nothing to group."""
     text_table(connection, ["a", "b"], [("x", "y"), ("y", "x")])
     columns = {c: {"role": "quasi_identifier", "hierarchy": {"levels": {"x": ["*"]}}} for c in "ab"}
-    policy = sqlanon.Policy.from_dict(
-        {
-            "table": "t",
-            "columns": columns,
-            "privacy": [{"type": "k_anonymity", "k": 1}],
-            "uncovered": "suppress",
-            "suppression_limit": 1,
-        }
-    )
+    policy = sqlanon.Policy.from_dict(document_of(columns, k=1, table="t", uncovered="suppress", suppression_limit=1))
     for verdict in judged_again(connection, policy, [(0, 0), (1, 1)]):
         assert (verdict.classes, verdict.suppressed, verdict.smallest, verdict.feasible) == (0, 2, None, False)
 

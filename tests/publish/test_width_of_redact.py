@@ -7,6 +7,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from policies import document_of
 from tables import text_table
 
 import sqlanon
@@ -77,13 +78,10 @@ def test_the_policy_can_set_the_width(direction: str, tmp_path: Path) -> None:
 
 def test_another_threshold_with_another_width_needs_a_plan_of_its_own() -> None:
     quasi = {"role": "quasi_identifier", "hierarchy": {"redact": {}}}
-    document = {
-        "table": "t", "columns": {"zip": quasi}, "undeclared": "drop", "privacy": [{"type": "k_anonymity", "k": 5}],
-        "suppression_limit": 0.1,
-    }  # fmt: skip
+    document = document_of({"zip": quasi}, k=5, table="t", undeclared="drop", suppression_limit=0.1)
     with duckdb.connect() as connection:
         text_table(connection, ["zip", "sex", "person"], [*ORDINARY, *[LONG] * 9])
-        with sqlanon.plan(connection, sqlanon.Policy.from_dict(document)) as plan:
+        with sqlanon.plan(connection, document) as plan:
             assert plan.catalog.attributes[0].height == 18
             plan.with_privacy(sqlanon.KAnonymity(9))
             with pytest.raises(sqlanon.InputError, match="another width"):

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from command_line import sqlanon as command
 from killed_publications import SCENARIOS, publish, seen
+from policies import document_of, file_of, quasi
 
 import sqlanon
 from sqlanon.core.disk import renames
@@ -27,12 +28,9 @@ from sqlanon.errors import InputError, TargetError
 
 SUPPORT = Path(__file__).parents[1] / "support"
 RECORDS = "a,b\n" + "".join(f"{i % 3},{i}\n" for i in range(60))
-POLICY: dict[str, Any] = {
-    "source": "s.csv",
-    "columns": {"a": {"role": "quasi_identifier", "hierarchy": {"file": "h.csv"}}, "b": {"role": "drop"}},
-    "privacy": [{"type": "k_anonymity", "k": 5}],
-    "output": {"file": "out.csv"},
-}
+POLICY: dict[str, Any] = document_of(
+    {"a": quasi({"file": "h.csv"}), "b": "drop"}, k=5, source="s.csv", output={"file": "out.csv"}
+)
 
 
 @pytest.fixture
@@ -44,8 +42,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def write_policy(folder: Path, **changes: Any) -> Path:
-    (folder / "p.json").write_text(json.dumps({**POLICY, **changes}))
-    return folder / "p.json"
+    return file_of(folder / "p.json", {**POLICY, **changes})
 
 
 def mode(path: Path) -> str:

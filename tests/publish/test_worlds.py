@@ -13,6 +13,7 @@ import duckdb
 import pytest
 from brute_worlds import Node, TinyPolicy, Worlds
 from effort import scaled
+from policies import quasi
 from tables import text_table
 
 import sqlanon
@@ -134,12 +135,7 @@ def test_no_paper_for_recipients_tells_worlds_apart(policy: TinyPolicy, records:
 
 def test_computed_hierarchies_tell_no_loss() -> None:
     """How many values a builder was given, suppressed ones included, is a factor of the loss."""
-    columns = {
-        "a": {
-            "role": "quasi_identifier",
-            "hierarchy": {"intervals": {"width": 5, "fanouts": [10], "lower": 0, "upper": 100}},
-        }
-    }
+    columns = {"a": quasi({"intervals": {"width": 5, "fanouts": [10], "lower": 0, "upper": 100}})}
     asked = {"table": "t", "columns": columns, "privacy": [{"type": "k_anonymity", "k": 3}], "suppression_count": 4}
     shown = []
     for hidden in ([51, 52, 57, 58], [51, 56, 61, 66]):

@@ -9,6 +9,7 @@ from typing import Any
 import duckdb
 import pytest
 from command_line import sqlanon as command
+from policies import document_of, intervals, quasi
 
 import sqlanon
 from sqlanon.commands.csv_options import read_csv_options
@@ -146,13 +147,8 @@ class TestNothingInSilence:
         lines = ["g;d;k", *[f"{60 + i % 30},5 kg;{1 + i % 9}.{1 + i % 4}.2024;{i}" for i in range(300)]]
         (tmp_path / "t.csv").write_text("\n".join(lines))
         csv = {"delimiter": ";", "columns": {"g": {"decimal": ",", "unit": "kg"}, "d": {"dates": "%d.%m.%Y"}}}
-        policy = {
-            "source": "t.csv", "csv": csv, "undeclared": "drop", "privacy": [{"type": "k_anonymity", "k": 5}],
-            "columns": {
-                "g": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 10}}},
-                "d": {"role": "quasi_identifier", "hierarchy": {"dates": ["month", "year"]}},
-            },
-        }  # fmt: skip
+        columns = {"g": intervals(10), "d": quasi({"dates": ["month", "year"]})}
+        policy = document_of(columns, k=5, source="t.csv", csv=csv, undeclared="drop")
         with sqlanon.anonymize(None, sqlanon.Policy.from_dict(policy, base_directory=tmp_path)) as release:
             assert release.ledger.records == 300 and any("300 texts rewritten" in note for note in release.warnings)
         wrong = policy | {"csv": csv | {"columns": {"g": {"decimal": ","}, "d": csv["columns"]["d"]}}}  # type: ignore[index]
@@ -185,10 +181,7 @@ class TestFiles:
         for number in range(3):
             (tmp_path / f"f{number}.csv").write_text(f"a,b\n{number},1\nsum,1\n")
         (tmp_path / "n.csv").write_text("a,b\n1,2\n")
-        policy = {
-            "files": "f*.csv", "csv": {"skip_last": 1}, "privacy": [{"type": "k_anonymity", "k": 1}],
-            "columns": {"a": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}, "b": {"role": "keep"}},
-        }  # fmt: skip
+        policy = document_of({"a": "suppress", "b": "keep"}, k=1, files="f*.csv", csv={"skip_last": 1})
         with sqlanon.anonymize(None, sqlanon.Policy.from_dict(policy, base_directory=tmp_path)) as release:
             assert sorted(release.to_arrow().column("a").to_pylist()) == ["0", "1", "2"]
         with pytest.raises(SourceError, match=r"has 1 records, of which 2"):

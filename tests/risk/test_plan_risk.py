@@ -4,6 +4,7 @@ import math
 import random
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from effort import enough, scaled, seeds
 from engine_kinds import KINDS, Kind, planned, texts
+from policies import document_of, quasi
 from random_cases import random_case, random_tree
 from random_worlds import document, random_world
 from solved_plans import plans_of
@@ -58,7 +60,7 @@ def test_before_and_after_are_the_records_and_the_released_rows(block: Any) -> N
             others = [random.Random(seed).choice(rows) for _ in range(20)] + [("new",) * len(trees)]
             text_table(connection, [f"c{i}" for i in range(len(trees))], rows + others, "everybody")
             try:
-                release = sqlanon.anonymize(connection, sqlanon.Policy.from_dict(keys))
+                release = sqlanon.anonymize(connection, keys)
             except NoSolutionError:
                 continue
             with release:
@@ -158,8 +160,7 @@ def test_entities_count_once_in_each_class(seed: int) -> None:
     trees = [random_tree(rng, pool, "error") for pool in pools]
     basic = rng.random() < 0.4
     columns: dict[str, Any] = {
-        f"c{i}": {"role": "quasi_identifier", "hierarchy": {"levels": {r[0]: list(r[1:]) for r in tree.rows}}}
-        for i, tree in enumerate(trees)
+        f"c{i}": quasi({"levels": {r[0]: list(r[1:]) for r in tree.rows}}) for i, tree in enumerate(trees)
     }
     keys = {"table": "t", "columns": {**columns, "person": {"role": "drop"}}, "entity": "person",
             "privacy": [{"type": "k_anonymity", "k": rng.choice([2, 3])}], "suppression_limit": 1,
@@ -168,7 +169,7 @@ def test_entities_count_once_in_each_class(seed: int) -> None:
         text_table(connection, ["c0", "c1", "person"], [(*row, p) for row, p in zip(rows, persons, strict=True)])
         text_table(connection, ["c0", "c1", "person"], [(*row, p) for row, p in zip(rows, persons, strict=True)], "all")
         try:
-            plan = sqlanon.plan(connection, sqlanon.Policy.from_dict(keys))
+            plan = sqlanon.plan(connection, keys)
         except NoSolutionError:
             return
         with plan:
@@ -206,11 +207,10 @@ def test_several_rules(kind: str, seed: int) -> None:
     hierarchy = {"levels": levels} if kind == "local_recoding" else {"suppress": {}}
     transformation = {"type": "local_recoding", "nodes": 3} if kind == "local_recoding" else {"type": "patterns"}
     columns = {f"c{i}": {"role": "quasi_identifier", "hierarchy": hierarchy} for i in range(3)}
-    keys = {"table": "t", "columns": {**columns, "w": {"role": "drop"}}, "privacy": [{"type": "k_anonymity", "k": 3}],
-            "suppression_limit": 0.5, "transformation": transformation}  # fmt: skip
+    keys = document_of({**columns, "w": "drop"}, k=3, table="t", suppression_limit=0.5, transformation=transformation)
     with duckdb.connect() as connection:
         text_table(connection, ["c0", "c1", "c2", "w"], [(*row, "2") for row in rows])
-        with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(keys)) as release:
+        with sqlanon.anonymize(connection, keys) as release:
             assert isinstance(release.plan, sqlanon.RecodedPlan)
             found = release.risk(column_sets=True)
             agrees(found.before, list(brute_risk.classes(rows).values()), 0, seed)
@@ -235,10 +235,8 @@ def test_every_engine(kind: Kind, request: pytest.FixtureRequest) -> None:
     rng = random.Random(4)
     rows = [(rng.choice(["a", "b", None]), rng.choice("pqr"), str(rng.choice([1, 2.5]))) for _ in range(40)]
     hidden = {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}
-    keys = {"table": "t", "columns": {"c0": hidden, "c1": hidden, "w": {"role": "drop"}},
-            "privacy": [{"type": "k_anonymity", "k": 7}], "suppression_limit": 0.3}  # fmt: skip
-    engine = kind.open(request)
-    try:
+    keys = document_of({"c0": hidden, "c1": hidden, "w": "drop"}, k=7, table="t", suppression_limit=0.3)
+    with closing(kind.open(request)) as engine:
         data = texts({name: [row[i] for row in rows] for i, name in enumerate(("c0", "c1", "w"))})
         plan = planned(engine, data, keys)
         found = plan.risk(weights="W", population_size=4000, column_sets=True)
@@ -258,8 +256,6 @@ def test_every_engine(kind: Kind, request: pytest.FixtureRequest) -> None:
         assert found.before.column_sets is not None and found.after.column_sets is not None
         with pytest.raises(InputError, match="smaller than the sample"):
             plan.risk(population_size=39)
-    finally:
-        engine.close()
 
 
 def test_a_population_in_a_file_and_options_that_are_wrong(tmp_path: Path) -> None:
@@ -269,7 +265,7 @@ def test_a_population_in_a_file_and_options_that_are_wrong(tmp_path: Path) -> No
     pq.write_table(pa.table({"other": ["a"]}), tmp_path / "others.parquet")
     with duckdb.connect() as connection:
         text_table(connection, ["c0"], [("a",), ("a",), ("b",), ("b",)])
-        with sqlanon.plan(connection, sqlanon.Policy.from_dict(keys)) as plan:
+        with sqlanon.plan(connection, keys) as plan:
             found = plan.risk(population=tmp_path / "people.parquet").before
             assert found["journalist_highest"].value == 1 / 4
             assert found["marketer"].value == pytest.approx((2 / 4 + 2 / 6) / 4)
@@ -286,10 +282,9 @@ def test_a_population_in_a_file_and_options_that_are_wrong(tmp_path: Path) -> No
 
 def test_an_empty_source_has_no_risk() -> None:
     hidden = {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}
-    keys = {"table": "t", "columns": {"c0": hidden}, "privacy": [{"type": "k_anonymity", "k": 2}], "nulls": "basic",
-            "suppression_limit": 1}  # fmt: skip
+    keys = document_of({"c0": hidden}, k=2, table="t", nulls="basic", suppression_limit=1)
     with duckdb.connect() as connection:
         text_table(connection, ["c0"], [("a",), ("a",), (None,)])
-        with sqlanon.plan(connection, sqlanon.Policy.from_dict(keys)) as plan:
+        with sqlanon.plan(connection, keys) as plan:
             found = plan.risk()
             assert (found.before.records, found.before.excluded, found.before.nulls) == (2, 1, "basic")

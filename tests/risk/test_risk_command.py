@@ -7,6 +7,7 @@ from typing import Any
 import duckdb
 import pytest
 from command_line import sqlanon
+from policies import file_of
 
 ROWS = [("a", "1", "p"), ("a", "1", "q"), ("a", "2", "p"), ("b", "2", "r"), ("b", "2", "r"), (None, "2", "s")]
 
@@ -105,9 +106,7 @@ def policy(folder: Path, **keys: Any) -> Path:
     document = {"source": "t.csv", "columns": {"a": hidden, "b": hidden}, "undeclared": "drop",
                 "privacy": [{"type": "k_anonymity", "k": 2}], "suppression_limit": 0.4,
                 "output": {"file": "r.parquet"}, "if_exists": "replace", **keys}  # fmt: skip
-    path = folder / "p.json"
-    path.write_text(json.dumps(document))
-    return path
+    return file_of(folder / "p.json", document)
 
 
 @pytest.mark.slow

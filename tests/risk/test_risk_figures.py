@@ -9,6 +9,7 @@ import brute_risk as brute
 import numpy as np
 import pytest
 from effort import enough, scaled
+from policies import quasi
 
 import sqlanon
 from sqlanon.assess.risk.figures import assess
@@ -229,8 +230,7 @@ def test_buckets_are_powers_of_two_without_gaps() -> None:
 @pytest.mark.shared
 def test_the_figures_of_adult_are_those_that_are_known() -> None:
     columns = {
-        name: {"role": "quasi_identifier",
-               "hierarchy": {"file": str(ADULT / f"adult_hierarchy_{name}.csv"), "delimiter": ";"}}
+        name: quasi({"file": str(ADULT / f"adult_hierarchy_{name}.csv"), "delimiter": ";"})
         for name in QUASI
     }  # fmt: skip
     document = {
@@ -238,7 +238,7 @@ def test_the_figures_of_adult_are_those_that_are_known() -> None:
         "privacy": [{"type": "k_anonymity", "k": 5}], "suppression_limit": 0.05,
         "quality": {"measure": "loss", "aggregate": "geometric_mean"},
     }  # fmt: skip
-    with sqlanon.plan(None, sqlanon.Policy.from_dict(document)) as plan:
+    with sqlanon.plan(None, document) as plan:
         found = plan.risk(population_size=PEOPLE)
         before, after = found.before, found.after
         assert (before.classes, before["sample_uniques"].records, before.k) == (12_458, 8_841, 5)

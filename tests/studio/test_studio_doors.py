@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -37,13 +38,10 @@ def ask(page: Studio, method: str, path: str, *, token: str | None = "own", body
     place, own = page.url.removeprefix("http://").split("/#")
     given = {"Host": place, "Content-Type": "application/json", **{k.replace("_", "-"): v for k, v in headers.items()}}
     given |= {} if token is None else {HEADER: own if token == "own" else token}
-    connection = http.client.HTTPConnection(place, timeout=20)
-    try:
+    with closing(http.client.HTTPConnection(place, timeout=20)) as connection:
         connection.request(method, path, body, given)
         answer = connection.getresponse()
         return answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read()
-    finally:
-        connection.close()
 
 
 def change(page: Studio, what: Any, **headers: str) -> tuple[int, dict[str, Any]]:
@@ -218,14 +216,11 @@ def test_the_last_of_many_changes_is_answered(page: Studio) -> None:
 
 def test_a_table_that_cannot_be_read_is_said_on_the_page(tmp_path: Path) -> None:
     (tmp_path / "broken.parquet").write_text("no parquet")
-    bench = benches.bench_of(str(tmp_path / "broken.parquet"), tmp_path)
-    try:
+    with closing(benches.bench_of(str(tmp_path / "broken.parquet"), tmp_path)) as bench:
         state = bench.state(0)
         assert state["status"]["kind"] == "failed" and "failure" in state["fragments"]
         with pytest.raises(InputError, match="could not be read"):
             bench.change({"action": "lift"})
-    finally:
-        bench.close()
 
 
 def test_a_port_that_is_taken_is_refused(page: Studio) -> None:

@@ -6,6 +6,7 @@ import re
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -134,16 +135,13 @@ def test_a_price_is_the_loss_of_the_policy_that_it_leads_to(bench: Workbench) ->
 
 def test_what_is_saved_and_opened_again_is_the_same_page(bench: Workbench, tmp_path: Path) -> None:
     before = settled(bench)
-    again = benches.bench_of(saved(bench, "again.yaml"), tmp_path)
-    try:
+    with closing(benches.bench_of(saved(bench, "again.yaml"), tmp_path)) as again:
         first, second = (yaml.safe_load(each.policy_text()) for each in (bench, again))
         assert first == second
         assert Path(first["source"]).is_absolute(), "what is downloaded may stand anywhere"
         for part in ("figures", "prices", "frontier"):
             assert words(before["fragments"][part]) == words(settled(again)["fragments"][part]), part
         assert again.folder == bench.folder, "beside the policy that was opened"
-    finally:
-        again.close()
 
 
 def test_what_is_published_is_what_was_shown(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,16 +212,13 @@ def test_no_rare_value_and_no_name_is_shown(bench: Workbench) -> None:
 
 def test_rules_stand_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workbench, "COMPARED_SECONDS", 2)
-    bench = benches.bench_of(benches.visitors_file(tmp_path, records=300), tmp_path)
-    try:
+    with closing(benches.bench_of(benches.visitors_file(tmp_path, records=300), tmp_path)) as bench:
         text = words(after(bench, "compare")["fragments"]["comparison"])
         assert "Take one rule for all records" in text and "Take several rules" in text and "Take patterns" in text
         state = after(bench, "method", value="local_recoding")
         assert state["status"]["kind"] == "done" and "Several rules publish" in words(state["fragments"]["prices"])
         ran = json.loads(run_command("run", saved(bench), "--dry-run", "--json").stdout)
         assert f"{ran['published']:,} of" in words(state["fragments"]["figures"])
-    finally:
-        bench.close()
 
 
 @pytest.mark.parametrize("where", ["levels_in_numbers", "finer_levels"])
@@ -297,12 +292,9 @@ def test_a_change_while_levels_are_drawn_is_what_the_page_shows(
 
 def test_records_are_shown_when_they_are_asked_for(bench: Workbench, tmp_path: Path) -> None:
     assert "rows" not in settled(bench)["fragments"] or not settled(bench)["fragments"]["rows"]
-    shown = benches.bench_of(benches.visitors(), tmp_path, show_records=True)
-    try:
+    with closing(benches.bench_of(benches.visitors(), tmp_path, show_records=True)) as shown:
         rows = re.findall(r"<tr>.*?</tr>", settled(shown)["fragments"]["rows"], re.DOTALL)[1:]
         assert rows and all("→" in words(row) for row in rows)
-    finally:
-        shown.close()
 
 
 def test_a_frame_has_a_page_of_its_own(tmp_path: Path) -> None:
@@ -317,9 +309,6 @@ def test_a_frame_has_a_page_of_its_own(tmp_path: Path) -> None:
 def test_a_file_is_read_as_the_command_says(tmp_path: Path) -> None:
     path = benches.visitors_file(tmp_path, records=300)
     path.write_text("A title; of the export\n" + path.read_text())
-    made = benches.bench_of(str(path), tmp_path, csv={"skip": 1})
-    try:
+    with closing(benches.bench_of(str(path), tmp_path, csv={"skip": 1})) as made:
         assert made.state(0)["status"]["kind"] in ("done", "failed")
         assert yaml.safe_load(made.policy_text())["csv"]["skip"] == 1 and "district" in made.policy_text()
-    finally:
-        made.close()

@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import combinations_with_replacement, product
 
 import numpy as np
+from policies import quasi
 
 Node = tuple[int, ...]
 NOISE = 1e-9
@@ -47,11 +48,7 @@ class TinyPolicy:
     def document(self, records: int) -> dict:
         """The policy as the package reads it, for sources of so many records."""
         columns: dict[str, dict] = {
-            name: {
-                "role": "quasi_identifier",
-                "hierarchy": {"levels": {value: list(texts[1:]) for value, texts in column.items()}},
-                "weight": weight,
-            }
+            name: quasi({"levels": {value: list(texts[1:]) for value, texts in column.items()}}, weight=weight)
             for name, column, weight in zip(self.names, self.columns, self._weights, strict=True)
         }
         if self.sensitive:

@@ -4,6 +4,7 @@ import random
 from typing import Any
 
 import pyarrow as pa
+from policies import document_of, intervals, sensitive
 
 
 def visits() -> pa.Table:
@@ -20,16 +21,7 @@ def visits() -> pa.Table:
 
 
 def document(**changes: Any) -> dict[str, Any]:
-    return {
-        "source": "postgresql://",
-        "table": "visits",
-        "entity": "person_id",
-        "columns": {
-            "age": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 5, "fanouts": [2, 2]}}},
-            "zip": {"role": "quasi_identifier", "hierarchy": {"redact": {}}},
-            "illness": {"role": "sensitive", "models": [{"type": "t_closeness", "t": 0.4}]},
-        },
-        "privacy": [{"type": "k_anonymity", "k": 4}],
-        "suppression_limit": 0.05,
-        **changes,
-    }
+    columns = {"age": intervals(5, 2, 2), "zip": "redact", "illness": sensitive("t_closeness", t=0.4)}
+    return document_of(
+        columns, changes, k=4, source="postgresql://", table="visits", entity="person_id", suppression_limit=0.05
+    )

@@ -12,6 +12,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+from policies import document_of, quasi
 from sqlglot import exp
 
 import sqlanon
@@ -24,34 +25,26 @@ COLUMNS = {
     "city": "VARCHAR", "age": "INTEGER", "seen": "DATE", "zip": "VARCHAR", "order": "VARCHAR", "disease": "VARCHAR",
     "note": "INTEGER",
 }  # fmt: skip
-POLICY: dict[str, Any] = {
-    "table": "people",
-    "columns": {
-        "city": {
-            "role": "quasi_identifier",
-            "hierarchy": {
-                "levels": {
-                    "Graz": ["south", "*"], "O'Hara\\": ["south", "*"], "Linz": ["north", "*"], "": ["north", "*"],
-                },
-            },
-        },
-        "age": {
-            "role": "quasi_identifier",
-            "hierarchy": {"intervals": {"width": 10, "fanouts": [2], "lower": 20, "upper": 60}},
-        },
-        "seen": {"role": "quasi_identifier", "hierarchy": {"dates": ["month", "quarter", "decade"]}},
-        "zip": {"role": "quasi_identifier", "hierarchy": {"redact": {"steps": 2, "char": "'"}}},
-        "order": {"role": "quasi_identifier", "hierarchy": {"redact": {"direction": "left"}}},
+POLICY: dict[str, Any] = document_of(
+    {
+        "city": quasi(
+            {"levels": {"Graz": ["south", "*"], "O'Hara\\": ["south", "*"], "Linz": ["north", "*"], "": ["north", "*"]}}
+        ),
+        "age": quasi({"intervals": {"width": 10, "fanouts": [2], "lower": 20, "upper": 60}}),
+        "seen": quasi({"dates": ["month", "quarter", "decade"]}),
+        "zip": quasi({"redact": {"steps": 2, "char": "'"}}),
+        "order": quasi({"redact": {"direction": "left"}}),
         "disease": {
             "role": "sensitive",
             "models": [{"type": "distinct_l_diversity", "l": 2}, {"type": "t_closeness", "t": 0.35}],
         },
-        "note": {"role": "keep"},
+        "note": "keep",
     },
-    "accept": ["note"],
-    "privacy": [{"type": "k_anonymity", "k": 4}],
-    "suppression_limit": 0.1,
-}  # fmt: skip
+    k=4,
+    table="people",
+    accept=["note"],
+    suppression_limit=0.1,
+)
 
 
 def records(number: int = 240, seed: int = 8) -> list[tuple[Any, ...]]:
@@ -222,10 +215,7 @@ WAREHOUSES = ("bigquery", "databricks", "snowflake", "trino")
 """The dialects with a golden file: there are engines for the others, and their scripts are run."""
 CITIES = ("Graz", "O'Hara\\", "Linz", "")
 TWO_COLUMNS = {
-    "city": {
-        "role": "quasi_identifier",
-        "hierarchy": {"levels": {city: ["*"] for city in CITIES}},
-    },
+    "city": quasi({"levels": {city: ["*"] for city in CITIES}}),
     "seen": {"role": "quasi_identifier", "hierarchy": {"dates": ["decade"]}},
 }
 """What golden files are about: few enough columns to be read."""
@@ -235,7 +225,7 @@ BEGIN, END = "<!-- lacking: begin -->", "<!-- lacking: end -->"
 
 def scripts() -> dict[str, str]:
     """The script of ``POLICY`` in every dialect."""
-    with in_duckdb(people()) as connection, sqlanon.plan(connection, sqlanon.Policy.from_dict(POLICY)) as plan:
+    with in_duckdb(people()) as connection, sqlanon.plan(connection, POLICY) as plan:
         return {dialect.name: script_in(plan, dialect.name, run="0a1b2c3d") for dialect in DIALECTS}
 
 

@@ -9,7 +9,7 @@ import math
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,11 +103,8 @@ KINDS = (
 @contextmanager
 def duckdb() -> Iterator[DuckDBEngine]:
     """The engine that the others are compared with."""
-    engine = DuckDBEngine()
-    try:
+    with closing(DuckDBEngine()) as engine:
         yield engine
-    finally:
-        engine.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +132,7 @@ def encoded(engine: Engine, data: pa.Table, document: dict[str, Any]) -> Encoded
     encoding = encode_source(engine, source, policy, dict(engine.columns(source)))
     problem, models = build_problem(engine, encoding, policy)
     snapshots = SnapshotStore(engine, encoding.catalog)
-    evaluator = Evaluator(engine, problem.catalog, snapshots, problem, models)
+    evaluator = Evaluator(engine, snapshots, problem, models)
     return Encoded(engine, encoding, problem, evaluator, snapshots, policy)
 
 

@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,7 @@ SCENARIOS: dict[str, dict[str, Any]] = {
 
 def publish(path: Path, text: str, *, certificate: bool, if_exists: str, folder: bool) -> None:
     """Publish ``text`` as a release, a file or a folder of partitions, with papers that quote it."""
-    workplace = Workplace.claim(path)
-    try:
+    with closing(Workplace.claim(path)) as workplace:
         if folder:
             workplace.partial.mkdir()
             for name in ("year=1", "year=2"):
@@ -40,8 +40,6 @@ def publish(path: Path, text: str, *, certificate: bool, if_exists: str, folder:
             workplace.partial.write_text(text)
         workplace.prepare(Papers({"of": text}, {"of": text, "boxes": []} if certificate else None), None)
         workplace.put_in_place(if_exists=if_exists)
-    finally:
-        workplace.close()
 
 
 def seen(path: Path) -> dict[str, Any]:

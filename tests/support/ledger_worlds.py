@@ -11,6 +11,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+from tables import store
 
 from sqlanon.ledger.seals import head_file
 
@@ -74,8 +75,7 @@ def write_source(folder: Path, data: pa.Table) -> None:
     """Write the source anew."""
     (folder / "source.duckdb").unlink(missing_ok=True)
     with duckdb.connect(str(folder / "source.duckdb")) as connection:
-        connection.register("data", data)
-        connection.execute("CREATE TABLE t AS SELECT * FROM data")
+        store(connection, data)
 
 
 def person(text: str, secret: bytes = SECRET, purpose: bytes = b"ledger member") -> str:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
+from policies import diverse, document_of, quasi
+
 FIRST = datetime(2024, 2, 26, tzinfo=UTC)
 """A Monday; the days that follow are of two months, of which one ends with a leap day."""
 PLACES = {f"place {number}": (f"area {number // 3}", "all") for number in range(9)}
@@ -101,15 +103,10 @@ def policy_document(world: World, **changes: Any) -> dict[str, Any]:
     """The policy of such a release, but for its source and target."""
     delay = f"{int(world.delay.total_seconds()) // 3600} hours"
     listed = {"levels": {place: list(levels) for place, levels in PLACES.items()}}
-    return {
-        "columns": {
-            "moment": {"role": "quasi_identifier"},
-            "place": {"role": "quasi_identifier", "hierarchy": listed},
-            "sex": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-            "illness": {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 2}]},
-        },
-        "privacy": [{"type": "k_anonymity", "k": K}],
-        "suppression_limit": 0.3,
-        "periods": {"column": "moment", "every": world.every, "closes_after": delay},
-        **changes,
-    }
+    return document_of(
+        {"moment": {"role": "quasi_identifier"}, "place": quasi(listed), "sex": "suppress", "illness": diverse(2)},
+        changes,
+        k=K,
+        suppression_limit=0.3,
+        periods={"column": "moment", "every": world.every, "closes_after": delay},
+    )

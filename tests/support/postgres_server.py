@@ -125,6 +125,10 @@ def _cluster(programs: Path) -> Path:
     return folder / "data"
 
 
+ROLES = ("anonymizer", "keeper", "analyst")
+"""Who works in ``clinic_schemas``."""
+
+
 @contextmanager
 def server() -> Iterator[Server]:
     """Start a server, and stop it and remove its folder at the end; skip where PostgreSQL is not installed."""
@@ -153,3 +157,28 @@ def server() -> Iterator[Server]:
             process.wait(60)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def clinic_schemas(server: Server, monkeypatch: pytest.MonkeyPatch, *statements: str) -> Iterator[Server]:
+    """A schema for tables and one for releases, and the roles that work there, for as long as the context lasts.
+
+    The driver's usual places say that the anonymizer connects. ``statements`` make and grant what a test needs.
+    """
+    for name, value in (("HOST", str(server.folder)), ("USER", "anonymizer"), ("DATABASE", server.database)):
+        monkeypatch.setenv(f"PG{name}", value)
+    execute(
+        server,
+        *(f"CREATE ROLE {role} LOGIN" for role in ROLES),
+        *(f"CREATE SCHEMA {schema}" for schema in ("clinic", "anon")),
+        "GRANT USAGE ON SCHEMA clinic TO anonymizer",
+        "GRANT keeper TO anonymizer",
+        "GRANT CREATE, USAGE ON SCHEMA anon TO anonymizer, keeper WITH GRANT OPTION",
+        *statements,
+    )
+    yield server
+    execute(
+        server,
+        *(f"DROP SCHEMA {schema} CASCADE" for schema in ("anon", "clinic")),
+        *(f"DROP {what} {', '.join(ROLES)}" for what in ("OWNED BY", "ROLE")),
+    )

@@ -3,6 +3,7 @@
 import random
 
 import brute
+from policies import document_of, quasi
 
 POOL: list[brute.Text] = [None, "", "NULL", "*", "a", "b", "null", " ", "é", "x" * 70]
 
@@ -39,24 +40,23 @@ def random_case(seed: int):
     pools = [rng.sample(POOL, rng.randint(1, 6)) for _ in range(m)]
     rows = [tuple(rng.choice(p) for p in pools) for _ in range(rng.choice([1, 2, 8, 30, 80]))]
     trees = [random_tree(rng, p, rng.choice(["error", "error", "top", "suppress"])) for p in pools]
-    policy = {
-        "table": "t",
-        "columns": {
-            f"c{i}": {
-                "role": "quasi_identifier",
-                "uncovered": t.uncovered,
-                "weight": rng.choice([1, 1, 2, 0.5]),
-                "hierarchy": {"levels": {r[0]: list(r[1:]) for r in t.rows}},
-            }
+    policy = document_of(
+        {
+            f"c{i}": quasi(
+                {"levels": {r[0]: list(r[1:]) for r in t.rows}},
+                uncovered=t.uncovered,
+                weight=rng.choice([1, 1, 2, 0.5]),
+            )
             for i, t in enumerate(trees)
         },
-        "privacy": [{"type": "k_anonymity", "k": rng.choice([1, 2, 3, 5])}],
-        "suppression_limit": rng.choice([0, 0.1, 0.5, 1]),
-        "nulls": rng.choice(["extended", "basic"]),
-        "quality": {
+        k=rng.choice([1, 2, 3, 5]),
+        table="t",
+        suppression_limit=rng.choice([0, 0.1, 0.5, 1]),
+        nulls=rng.choice(["extended", "basic"]),
+        quality={
             "measure": rng.choice(["loss", "loss", "precision"]),
             "aggregate": rng.choice(["arithmetic_mean", "sum", "geometric_mean", "maximum"]),
         },
-        "search": {"strategy": rng.choice(["box", "exhaustive"])},
-    }
+        search={"strategy": rng.choice(["box", "exhaustive"])},
+    )
     return rows, trees, policy

@@ -4,6 +4,7 @@ import random
 from collections.abc import Sequence
 
 import duckdb
+from policies import document_of
 from tables import text_table
 
 import sqlanon
@@ -19,13 +20,8 @@ def planned(connection: duckdb.DuckDBPyConnection, rows: Sequence[Row], columns:
     titles = [f"c{i}" for i in range(columns)]
     connection.execute("DROP TABLE IF EXISTS t")
     text_table(connection, titles, list(rows))
-    document = {
-        "table": "t",
-        "columns": {c: {"role": "quasi_identifier", "hierarchy": {"suppress": {}}} for c in titles},
-        "privacy": [{"type": "k_anonymity", "k": 1}],
-        "suppression_limit": 1,
-    }
-    return sqlanon.plan(connection, sqlanon.Policy.from_dict(document))
+    document = document_of(dict.fromkeys(titles, "suppress"), k=1, table="t", suppression_limit=1)
+    return sqlanon.plan(connection, document)
 
 
 def suppressed(row: Row, pattern: Pattern) -> Row:

@@ -8,6 +8,7 @@ import brute_release
 import duckdb
 import pyarrow as pa
 from random_cases import random_tree
+from tables import store
 
 VALUES: list[brute.Text] = [None, "", "NULL", "flu", "cold", "é", "*", "b", "c"]
 THRESHOLDS: dict[str, list] = {
@@ -161,9 +162,7 @@ def load(connection: duckdb.DuckDBPyConnection, world: brute_models.World) -> No
     columns = {f"q{i}": pa.array([r[0][i] for r in world.records], pa.string()) for i in range(len(world.trees))}
     columns |= {f"s{i}": pa.array([r[1][i] for r in world.records], pa.string()) for i in range(len(world.sensitive))}
     columns["member"] = pa.array([r[2] for r in world.records])
-    connection.register("arrow_rows", pa.table(columns))
-    connection.execute("CREATE TABLE t AS SELECT * FROM arrow_rows")
+    store(connection, pa.table(columns))
     if world.population is not None:
         people = {f"q{i}": pa.array([r[i] for r in world.population], pa.string()) for i in range(len(world.trees))}
-        connection.register("arrow_people", pa.table({"other": pa.nulls(len(world.population)), **people}))
-        connection.execute("CREATE TABLE people AS SELECT * FROM arrow_people")
+        store(connection, pa.table({"other": pa.nulls(len(world.population)), **people}), "people")

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from policies import diverse, document_of, intervals
+
 import sqlanon
 from sqlanon.assess.risk.facts import RiskComparison
 from sqlanon.assess.risk.figures import assess
@@ -184,17 +186,11 @@ def utility_by_hand(label: str = "") -> Utility:
 def full_report(**changes: Any) -> RunSummary:
     """A run with every part of the story."""
     policy = sqlanon.Policy.from_dict(
-        {
-            "columns": {
-                "sex": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-                "age": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 5}}},
-                "name": {"role": "drop"},
-                "disease": {"role": "sensitive", "models": [{"type": "distinct_l_diversity", "l": 2}]},
-                "stay": {"role": "keep"},
-            },
-            "privacy": [{"type": "k_anonymity", "k": 3}],
-            "suppression_limit": 0.1,
-        }
+        document_of(
+            {"sex": "suppress", "age": intervals(5), "name": "drop", "disease": diverse(2), "stay": "keep"},
+            k=3,
+            suppression_limit=0.1,
+        )
     )
     judged = (
         (JudgedColumn("disease", "sensitive", "text", 9, 105, 2), (1, 20)),

@@ -6,6 +6,7 @@ from typing import Any
 
 import duckdb
 from brute_models import World
+from policies import document_of, quasi
 from random_worlds import load
 from tables import text_table
 
@@ -19,12 +20,7 @@ def skewed_policy(connection: duckdb.DuckDBPyConnection, columns: list[str], see
     text_table(connection, columns, rows)
     levels = {str(v): [str(v // 2), str(v // 4), "*"] for v in range(8)}
     return sqlanon.Policy.from_dict(
-        {
-            "table": "t",
-            "columns": {c: {"role": "quasi_identifier", "hierarchy": {"levels": levels}} for c in columns},
-            "privacy": [{"type": "k_anonymity", "k": 4}],
-            "suppression_limit": 0.1,
-        }
+        document_of({c: quasi({"levels": levels}) for c in columns}, k=4, table="t", suppression_limit=0.1)
     )
 
 
@@ -36,7 +32,7 @@ def plans_of(table: World | list[tuple], document: dict[str, Any]) -> Iterator[s
         else:
             load(connection, table)
         try:
-            plan = sqlanon.plan(connection, sqlanon.Policy.from_dict(document))
+            plan = sqlanon.plan(connection, document)
         except sqlanon.NoSolutionError:
             return
         with plan:

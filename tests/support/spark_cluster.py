@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 import pytest
@@ -25,8 +25,5 @@ def cluster() -> Iterator[Any]:
     module = pytest.importorskip("sqlanon.core.engines.spark.engine", reason="PySpark is not installed")
     if shutil.which("java") is None:
         pytest.skip("Java is not installed")
-    engine = module.SparkEngine(master="local-cluster[2,1,1024]", settings=SETTINGS)
-    try:
+    with closing(module.SparkEngine(master="local-cluster[2,1,1024]", settings=SETTINGS)) as engine:
         yield engine
-    finally:
-        engine.close()

@@ -4,6 +4,7 @@ import math
 import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import brute
@@ -15,6 +16,7 @@ from random_worlds import document, load, ordered_models
 
 import sqlanon
 from sqlanon.core.lattice.nodes import leq
+from sqlanon.core.publish.proof_file import write_proof
 
 Node = tuple[int, ...]
 Judge = Callable[[brute_models.World, Sequence[int]], brute_models.Answer]
@@ -34,10 +36,10 @@ def compare(world: brute_models.World, seed: int, judge: Judge) -> tuple[bool, i
         load(connection, world)
         if not feasible:
             with pytest.raises(sqlanon.NoSolutionError):
-                sqlanon.plan(connection, sqlanon.Policy.from_dict(policy))
+                sqlanon.plan(connection, policy)
             return False, 0
         best = min(losses[n] for n in feasible)
-        with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(policy)) as release:
+        with sqlanon.anonymize(connection, policy) as release:
             plan = release.plan
             assert plan.certificate.optimal, context
             assert plan.certificate.loss == pytest.approx(best, rel=1e-9, abs=1e-9), context
@@ -92,6 +94,53 @@ def check_bounds(plan: Any, verdicts: Any, answers: Any, feasible: Any, losses: 
                 bound = plan.problem.bound(bottom, top, by_node[bottom].bottom_facts)
                 assert bound <= losses[node] * (1 + 1e-12) + 1e-9, (context, node, top, bottom)
     return compared
+
+
+def compare_persons(
+    owned: brute_entities.Owned,
+    keys: dict[str, Any],
+    judge: Callable[[brute_entities.Owned, Node], brute_entities.Answer],
+    load: Callable[[duckdb.DuckDBPyConnection], None],
+    check_search: Callable[[sqlanon.Plan, float], None],
+    proof: Path | None,
+) -> tuple[bool, int]:
+    """Hold a table of persons against the brute force, as ``compare`` does; and a proof, written to a path, where one
+    is given: the second path, over original values, agrees with the first about persons."""
+    world = owned.world
+    population = len(owned.people(world.members))
+    allowed = math.floor(keys["suppression_limit"] * population + 1e-9)
+    answers = {node: judge(owned, node) for node in brute.nodes(world.trees)} if population else {}
+    losses = losses_of(world, {node: answer.plain for node, answer in answers.items()}, keys)
+    feasible = [n for n, a in answers.items() if a.plain.candidate and a.plain.classes and a.suppressed <= allowed]
+    with duckdb.connect() as connection:
+        load(connection)
+        if not feasible:
+            with pytest.raises(sqlanon.NoSolutionError):
+                sqlanon.plan(connection, keys)
+            return False, 0
+        best = min(losses[n] for n in feasible)
+        with sqlanon.anonymize(connection, keys) as release:
+            plan = release.plan
+            assert isinstance(plan, sqlanon.Plan)
+            assert plan.certificate.optimal, keys
+            assert plan.certificate.loss == pytest.approx(best, rel=1e-9, abs=1e-9), keys
+            check_search(plan, best)
+            verdicts = plan.evaluate_many([plan.catalog.levels(node) for node in answers])
+            for (node, answer), verdict in zip(answers.items(), verdicts, strict=True):
+                check_counts_of_persons(verdict, answer, world, (keys, node))
+                assert verdict.feasible is (node in feasible), (keys, node)
+                if answer.plain.classes:
+                    assert verdict.loss == pytest.approx(losses[node], rel=1e-9, abs=1e-9), (keys, node)
+            compared = check_bounds_of_persons(plan, verdicts, answers, feasible, losses, keys)
+            check_ledger_of_persons(plan, owned, answers[plan.node])
+            if proof is not None:
+                assert plan.proof_document is not None, keys
+                write_proof(plan.proof_document, proof)
+                verified = sqlanon.verify(proof, keys, connection)
+                assert verified.holds, (keys, verified.faults)
+            released = Counter(zip(*release.to_arrow().to_pydict().values(), strict=True))
+            assert released == answers[plan.node].plain.released, keys
+    return True, compared
 
 
 def check_counts_of_persons(verdict: Any, answer: brute_entities.Answer, world: Any, context: object) -> None:

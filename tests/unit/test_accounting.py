@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 import pytest
+from policies import document_of
 
 from sqlanon.core.lattice.catalog import Attribute, Catalog
 from sqlanon.core.policy import Policy
@@ -92,17 +93,14 @@ CERTIFICATE = Certificate("loss", "arithmetic_mean", 0.2696123, 0.2696123, 0.0, 
 
 def document(counts: Ledger, output: dict[str, str], levels: Sequence[int] = (1,)) -> dict[str, object]:
     policy = Policy.from_dict(
-        {
-            "table": "t",
-            "columns": {
-                "age": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-                "illness": {"role": "keep"},
-            },
-            "privacy": [
+        document_of(
+            {"age": "suppress", "illness": "keep"},
+            table="t",
+            privacy=[
                 {"type": "k_anonymity", "k": 5},
                 {"type": "delta_presence", "min": 0.1, "max": 0.5, "subset": {"file": "/home/me/subset.csv"}},
             ],
-        }
+        )
     )
     costs = (8 * (counts.records - counts.excluded), 0, 0)
     age = Attribute("age", "INTEGER", 3, 9, ((1,), (2,), (4,)), costs, (9, 3, 1), (True, False, False))

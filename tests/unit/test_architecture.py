@@ -50,17 +50,17 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 48_580,
-    "assess": 16_433,
+    "core": 48_615,
+    "assess": 16_431,
     "interop": 8_093,
-    "commands": 7_676,
+    "commands": 7_835,
     "report": 6_262,
     "recoding": 5_483,
     "live": 3_668,
-    "ledger": 4_324,
+    "ledger": 4_319,
     "periods": 618,
-    "tables": 2_265,
-    "counts": 6_162,
+    "tables": 2_263,
+    "counts": 6_339,
     "studio": 1_734,
 }
 """The most lines of Python of each folder. A feature is paid for by what it takes away."""
@@ -73,7 +73,6 @@ MANY_ROOMS = {
     "studio.workbench": 13,
     "counts.verb": 14,
     "commands.run": 18,
-    "commands.usage": 19,
     "ledger.recording": 16,
     "ledger.cohorts.continuing": 13,
     "ledger.cohorts.recorded": 13,

@@ -5,6 +5,7 @@ import random
 import duckdb
 import pytest
 from effort import Block, enough, seeds
+from policies import document_of, quasi
 from solved_plans import plans_of
 from tables import text_table
 
@@ -54,7 +55,7 @@ def test_a_frozen_proof_keeps_a_gap_though_the_search_has_ended(
 ) -> None:
     rows, document = _random_world(8401)
     text_table(connection, list(document["columns"]), rows)
-    with sqlanon.plan(connection, sqlanon.Policy.from_dict(document)) as plan:
+    with sqlanon.plan(connection, document) as plan:
         assert plan.certificate.optimal
         _tiny(monkeypatch, 4)
         again = plan.with_policy(plan.policy)
@@ -79,16 +80,13 @@ def _random_world(seed: int) -> tuple[list[tuple[str, ...]], dict[str, object]]:
         pairs = {v: f"p{chance.randrange(4)}" for v in range(6)}
         halves = {pair: f"h{chance.randrange(2)}" for pair in sorted(set(pairs.values()))}
         hierarchies.append({str(v): [pairs[v], halves[pairs[v]], "*"] for v in range(6)})
-    return rows, {
-        "table": "t",
-        "columns": {
-            name: {"role": "quasi_identifier", "hierarchy": {"levels": levels}}
-            for name, levels in zip(columns, hierarchies, strict=True)
-        },
-        "privacy": [{"type": "k_anonymity", "k": chance.choice([2, 4, 7])}],
-        "suppression_limit": chance.choice([0.1, 0.4, 1]),
-        "quality": {"measure": chance.choice(["loss", "loss", "precision", "discernibility"])},
-    }
+    return rows, document_of(
+        {name: quasi({"levels": levels}) for name, levels in zip(columns, hierarchies, strict=True)},
+        k=chance.choice([2, 4, 7]),
+        table="t",
+        suppression_limit=chance.choice([0.1, 0.4, 1]),
+        quality={"measure": chance.choice(["loss", "loss", "precision", "discernibility"])},
+    )
 
 
 def _tiny(monkeypatch: pytest.MonkeyPatch, most_claims: int) -> dict[str, int]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from policies import document_of
 from sqlglot import exp
 
 import sqlanon
@@ -44,16 +45,9 @@ def policy(models: list[dict[str, Any]]) -> sqlanon.Policy:
         "models": models,
     }
     return sqlanon.Policy.from_dict(
-        {
-            "table": "people",
-            "columns": {
-                "zip": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-                "sex": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-                "illness": illness,
-            },
-            "privacy": [{"type": "k_anonymity", "k": 40}],
-            "suppression_limit": 0.5,
-        }
+        document_of(
+            {"zip": "suppress", "sex": "suppress", "illness": illness}, k=40, table="people", suppression_limit=0.5
+        )
     )
 
 
@@ -79,7 +73,7 @@ def test_nodes_are_judged_from_what_was_carried_as_at_the_source(distance: str) 
         assert carried[0].rows == encoding.catalog.base_rows
         found = []
         for engine in (here, there):
-            evaluator = Evaluator(engine, problem.catalog, SnapshotStore(engine, problem.catalog), problem, models)
+            evaluator = Evaluator(engine, SnapshotStore(engine, problem.catalog), problem, models)
             found.append(evaluator.judge([Request(node, (0, 0)) for node in NODES], exact=True))
         assert found[0] == found[1]
         assert any(verdict.suppressed for verdict in found[0])

@@ -53,7 +53,7 @@ def test_the_statements_of_a_small_run_are_these(connection: duckdb.DuckDBPyConn
     text_table(connection, ["a"], [("x",)] * 3 + [("y",)] * 4)
     columns = {"a": {"role": "quasi_identifier", "hierarchy": {"levels": {"x": "*", "y": "*"}}}}
     document = {"table": "t", "columns": columns, "privacy": [{"type": "k_anonymity", "k": 3}]}
-    with sqlanon.plan(connection, sqlanon.Policy.from_dict(document)) as plan:
+    with sqlanon.plan(connection, document) as plan:
         assert plan._session.source.engine.journal.counts() == {
             "describe": 1,
             "relations": 1,

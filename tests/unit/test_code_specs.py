@@ -64,8 +64,8 @@ def test_a_value_that_reads_like_the_group_is_uncovered(tmp_path: Path) -> None:
     keys = {"role": "quasi_identifier", "hierarchy": {"frequent": [5]}}
     document = {"columns": {"v": keys}, "privacy": [{"type": "k_anonymity", "k": 3}]}
     with pytest.raises(sqlanon.UncoveredValuesError, match="'v': 1 values in 3 records"):
-        sqlanon.plan(tmp_path / "t.csv", Policy.from_dict(document))
-    with sqlanon.plan(tmp_path / "t.csv", Policy.from_dict({**document, "uncovered": "top"})) as plan:
+        sqlanon.plan(tmp_path / "t.csv", document)
+    with sqlanon.plan(tmp_path / "t.csv", {**document, "uncovered": "top"}) as plan:
         assert plan.ledger.published == 15
 
 

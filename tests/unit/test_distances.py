@@ -10,6 +10,7 @@ import brute_models
 import duckdb
 import pytest
 from effort import Block, enough, seeds
+from policies import document_of
 from random_cases import random_tree
 from random_worlds import VALUES
 
@@ -89,16 +90,8 @@ def large(connection: duckdb.DuckDBPyConnection, models: list[dict], **changes: 
         "ELSE (CASE i % 2 WHEN 0 THEN 'a' ELSE 'b' END) END AS s FROM range(20000000) AS r(i)"
     )
     tree = {"levels": {"a": ["x", "*"], "b": ["x", "*"], "c": ["y", "*"]}}
-    return {
-        "table": "t",
-        "columns": {
-            "q": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-            "s": {"role": "sensitive", "models": models, "hierarchy": tree},
-        },
-        "privacy": [{"type": "k_anonymity", "k": 5}],
-        "quality": {"measure": "discernibility"},
-        **changes,
-    }
+    columns = {"q": "suppress", "s": {"role": "sensitive", "models": models, "hierarchy": tree}}
+    return document_of(columns, changes, k=5, table="t", quality={"measure": "discernibility"})
 
 
 @pytest.mark.slow
@@ -109,7 +102,7 @@ def test_sums_and_products_do_not_overflow_on_twenty_million_records() -> None:
         along = {"type": "t_closeness", "distance": "hierarchical"}
         row = {"type": "t_closeness", "distance": "ordered"}
         close = [{**equal, "t": 0.25}, {**along, "t": 0.125}, {**row, "t": 0.25}]
-        with sqlanon.plan(connection, sqlanon.Policy.from_dict(large(connection, close))) as plan:
+        with sqlanon.plan(connection, large(connection, close)) as plan:
             assert plan.solution.levels == {"q": 0}
             assert plan.certificate.loss == 2 * 10**14
             top = plan.evaluate({"q": 1})
@@ -138,7 +131,7 @@ def test_level_zero_of_a_hierarchy_gives_the_order() -> None:
                 "models": [{"type": "t_closeness", "t": 1, "distance": "ordered"}],
             },
         }
-        with sqlanon.plan(connection, sqlanon.Policy.from_dict({"table": "t", "columns": columns})) as plan:
+        with sqlanon.plan(connection, {"table": "t", "columns": columns}) as plan:
             rows = plan._session.source.engine.run(
                 "places",
                 "SELECT l.value, o.place FROM sqlanon_overall_0 o JOIN sqlanon_lookup l "

@@ -10,6 +10,7 @@ import pytest
 from effort import scaled
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from policies import document_of
 from tables import text_table
 
 import sqlanon
@@ -22,12 +23,8 @@ def qi(hierarchy: dict, **keys: object) -> dict:
 
 def levels_of(connection: duckdb.DuckDBPyConnection, hierarchy: dict, **keys: object) -> dict:
     """value -> its texts on all levels, as a release at that level would publish them."""
-    document = {
-        "table": "t",
-        "columns": {"a": qi(hierarchy, **keys)},
-        "privacy": [{"type": "k_anonymity", "k": 1}],
-    }
-    with sqlanon.plan(connection, sqlanon.Policy.from_dict(document)) as plan:
+    document = document_of({"a": qi(hierarchy, **keys)}, k=1, table="t")
+    with sqlanon.plan(connection, document) as plan:
         height = plan.catalog.attributes[0].height
         columns = ", ".join(f"level_{i}" for i in range(height))
         rows = plan._session.source.engine.run(
@@ -158,25 +155,16 @@ def test_identical_rows_are_collapsed_with_a_warning(connection: duckdb.DuckDBPy
     rows = read_rows(tmp_path / "h.csv", ";", None, "utf-8")
     assert rows == [("a", "*"), ('b;"', "*"), ("", "*"), ("a", "*"), (None, "none")]
     text_table(connection, ["a"], [("a",), ("",), (None,)])
-    document = {
-        "table": "t",
-        "columns": {"a": qi({"file": str(tmp_path / "h.csv")})},
-        "privacy": [{"type": "k_anonymity", "k": 1}],
-    }
-    with sqlanon.plan(connection, sqlanon.Policy.from_dict(document)) as plan:
+    document = document_of({"a": qi({"file": str(tmp_path / "h.csv")})}, k=1, table="t")
+    with sqlanon.plan(connection, document) as plan:
         assert "identical rows" in plan.warnings[0]
         assert plan.catalog.attributes[0].domain == 4
 
 
 def test_values_of_excluded_records_need_no_row(connection: duckdb.DuckDBPyConnection) -> None:
     text_table(connection, ["a", "b"], [("x", "1"), ("x", "1"), ("unlisted", None)])
-    document = {
-        "table": "t",
-        "columns": {"a": qi({"levels": {"x": "*"}}), "b": qi({"suppress": {}})},
-        "privacy": [{"type": "k_anonymity", "k": 2}],
-        "nulls": "basic",
-    }
-    with sqlanon.anonymize(connection, sqlanon.Policy.from_dict(document)) as release:
+    document = document_of({"a": qi({"levels": {"x": "*"}}), "b": qi({"suppress": {}})}, k=2, table="t", nulls="basic")
+    with sqlanon.anonymize(connection, document) as release:
         assert (release.ledger.published, release.ledger.excluded) == (2, 1)
     with pytest.raises(sqlanon.UncoveredValuesError):
-        sqlanon.plan(connection, sqlanon.Policy.from_dict({**document, "nulls": "extended"}))
+        sqlanon.plan(connection, {**document, "nulls": "extended"})

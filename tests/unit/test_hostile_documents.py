@@ -13,6 +13,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 from effort import enough, seeds
+from policies import document_of, quasi
 
 import sqlanon
 from sqlanon.cli import main
@@ -81,42 +82,38 @@ PYTHON: list[Any] = [
     (1, "a"),
     iter([1]),
 ]
-SOUND: dict[str, Any] = {
-    "version": 1,
-    "source": "t.csv",
-    "csv": {"delimiter": ",", "header": True},
-    "columns": {
-        "a": {
-            "role": "quasi_identifier",
-            "min_level": 0,
-            "max_level": 1,
-            "weight": 1.0,
-            "uncovered": "error",
-            "hierarchy": {"file": "h.csv", "delimiter": ";", "null": "?", "encoding": "utf-8"},
-        },
-        "b": {
-            "role": "quasi_identifier",
-            "hierarchy": {"intervals": {"width": 5, "fanouts": [2], "lower": 0, "upper": 9}},
-        },
-        "c": {"role": "quasi_identifier", "hierarchy": {"dates": ["month", "year"]}},
-        "d": {"role": "quasi_identifier", "hierarchy": {"levels": {"u": ["v", "*"]}}},
-        "e": {"role": "quasi_identifier", "hierarchy": {"groups": {"g": ["u"]}}},
-        "f": {"role": "quasi_identifier", "hierarchy": {"redact": {"direction": "right", "char": "*"}}},
+SOUND: dict[str, Any] = document_of(
+    {
+        "a": quasi(
+            {"file": "h.csv", "delimiter": ";", "null": "?", "encoding": "utf-8"},
+            min_level=0,
+            max_level=1,
+            weight=1.0,
+            uncovered="error",
+        ),
+        "b": quasi({"intervals": {"width": 5, "fanouts": [2], "lower": 0, "upper": 9}}),
+        "c": quasi({"dates": ["month", "year"]}),
+        "d": quasi({"levels": {"u": ["v", "*"]}}),
+        "e": quasi({"groups": {"g": ["u"]}}),
+        "f": quasi({"redact": {"direction": "right", "char": "*"}}),
         "s": {"role": "sensitive", "models": [{"type": "t_closeness", "t": 0.3}]},
     },
-    "undeclared": "drop",
-    "privacy": [
+    version=1,
+    source="t.csv",
+    csv={"delimiter": ",", "header": True},
+    undeclared="drop",
+    privacy=[
         {"type": "k_anonymity", "k": 2},
         {"type": "delta_presence", "min": 0, "max": 1, "subset": {"file": "t.csv"}},
     ],
-    "suppression_limit": 0.05,
-    "nulls": "extended",
-    "quality": {"measure": "loss", "aggregate": "arithmetic_mean"},
-    "search": {"strategy": "auto", "time_limit": 1, "gap": 0.0},
-    "output": {"file": "o.csv"},
-    "join": [{"source": "t.csv", "key": "a"}],
-    "engine": {"threads": 1},
-}
+    suppression_limit=0.05,
+    nulls="extended",
+    quality={"measure": "loss", "aggregate": "arithmetic_mean"},
+    search={"strategy": "auto", "time_limit": 1, "gap": 0.0},
+    output={"file": "o.csv"},
+    join=[{"source": "t.csv", "key": "a"}],
+    engine={"threads": 1},
+)
 
 
 @pytest.fixture(autouse=True)
@@ -262,12 +259,7 @@ def test_constructors(block: range, folder: Path) -> None:
 
 @pytest.mark.slow
 def test_verbs(folder: Path) -> None:
-    policy = {
-        "source": "t.csv",
-        "columns": {"a": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}},
-        "undeclared": "drop",
-        "privacy": [{"type": "k_anonymity", "k": 2}],
-    }
+    policy = document_of({"a": "suppress"}, k=2, source="t.csv", undeclared="drop")
     for value in [*HOSTILE, *PYTHON]:
         for verb in (sqlanon.plan, sqlanon.anonymize, sqlanon.recode, sqlanon.refresh):
             refused(lambda verb=verb, value=value: verb(None, value))

@@ -49,7 +49,7 @@ def test_with_a_local_search_from_the_start_every_optimum_is_proven_as_before(
             with duckdb.connect() as connection:
                 text_table(connection, list(document["columns"]), rows)
                 try:
-                    with sqlanon.plan(connection, sqlanon.Policy.from_dict(document)) as plan:
+                    with sqlanon.plan(connection, document) as plan:
                         assert plan.certificate.optimal, seed
                         losses.append((plan.certificate.loss, plan.solution.suppressed))
                         solved = True
@@ -71,7 +71,7 @@ def test_of_many_columns_a_good_node_is_found_early(
     for share in ("with", "without"):
         if share == "without":
             monkeypatch.setattr(box, "LARGE", 10**9)
-        with sqlanon.plan(connection, sqlanon.Policy.from_dict(document)) as plan:
+        with sqlanon.plan(connection, document) as plan:
             assert plan.certificate.evaluated <= 500
             assert plan.certificate.lower_bound <= plan.certificate.loss
             found[share] = plan.certificate.loss

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 from effort import fast_of
+from tables import store
 
 import sqlanon
 from sqlanon import Column, KAnonymity, Key, Policy
@@ -59,8 +60,7 @@ def visits(folder: Path, **columns: Any) -> None:
         "left": [datetime.datetime(2024, 2, 1, 12) + datetime.timedelta(days=n) for n in range(20)],
     }
     with duckdb.connect(str(folder / "visits.duckdb")) as connection:
-        connection.register("d", pa.table(data))
-        connection.execute("CREATE TABLE t AS SELECT * FROM d")
+        store(connection, pa.table(data))
         for name, (kind, value) in columns.items():
             connection.execute(f'ALTER TABLE t ALTER "{name}" TYPE {kind}')
             if value is not None:

@@ -4,24 +4,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from policies import document_of
 
 from sqlanon import Key, LedgerSpec, Policy, PolicyError
 from sqlanon.core.policy.ledger import person_column
 
 
 def document(ledger: Any, **changes: Any) -> dict[str, Any]:
-    return {
-        "source": "t.csv",
-        "columns": {
-            "sex": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-            "id": {"role": "drop"},
-            "ward": {"role": "keep"},
-        },
-        "privacy": [{"type": "k_anonymity", "k": 2}],
-        "key": {"file": "secret.key"},
-        "ledger": ledger,
-        **changes,
-    }
+    columns = {"sex": "suppress", "id": "drop", "ward": "keep"}
+    return document_of(columns, changes, k=2, source="t.csv", key={"file": "secret.key"}, ledger=ledger)
 
 
 def faults(ledger: Any, **changes: Any) -> list[str]:

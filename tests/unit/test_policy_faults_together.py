@@ -101,7 +101,7 @@ def test_uncovered_values_are_told_without_sql() -> None:
         document: dict[str, Any] = {"table": "t", "privacy": [{"type": "k_anonymity", "k": 1}]}
         document["columns"] = {"a": {"role": "quasi_identifier", "hierarchy": {"levels": {"x": ["*"]}}}}
         with pytest.raises(sqlanon.UncoveredValuesError) as caught:
-            sqlanon.plan(connection, sqlanon.Policy.from_dict(document))
+            sqlanon.plan(connection, document)
     assert "SELECT" not in str(caught.value) and len(str(caught.value).splitlines()) == 1
     assert "SELECT" in caught.value.queries["a"]
 

@@ -14,6 +14,7 @@ from effort import Block, scaled, seeds
 from example_policies import example_document, example_documents, plain, policy_entries, write_files
 from hypothesis import given, settings
 from pages import list_pages, read_blocks
+from policies import document_of
 from policy_documents import documents
 
 import sqlanon
@@ -181,11 +182,7 @@ def test_drawn_policies_pass(document: dict[str, Any]) -> None:
     ids=str,
 )  # fmt: skip
 def test_wrong_policies_are_refused_by_both(change: dict[str, Any]) -> None:
-    document = {
-        "source": "a.csv",
-        "columns": {"age": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}}},
-        "privacy": [{"type": "k_anonymity", "k": 5}],
-    }
+    document = document_of({"age": "suppress"}, k=5, source="a.csv")
     assert not fault(document) and not faults_of_schema(document)
     assert fault({**document, **change}) and faults_of_schema({**document, **change})
 

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from policies import document_of
 
 import sqlanon
 from sqlanon import Column, KAnonymity, Policy, PolicyError, Publish
@@ -17,12 +18,9 @@ ZIP = {"role": "quasi_identifier", "hierarchy": {"redact": {}}}
 
 
 def document(publish: Any, columns: dict[str, Any] | None = None, **keys: Any) -> dict[str, Any]:
-    return {
-        "columns": {"age": AGE, "born": BORN, "stay": {"role": "keep"}} | (columns or {}),
-        "privacy": [{"type": "k_anonymity", "k": 5}],
-        "publish": publish,
-        **keys,
-    }
+    return document_of(
+        {"age": AGE, "born": BORN, "stay": {"role": "keep"}} | (columns or {}), keys, k=5, publish=publish
+    )
 
 
 def faults(*given: Any, **keys: Any) -> dict[str, str]:

@@ -52,9 +52,7 @@ def test_ctrl_c_keeps_the_incumbent_and_tells_the_gap(plan: sqlanon.Plan) -> Non
                 raise KeyboardInterrupt
             return super().judge(requests, exact=exact)
 
-    built = Interrupted(
-        plan._session.source.engine, plan.catalog, plan._session.snapshots, plan._problem, plan.policy.models
-    )
+    built = Interrupted(plan._session.source.engine, plan._session.snapshots, plan._problem, plan.policy.models)
     found = run_search(plan._problem, built, SearchOptions(on_interrupt="publish"))
     verdict, certificate = found.verdict, found.certificate
     assert not certificate.optimal and 0 < certificate.gap <= 1
@@ -83,7 +81,7 @@ def test_a_gap_that_is_good_enough_ends_the_search_early(plan: sqlanon.Plan) -> 
 def test_level_limits_bind_and_shrink_the_lattice_only(connection: duckdb.DuckDBPyConnection, plan) -> None:
     document = plan.policy.to_dict()
     document["columns"]["a"] |= {"min_level": 1, "max_level": 2}
-    with sqlanon.plan(connection, sqlanon.Policy.from_dict(document)) as limited:
+    with sqlanon.plan(connection, document) as limited:
         assert limited.certificate.lattice_size == 2 * 4**3
         assert limited.solution.levels["a"] in (1, 2)
         assert limited.catalog.attributes[0].height == 4
@@ -129,6 +127,4 @@ def _request(node):
 
 
 def _evaluator(plan: sqlanon.Plan) -> Evaluator:
-    return Evaluator(
-        plan._session.source.engine, plan.catalog, plan._session.snapshots, plan._problem, plan.policy.models
-    )
+    return Evaluator(plan._session.source.engine, plan._session.snapshots, plan._problem, plan.policy.models)

@@ -12,11 +12,13 @@ from pathlib import Path
 
 import click
 import pytest
+from policies import document_of, file_of
 
 import sqlanon
 from sqlanon.cli import main
 from sqlanon.commands import usage, usage_groups
 from sqlanon.commands.check import BESIDE
+from sqlanon.commands.guarded import GuardedCommand
 from sqlanon.commands.standard_streams import FORMATS
 from sqlanon.core.policy import ON_INTERRUPT
 from sqlanon.interop.scripts.dbt.template import DIALECTS as ADAPTERS
@@ -27,8 +29,8 @@ LISTED = "import json, sys\nprint(json.dumps(sorted(sys.modules)))"
 START = {"sqlanon", "sqlanon.cli", "sqlanon.version", "sqlanon.errors", "sqlanon.core", "sqlanon.core.interrupts",
          "sqlanon.commands",
          "sqlanon.commands.exit_codes", "sqlanon.commands.guarded", "sqlanon.commands.signals",
-         "sqlanon.commands.usage", "sqlanon.commands.usage_attack", "sqlanon.commands.usage_groups",
-         "sqlanon.commands.usage_reference", "sqlanon.commands.usage_shell", "sqlanon.commands.verbosity"}  # fmt: skip
+         "sqlanon.commands.usage", "sqlanon.commands.usage_groups", "sqlanon.commands.usage_shell",
+         "sqlanon.commands.verbosity"}  # fmt: skip
 """The modules of ours that the command line begins with."""
 
 
@@ -95,11 +97,8 @@ def policy(tmp_path: Path) -> Path:
     (tmp_path / "h.csv").write_text("0;low;*\n1;low;*\n2;high;*\n3;high;*\n")
     hidden = {"role": "quasi_identifier", "hierarchy": {"file": "h.csv"}}
     columns = {"a": hidden, "b": hidden, "c": {"role": "drop"}}
-    document = {"source": "t.csv", "columns": columns, "privacy": [{"type": "k_anonymity", "k": 5}],
-                "output": {"file": "r.parquet"}, "if_exists": "replace"}  # fmt: skip
-    path = tmp_path / "p.json"
-    path.write_text(json.dumps(document))
-    return path
+    document = document_of(columns, k=5, source="t.csv", output={"file": "r.parquet"}, if_exists="replace")
+    return file_of(tmp_path / "p.json", document)
 
 
 @pytest.mark.slow
@@ -124,8 +123,8 @@ def test_the_help_knows_the_words_of_the_rooms() -> None:
     ("path", "command"), commands(main), ids=lambda value: "-".join(value) if type(value) is tuple else ""
 )
 def test_a_command_takes_the_options_that_its_usage_names(path: tuple[str, ...], command: click.Command) -> None:
-    assert command.callback is not None
-    execute = command.callback()
+    assert isinstance(command, GuardedCommand)
+    execute = command.work()
     assert execute.__module__ in (f"sqlanon.commands.{path[0]}", "sqlanon.commands.check_counts")
     inspect.signature(execute).bind(**{str(param.name): None for param in command.params if param.expose_value})
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from policies import document_of
 
 import sqlanon
 
@@ -23,17 +24,13 @@ def source(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
 
 def policy(subset: Any, **model: Any) -> sqlanon.Policy:
     return sqlanon.Policy.from_dict(
-        {
-            "table": "t",
-            "columns": {
-                "q": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-                "s": {"role": "keep"},
-                "n": {"role": "keep"},
-            },
-            "undeclared": "drop",
-            "privacy": [{"type": "delta_presence", "min": 0, "max": 0.5, "subset": subset, **model}],
-            "suppression_limit": 1,
-        }
+        document_of(
+            {"q": "suppress", "s": "keep", "n": "keep"},
+            table="t",
+            undeclared="drop",
+            privacy=[{"type": "delta_presence", "min": 0, "max": 0.5, "subset": subset, **model}],
+            suppression_limit=1,
+        )
     )
 
 
@@ -110,4 +107,4 @@ def test_uncovered_records_make_presence_undefined(source: duckdb.DuckDBPyConnec
     hierarchy = {"levels": {"x": ["*"]}}
     chosen_policy["columns"]["q"] = {"role": "quasi_identifier", "uncovered": "suppress", "hierarchy": hierarchy}
     with pytest.raises(sqlanon.UnsupportedError, match="δ-presence"):
-        sqlanon.plan(source, sqlanon.Policy.from_dict(chosen_policy))
+        sqlanon.plan(source, chosen_policy)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +42,7 @@ def recognise(source: object, given: Mapping[str, Any]) -> Recognised:
     plain = {name: value for name, value in csv.items() if name not in OF_COLUMNS}
     if not isinstance(plain.get("null", ""), str):
         del plain["null"]
-    engine = DuckDBEngine()
-    try:
+    with closing(DuckDBEngine()) as engine:
         relation = Reading(plain).records(engine, path, into=STAGED).relation
         held = count_records(path, csv_form(path, csv))
         again = both(equal(trimmed(column(name)), exp.Literal.string(name)) for name in held.columns)
@@ -56,6 +56,4 @@ def recognise(source: object, given: Mapping[str, Any]) -> Recognised:
             what = f"{len(blank)} column{'s' * (len(blank) > 1)} without a name and without a text: left out"
             findings.append(ReadingFinding(None, "blank_columns", what))
         csv, of_columns = recognise_columns(engine, relation, [c for c in held.columns if c not in blank], csv)
-    finally:
-        engine.close()
     return Recognised(csv, (*findings, *of_columns))

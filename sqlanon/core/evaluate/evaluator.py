@@ -16,7 +16,6 @@ from sqlanon.core.evaluate.node_costs import no_costs
 from sqlanon.core.evaluate.settling import settle, suppressed_alone
 from sqlanon.core.evaluate.shared_counts import SharedCounts
 from sqlanon.core.evaluate.snapshots import Snapshot, SnapshotStore
-from sqlanon.core.lattice.catalog import Catalog
 from sqlanon.core.lattice.nodes import Node
 from sqlanon.core.measures.base import Counts
 from sqlanon.core.measures.loss import decides
@@ -72,7 +71,6 @@ class Evaluator:
     def __init__(
         self,
         engine: Engine,
-        catalog: Catalog,
         snapshots: SnapshotStore,
         problem: Problem,
         models: Sequence[PrivacyModel],
@@ -82,7 +80,7 @@ class Evaluator:
         local: InProcess | PersonsInProcess | None = None,
     ) -> None:
         self._engine = engine
-        self._catalog = catalog
+        catalog = self._catalog = problem.catalog
         self._snapshots = snapshots
         self._problem = problem
         limit = catalog.allowed - catalog.uncovered

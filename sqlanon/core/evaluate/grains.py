@@ -181,6 +181,22 @@ class Grains(HeldGrains[Grain]):
         starts, n, population = self.grouped(grain, keys, shift)
         return keys[starts], rest, n, population
 
+    def parts(self, grain: Grain, node: Node, of_value: int) -> tuple[Whole, Rest | None, Whole, Whole | None, Whole]:
+        """Return the groups of a grain's rows that agree at a node and in some bits of sensitive values, in order.
+
+        Returns: a key each, the rest, counters, and where ``traced`` the sorted keys of all rows.
+        """
+        counts = self.layout.counts
+        if grain.by_row or not slots_serve(grain.rows):
+            keys, rest = self.sorted_keys(grain, node, keep=of_value | counts)
+            starts, n, population = self.grouped(grain, keys, self.layout.value_shift)
+            return keys[starts], rest, n, population, keys
+        keys, rest = self._keys(grain, node, grain.keys, of_value)
+        keys, n = by_slots(keys, grain.n, self.layout.count_bits)
+        keys |= n
+        keys.sort()
+        return keys, rest, keys & counts, None, keys
+
     def rolled_up(self, source: Grain, node: Node, most: int) -> Grain | int:
         of_base = None
         if self.traced:

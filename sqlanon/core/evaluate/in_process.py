@@ -450,9 +450,7 @@ class InProcessJudge:
         shift = layout.value_shift
         for name, bits in zip(self._watched, layout.value_bits, strict=True):
             of_value = ((1 << bits) - 1) << shift
-            keys, rest = grains.sorted_keys(grain, node, keep=of_value | layout.counts)
-            begins, n, population = grains.grouped(grain, keys, layout.value_shift)
-            parts = keys[begins]
+            parts, rest, n, population, keys = grains.parts(grain, node, of_value)
             starts = group_starts(parts, layout.class_shift)
             if classes is None:
                 of_population = None if population is None else sums(population, starts)

@@ -195,7 +195,7 @@ def judging(session: Session, *, shared: SharedCounts | None = None) -> tuple[Pr
     engine, local = session.judging, session.local()
     lanes = engine.lanes if local is None else LOCAL_LANES
     problem, models = build_problem(session.engine, session.encoding, session.encoded_policy, lanes=lanes)
-    evaluator = Evaluator(engine, problem.catalog, session.snapshots, problem, models, local=local)
+    evaluator = Evaluator(engine, session.snapshots, problem, models, local=local)
     evaluator.shared = shared
     return problem, evaluator
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
@@ -171,9 +172,6 @@ class Release(WithCard, Closing, Frames):
             return written.engine.arrow("read release", exp.select("*").from_(written.relation))
 
     def _read_folder(self, path: Path) -> pa.Table:
-        engine = DuckDBEngine()
-        try:
+        with closing(DuckDBEngine()) as engine:
             columns = [exp.column(item["name"], quoted=True) for item in self.manifest["columns"]]
             return engine.arrow("read release", exp.select(*columns).from_(partitions_relation(path)))
-        finally:
-            engine.close()

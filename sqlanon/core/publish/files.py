@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from secrets import token_hex
@@ -150,13 +151,10 @@ def _audit_apart(engine: DuckDBEngine, draft: Draft, path: Path, partial: Path, 
         auditor.attach(file, name, read_only=True)
         return Place(name, "main", TABLE).table
 
-    auditor = auditor_beside(engine)
-    try:
+    with closing(auditor_beside(engine)) as auditor:
         relation = opened(partial, names.WRITTEN)
         _with_references(engine, auditor, draft).audit(auditor, relation)
         draft.compare(auditor, relation, lambda: opened(path, names.REPLACED))
-    finally:
-        auditor.close()
 
 
 def _read_back(auditor: DuckDBEngine, path: Path, form: FileFormat, into: str) -> exp.Table:

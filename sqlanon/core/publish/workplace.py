@@ -19,7 +19,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -199,11 +199,8 @@ def settle_left_behind(path: Path) -> str | None:
 @contextmanager
 def working_at(path: Path) -> Iterator[Workplace]:
     """Yield the workplace of a target, which is closed in the end, come what may."""
-    workplace = Workplace.claim(path)
-    try:
+    with closing(Workplace.claim(path)) as workplace:
         yield workplace
-    finally:
-        workplace.close()
 
 
 def settle(folder: PrivateFolder) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -108,12 +109,9 @@ class Reading:
 
     def _read_apart(self, engine: Engine, files: Sequence[Path], into: str) -> Records:
         """Return the records of files, read by an embedded DuckDB and carried to another engine."""
-        embedded = DuckDBEngine()
-        try:
+        with closing(DuckDBEngine()) as embedded:
             found = self.records(embedded, *files, into=into)
             data = embedded.arrow("read file", exp.select("*").from_(found.relation))
-        finally:
-            embedded.close()
         engine.load("read file", into, data, replayed=False)
         return replace(found, relation=table(into))
 

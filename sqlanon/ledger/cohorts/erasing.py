@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -55,8 +56,7 @@ def erase_records(policy: Policy, keys: Sequence[str]) -> Erasure:
     """
     opened = open_policy_source(None, policy, writable=False)
     try:
-        ledger = policy_ledger(policy, opened, None)
-        try:
+        with closing(policy_ledger(policy, opened, None)) as ledger:
             releases = ledger.of_source()
             if not releases or not releases[-1].entry.cohorts:
                 raise InputError(
@@ -68,8 +68,6 @@ def erase_records(policy: Policy, keys: Sequence[str]) -> Erasure:
             known = shown | _known(ledger, opened, digests)
             ledger.erase(sorted(digests))
             return Erasure(str(ledger.database.path), len(digests), len(shown), len({*digests} - known))
-        finally:
-            ledger.close()
     finally:
         opened.engine.close()
 
@@ -92,13 +90,10 @@ def _digests(ledger: ReleaseLedger, type_name: str, keys: Sequence[str]) -> list
         given = list(dict.fromkeys(str(int(key)) for key in given))
     if not given:
         raise InputError("No record is named.", hint="give a file with a key of a record in each line.")
-    engine = DuckDBEngine()
-    try:
+    with closing(DuckDBEngine()) as engine:
         engine.load(
             "named records", NAMED, pa.table({ledger.person_column: pa.array(given, pa.string())}), replayed=False
         )
         persons = ledger.load_persons(engine, table(NAMED), "VARCHAR")
         rows = engine.run("digests", exp.select(column("person")).distinct().from_(persons))
         return [str(row[0]) for row in rows]
-    finally:
-        engine.close()
