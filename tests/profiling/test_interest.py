@@ -64,6 +64,7 @@ def test_a_table_is_about_what_it_is_called_what_decides_and_what_is_not_like_wh
         "why": [draw.choice("pqr") if item == "y" else None for item in left],
         "overtime": draw.choices("yn", k=2_000),
         "hardly": [None] * 1_980 + ["x"] * 20,
+        "shifted": [f"{2150 + place % 30}-03-{1 + place % 28:02}" for place in range(2_000)],
         "colour": draw.choices("rgb", k=2_000),
     }
     found = profile(pa.table(data))
@@ -72,7 +73,7 @@ def test_a_table_is_about_what_it_is_called_what_decides_and_what_is_not_like_wh
     assert names.index("price_gross") > names.index("price_net") + 1, "something else comes between what is alike"
     titled = by_interest(found.columns, found.columns, ("/data/overtimes_2024.csv", None))
     assert titled.index("overtime") < names.index("overtime")
-    assert [item.name for item in found.columns if not tells_apart(item)] == ["hardly"]
+    assert [item.name for item in found.columns if not tells_apart(item)] == ["hardly", "shifted"]
 
 
 def test_dates_of_events_say_the_year_or_nothing() -> None:

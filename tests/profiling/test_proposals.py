@@ -183,8 +183,7 @@ def test_of_many_sensitive_columns_some_are_published(tmp_path: Path) -> None:
     made = draft(profile(tmp_path / "flags.parquet"), folder=tmp_path, search=True)
     chosen = made.proposals[0]
     published = [item.name for item in made.policy.columns if item.role == "sensitive"]
-    assert 2 <= len(published) < 12 and {*published, *chosen.left_out} == set(flags)
-    assert {"hiv_test_11", "hiv_test_10"} <= set(published), "the values of most records cost least"
+    assert 2 <= len(published) <= 3 and {*published, *chosen.left_out} == set(flags)
     assert not chosen.gone or len(chosen.gone) < len(chosen.columns)
     assert all(item.models for item in made.policy.columns if item.role == "sensitive")
     assert any("Protected by its model" in line for line in made.yaml.splitlines())

@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from itertools import zip_longest
 
 from sqlanon.assess.profiling.attributes import SAME
@@ -88,7 +89,14 @@ def by_interest(
 
 
 def tells_apart(found: ColumnProfile) -> bool:
-    """Return whether records differ in a column: nearly all of them hold one value, or none, of one that does not."""
+    """Return whether records differ in a column, and not only by chance: nearly all of them hold one value, or none, of one
+    that does not, and dates to come were shifted."""
+    if (
+        found.looks_like in ("date", "moment")
+        and found.spread is not None
+        and found.spread.low > datetime.now(UTC).year
+    ):
+        return False
     return max(found.most, found.nulls, found.empty) <= ONE_VALUE * found.records
 
 

@@ -9,6 +9,7 @@ from sqlanon.assess.profiling.facts import ColumnProfile, percent
 from sqlanon.core.facts import Facts
 from sqlanon.core.hierarchies import specs
 
+FEW_YEARS = 5
 BAND = 10
 """Years of a band of ages, at most, that a reader wishes for."""
 
@@ -70,7 +71,11 @@ def wishes_of(
 
 
 def years_of(found: ColumnProfile, hierarchy: specs.HierarchySpec | None) -> int | None:
-    """Return the level of years of a date that is none of a birth; None of other columns."""
-    if found.looks_like == "birth_date" or not isinstance(hierarchy, specs.Dates) or "year" not in hierarchy.levels:
+    """Return the level of years of a date whose records lie within ``FEW_YEARS``, beyond which it says nothing; None of
+    other columns."""
+    spread = found.spread
+    if not isinstance(hierarchy, specs.Dates) or "year" not in hierarchy.levels or found.looks_like == "birth_date":
+        return None
+    if spread is None or spread.high - spread.low > FEW_YEARS:
         return None
     return hierarchy.levels.index("year") + 1
