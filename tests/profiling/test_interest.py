@@ -64,7 +64,7 @@ def test_a_table_is_about_what_it_is_called_what_decides_and_what_is_not_like_wh
         "why": [draw.choice("pqr") if item == "y" else None for item in left],
         "overtime": draw.choices("yn", k=2_000),
         "hardly": [None] * 1_980 + ["x"] * 20,
-        "shifted": [f"{2150 + place % 30}-03-{1 + place % 28:02}" for place in range(2_000)],
+        "shifted": [f"{2150 + place % 30}-03-{1 + place % 28:02} 12:30" for place in range(2_000)],
         "colour": draw.choices("rgb", k=2_000),
     }
     found = profile(pa.table(data))

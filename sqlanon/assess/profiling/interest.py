@@ -89,8 +89,8 @@ def by_interest(
 
 
 def tells_apart(found: ColumnProfile) -> bool:
-    """Return whether records differ in a column, and not only by chance: nearly all of them hold one value, or none, of one
-    that does not, and dates to come were shifted."""
+    """Return whether a column tells records apart: not where nearly all hold one value, or none, and not by dates to
+    come, which were shifted."""
     if (
         found.looks_like in ("date", "moment")
         and found.spread is not None
