@@ -50,8 +50,8 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 48_615,
-    "assess": 16_431,
+    "core": 48_632,
+    "assess": 16_754,
     "interop": 8_093,
     "commands": 7_835,
     "report": 6_262,
