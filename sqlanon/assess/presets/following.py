@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from sqlanon.assess.presets.facts import NONE, Preset, PresetEntry, named_presets, plain_name
 from sqlanon.assess.profiling.attributes import find_attributes, find_keys, with_attributes
-from sqlanon.assess.profiling.dependencies import find_dependencies
+from sqlanon.assess.profiling.dependencies import find_deciders, find_dependencies
 from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile, Follower, PresetFit, SameColumns
 from sqlanon.assess.profiling.roles import MOSTLY_UNIQUE
 from sqlanon.core.engines.base import Engine
@@ -38,6 +38,8 @@ def as_schema(
     Raises:
         InputError: the wanted preset is not known, or does not fit.
     """
+    decided = find_deciders(engine, relation, types, columns)
+    columns = [replace(item, decides=decided.get(item.name, ())) for item in columns]
     columns, fit = follow(columns, wanted)
     known = () if fit is None else fit.matched
     left = [item for item in columns if item.name not in known or item.role not in DROPPED]

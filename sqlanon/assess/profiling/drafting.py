@@ -16,16 +16,15 @@ from typing import Any, Literal
 
 import yaml
 
-from sqlanon.assess.profiling.attributes import LEFT_OUT, settled_followers
 from sqlanon.assess.profiling.draft_text import other_line, policy_text, scalar
 from sqlanon.assess.profiling.drafted_hierarchies import SUPPRESS, DraftedHierarchy, drafted_hierarchy, travels_with
 from sqlanon.assess.profiling.facts import ColumnProfile, Profile
-from sqlanon.assess.profiling.interest import by_interest, subject_scores, tells_apart
 from sqlanon.assess.profiling.looks import NEARLY_ALL
 from sqlanon.assess.profiling.proposals import propose
 from sqlanon.assess.profiling.proposed import Proposal
 from sqlanon.assess.profiling.questions import MANY, PERSONS, PROTECTION, ROLES, Asked, Decision, DraftedColumn, ask
-from sqlanon.assess.profiling.roles import ASK_BEYOND, ASK_FEW_KEPT, ASK_FOLLOWING, ASK_SENSITIVE, K, has_rare_values
+from sqlanon.assess.profiling.roles import K
+from sqlanon.assess.profiling.searched import ASK_LEFT_OUT, as_searched
 from sqlanon.assess.profiling.topics import is_constant
 from sqlanon.core.audit.judged_columns import SEVERAL
 from sqlanon.core.facts import Facts
@@ -43,18 +42,9 @@ NAMING = ("identifier", "uuid", "email", "phone")
 """Looks of columns whose values name one person each."""
 PART_OF_NAME = {*PERSONAL} - {*OF_PERSONS, "full", "fullname", "contact"}
 """Words of a part of a name, which many persons share: no entity."""
-ASK_LEFT_OUT = (
-    "May others learn it of a person? Then keep it. Is it what the table is about? Then publish it with its model, and "
-    "drop others."
-)
 MOSTLY, CLOSENESS = 0.8, 0.3
 """Share of the records that hold one value from which on that value may stand alone in a class; and by how much the
 shares of the others, which are what is sensitive, may be larger in a class than in the table (t-closeness)."""
-FEW_OUTCOMES, ABOUT_IT, MOST_OUTCOMES = 10, 1.0, 2
-"""Values of an outcome, at most; how much speaks for it (``interest.py``), at least; and outcomes, at most."""
-OUTCOME = "It is what the table is about: its model protects it, so that it need not be generalized."
-MOST_SEARCHED = 20
-"""Columns among which the search of a draft chooses."""
 LARGE = 200_000
 """Nodes of a lattice from which on the draft limits the search."""
 
@@ -121,7 +111,7 @@ def draft(
     proposals: tuple[Proposal, ...] = ()
     warnings: tuple[str, ...] = ()
     if search and profile.records:
-        judged = _with_kept_judged(profile)
+        judged = as_searched(profile)
         tried = [_column(item, judged) for item in judged.columns]
         if searched is not None:
             proposals = searched
@@ -224,61 +214,6 @@ def _as_proposed(columns: Sequence[DraftedColumn], proposal: Proposal) -> list[D
             column = replace(column, keys={**column.keys, **more, **({"weight": weight} if weight else {})})
         result.append(column)
     return result
-
-
-def _with_kept_judged(profile: Profile) -> Profile:
-    """Return a profile whose columns are quasi-identifiers where they would be kept, so that none parts a class, or
-    were left out because there were many: the search chooses among ``MOST_SEARCHED``, those of most interest."""
-
-    def judged(item: ColumnProfile) -> ColumnProfile:
-        if item.role == "sensitive" and item.name in beside:
-            reason = f"It gives {beside[item.name]!r} away, of which it says more."
-            return replace(item, role="drop", otherwise="sensitive", question=ASK_LEFT_OUT, reason=reason)
-        if item.question == ASK_BEYOND:
-            return replace(item, role="quasi_identifier", question=None, otherwise=None)
-        if item.leader in restored and item.reason.endswith(LEFT_OUT):
-            reason = f"It follows from {item.leader!r}, and is published as far as that is."
-            return replace(item, role="keep", reason=reason)
-        if item.name in outcomes:
-            return replace(item, role="sensitive", reason=f"{item.reason} {OUTCOME}", question=ASK_SENSITIVE)
-        if item.policy_role != "keep" or item.leader is not None or item.distinct + (item.nulls > 0) < 2:
-            return item
-        givers = [name for name in item.follows_from if name in sensitive and not item.decides]
-        if givers:
-            return replace(item, role="drop", otherwise="keep", question=ASK_FOLLOWING,
-                           reason=f"It follows from {givers[0]!r}, which is published as it is.")  # fmt: skip
-        reason = f"{item.reason} Published as it is, it would distinguish the records of a class."
-        return replace(item, role="quasi_identifier", otherwise="keep", question=ASK_FEW_KEPT, reason=reason)
-
-    title = (profile.source, profile.table)
-    outcomes = _outcomes(profile, title)
-    restored = {item.name for item in profile.columns if item.question == ASK_BEYOND}
-    sensitive = {item.name for item in profile.columns if item.role == "sensitive"} | outcomes
-    beside = {name: item.name for item in profile.columns if item.decides for name in item.follows_from}
-    columns = [judged(item) for item in profile.columns]
-    candidates = [item for item in columns if item.role in ("quasi_identifier", "sensitive")]
-    beyond = {*by_interest(candidates, columns, title)[MOST_SEARCHED:]}
-    columns = [
-        replace(item, role="drop", question=ASK_BEYOND, otherwise="quasi_identifier")
-        if item.name in beyond and item.role == "quasi_identifier"
-        else item
-        for item in columns
-    ]
-    return replace(profile, columns=tuple(settled_followers(columns)))
-
-
-def _outcomes(profile: Profile, title: Sequence[object]) -> set[str]:
-    """Return the columns of few values, none of them rare, that a table is most about and nobody knows of a person:
-    protected by a model they need not be generalized, and leave the classes whole."""
-    open_to = [item for item in profile.columns if item.role in ("quasi_identifier", "sensitive", "keep")]
-    scores = subject_scores(open_to, profile.columns, title)
-    fitting = [
-        item
-        for item in open_to
-        if item.role == "keep" and item.leader is None and 2 <= item.distinct <= FEW_OUTCOMES
-        and scores[item.name] >= ABOUT_IT and not has_rare_values(item) and tells_apart(item)
-    ]  # fmt: skip
-    return {item.name for item in sorted(fitting, key=lambda item: -scores[item.name])[:MOST_OUTCOMES]}
 
 
 def _with_roles(profile: Profile, columns: Sequence[DraftedColumn]) -> Profile:

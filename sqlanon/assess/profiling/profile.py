@@ -11,7 +11,6 @@ from typing import Any
 from sqlglot import exp
 
 from sqlanon.assess.presets.following import as_schema
-from sqlanon.assess.profiling.dependencies import find_deciders
 from sqlanon.assess.profiling.facts import TAIL, ColumnCounts, ColumnProfile, Lengths, Profile, RankedSet, Spread
 from sqlanon.assess.profiling.looks import ISO, NEARLY_ALL, is_ambiguous, look_of, reading_of
 from sqlanon.assess.profiling.measuring import Examined, Measures
@@ -128,8 +127,6 @@ def profile_source(opened: Source, preset: str | None = None) -> Profile:
     finally:
         measures.close()
     columns = with_own_roles(columns)
-    decided = find_deciders(engine, relation, types, columns)
-    columns = [replace(item, decides=decided.get(item.name, ())) for item in columns]
     columns, fit, attributes, not_compared = as_schema(engine, relation, types, columns, preset)
     columns = publishable(engine, relation, types, columns) if measures.records else columns
     alone, columns = columns, settle_roles(columns)
