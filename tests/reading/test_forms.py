@@ -115,3 +115,12 @@ def test_numbers_stand_for_no_answer_only_beyond_a_gap(values: list[object], cod
     texts = {str(value): FEWEST for value in values}
     assert sorted(map(int, _codes_of_none(texts))) == codes
     assert not _codes_of_none(dict.fromkeys(texts, FEWEST - 1)), "few records are persons"
+
+
+def test_what_most_records_say_is_an_answer_and_a_date_alone_in_its_year_is_none() -> None:
+    assert _codes_of_none({"1": 50, "2": 50, "3": 50, "9": 80}) == ["9"]
+    assert not _codes_of_none({"1": 50, "2": 50, "3": 50, "9": 900}), "nearly all went home"
+    births = {f"{day:02}.03.19{year}": 3 for day in range(1, 29) for year in (48, 63, 77)}
+    assert _codes_of_none({**births, "01.01.1900": 40}) == ["01.01.1900"]
+    assert not _codes_of_none({**births, "01.01.1900": 40, "13.07.1900": 1}), "somebody was born in that year"
+    assert not _codes_of_none({**births, "01.01.1900": 5}), "few records are persons"

@@ -51,7 +51,7 @@ NEVER = (
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
     "core": 48_632,
-    "assess": 16_771,
+    "assess": 16_805,
     "interop": 8_093,
     "commands": 7_835,
     "report": 6_262,

@@ -68,7 +68,8 @@ class Proposal(Facts):
         records, published, suppressed: records; with an entity, persons instead (``unit``).
         highest_risk, average_risk: of prosecutors: 1 / the smallest class, classes / published records.
         blank: columns that travel with another, and would be blank in some records.
-        left_out: sensitive columns that are not published, because their models would cost too much of the others.
+        protected: the sensitive columns that are published as they are, each with its model; ``left_out`` are the
+            others, whose models would cost too much.
         optimal: whether it is proven that no node does better by the weights and wishes of the proposal.
         weights, max_levels: the keys of columns that make a run find the same.
         displaced: columns that could be kept, and are left out of it and its ``columns``, with their price in words.
@@ -76,7 +77,7 @@ class Proposal(Facts):
 
     KEYS = (
         "name rules loss unit records published suppressed smallest_class highest_risk average_risk? optimal columns "
-        "left_out unmet drop?"
+        "protected left_out unmet drop?"
     )
     name: str
     rules: str
@@ -89,6 +90,7 @@ class Proposal(Facts):
     average_risk: float | None
     optimal: bool
     columns: tuple[ColumnLeft, ...]
+    protected: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     blank: tuple[str, ...] = ()
     unmet: tuple[UnmetWish, ...] = ()
@@ -181,6 +183,7 @@ def proposal_of(
         ledger.classes / ledger.published if ledger.entities is None and ledger.published else None,
         plan.certificate.optimal,
         columns,
+        tuple(item.name for item in plan.policy.columns if item.models not in ((), UNPROTECTED)),
         tuple(item.name for item in plan.policy.columns if item.models == UNPROTECTED),
         tuple(n for n, item in plan.travelling.items() if max(plan.published_levels[item.position]) > item.level),
         unmet,

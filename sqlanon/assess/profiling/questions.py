@@ -17,6 +17,7 @@ from sqlanon.assess.profiling.roles import (
     ASK_FOLLOWING,
     ASK_KEPT,
     ASK_ONLY,
+    ASK_OTHERS,
     ASK_SENSITIVE,
     ASK_UNCLEAR,
 )
@@ -26,8 +27,8 @@ MOST = 7
 PERSONS, ROLES, ORDER_OF_DAYS, MANY, PROTECTION, USUAL = 0, 1, 2, 3, 4, 6
 """Ranks of questions: what is counted, what is protected, how values are read, how well, and the others."""
 RANKS = {
-    ASK_ONLY: 1, ASK_SENSITIVE: 3, ASK_KEPT: 4, ASK_FEW_KEPT: 5, ASK_UNCLEAR: 7, ASK_BEYOND: 8, ASK_FOLLOWING: 9,
-    ASK_DROPPED: 10,
+    ASK_ONLY: 1, ASK_SENSITIVE: 3, ASK_KEPT: 4, ASK_FEW_KEPT: 5, ASK_UNCLEAR: 7, ASK_BEYOND: 8, ASK_OTHERS: 8,
+    ASK_FOLLOWING: 9, ASK_DROPPED: 10,
 }  # fmt: skip
 """What the questions about roles change: 0 most."""
 

@@ -77,6 +77,11 @@ ASK_BEYOND = (
     f"Left out, because classes of more than {MOST_QUASI_IDENTIFIERS} quasi-identifiers say little of each. Is it "
     "needed more than another? Then give that one the role drop, and this one the role quasi_identifier."
 )
+ASK_OTHERS = (
+    "Left out, because other columns seem to be more what the table is about. Is it needed more than one of these? "
+    "Then give that one the role drop, and this one the role quasi_identifier."
+)
+DISTINGUISHES = "But it would tell apart who agrees in what others know, so it is treated as that is."
 ASK_ONLY = "Every column looks as if it identified persons. This one is published only when generalized to *."
 ASK_SAMPLING = (
     "Are weighted figures needed? Without it, figures are those of the sample, not of the population. Publish it in "
@@ -263,7 +268,7 @@ def _few_kept(columns: Sequence[ColumnProfile]) -> list[ColumnProfile]:
         givers = [name for name in item.follows_from if name in staying]
         if item.role == "keep" and item.name not in staying:
             role, question = ("drop", ASK_FOLLOWING) if givers else ("quasi_identifier", ASK_FEW_KEPT)
-            reason = f"{item.reason} Published as it is, it would distinguish the records of a class."
+            reason = f"{item.reason} {DISTINGUISHES}"
             if givers:
                 reason = f"It follows from {givers[0]!r}, which is published as it is."
             item = replace(item, role=role, reason=reason, question=question, otherwise="keep")

@@ -12,7 +12,9 @@ from sqlanon.assess.profiling.roles import (
     ASK_BEYOND,
     ASK_FEW_KEPT,
     ASK_FOLLOWING,
+    ASK_OTHERS,
     ASK_SENSITIVE,
+    DISTINGUISHES,
     has_rare_values,
 )
 
@@ -48,7 +50,7 @@ def as_searched(profile: Profile) -> Profile:
         if givers:
             return replace(item, role="drop", otherwise="keep", question=ASK_FOLLOWING,
                            reason=f"It follows from {givers[0]!r}, which is published as it is.")  # fmt: skip
-        reason = f"{item.reason} Published as it is, it would distinguish the records of a class."
+        reason = f"{item.reason} {DISTINGUISHES}"
         return replace(item, role="quasi_identifier", otherwise="keep", question=ASK_FEW_KEPT, reason=reason)
 
     title = (profile.source, profile.table)
@@ -60,7 +62,7 @@ def as_searched(profile: Profile) -> Profile:
     candidates = [item for item in columns if item.role in ("quasi_identifier", "sensitive")]
     beyond = {*by_interest(candidates, columns, title)[MOST_SEARCHED:]}
     columns = [
-        replace(item, role="drop", question=ASK_BEYOND, otherwise="quasi_identifier")
+        replace(item, role="drop", question=ASK_OTHERS, otherwise="quasi_identifier")
         if item.name in beyond and item.role == "quasi_identifier"
         else item
         for item in columns

@@ -152,6 +152,13 @@ def proposal_lines(proposals: Sequence[Proposal]) -> list[str]:
         [_shown(name), *(_cell(columns.get(name)) for columns in published)]
         for name in dict.fromkeys(name for columns in published for name in columns)
     ]
+    rows += [
+        [
+            _shown(name),
+            *("as it is, with its model" if name in item.protected else "- (left out)" for item in proposals),
+        ]
+        for name in dict.fromkeys(name for item in proposals for name in item.protected)
+    ]
     unit = proposals[0].unit
     if any(item.left_out for item in proposals):
         rows.append(["sensitive columns left out", *(f"{len(item.left_out)}" for item in proposals)])

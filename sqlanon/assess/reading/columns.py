@@ -46,13 +46,19 @@ MISSING = (
 CODES = ("-1", "-2", *(f"{sign}{head}{last}" for sign in ("", "-") for size in range(6) for last in (
     "7", "8", "9") for head in {"9" * size, last * size}))  # fmt: skip
 """Numbers that may stand for no answer: 9, 98, 888, -99. Where they lie apart from all others, they do."""
+DATES_OF_NONE = tuple(
+    written.replace("Y", year).replace("D", day).replace("M", month)
+    for year, month, day in (("1900", "01", "01"), ("1901", "01", "01"), ("1800", "01", "01"), ("9999", "12", "31"))
+    for written in ("Y-M-D", "D.M.Y", "D/M/Y", "D-M-Y", "M/D/Y", "Y/M/D", "YMD")
+)
+"""Dates that may stand for no answer, where no other date lies in their year."""
 FEWEST, DENSE, SOME = 10, 0.5, 30
 """Records with such a number; the part of their range that up to ``SOME`` other numbers fill."""
 MOST_CODED = 0.5
 """The share of the records that say that there is no answer, at most: what most say is one."""
 ASK_CODES = (
-    "Do these numbers at the end of a range say that there is no answer? They are read as NULL (csv: columns: null); "
-    "take those out that are answers."
+    "Do these numbers or dates at the end of a range say that there is no answer? They are read as NULL (csv: columns: "
+    "null); take those out that are answers."
 )
 UNITS = (
     ("kg", "Kg", "KG"), ("g",), ("mg",), ("µg", "μg", "ug"), ("t",), ("cm", "CM"), ("mm",), ("m",), ("km",), ("l", "L"),
@@ -182,7 +188,9 @@ def _look(engine: Engine, relation: exp.Expr, name: str) -> dict[str, int]:
     texts = texts.where(not_null(column(name))).group_by(exp.convert(1))
     order = exp.Anonymous(this="HASH", expressions=[column("text")])
     query = exp.select(column("text"), column("n")).from_(texts.subquery("texts"))
-    missing = exp.In(this=column("text"), expressions=[exp.Literal.string(word) for word in (*MISSING, *CODES)])
+    missing = exp.In(
+        this=column("text"), expressions=[exp.Literal.string(word) for word in (*MISSING, *CODES, *DATES_OF_NONE)]
+    )
     rows = engine.run("look at texts", query.order_by(exp.not_(missing), order, column("text")).limit(LOOKED_AT))
     return {str(text): int(n) for text, n in rows}
 
@@ -225,6 +233,11 @@ def _codes_of_none(texts: Mapping[str, int]) -> list[str]:
     at, each has ten times as many records as most others.
     """
     held = {text: n for text, n in texts.items() if text and text not in MISSING}
+    if dates := [text for text in DATES_OF_NONE if held.get(text, 0) >= FEWEST]:
+        years, others = {_year(text) for text in dates}, [text for text in held if text not in DATES_OF_NONE]
+        few = sum(held[text] for text in dates) <= MOST_CODED * sum(held.values())
+        apart = all(_DATED.fullmatch(text) and _year(text) not in years for text in others)
+        return list(dict.fromkeys(dates)) if others and few and apart else []
     if not all(re.fullmatch(PLAIN_NUMBER, text) and not re.match("-?0[0-9]", text) for text in held):
         return []
     usual = sorted(held.values())[len(held) // 2] if len(texts) == LOOKED_AT else 0
@@ -238,6 +251,10 @@ def _codes_of_none(texts: Mapping[str, int]) -> list[str]:
             if known and often and few and _is_apart(float(found[-1]), [*map(float, rest)]):
                 return found[::-1] if held[rest[0]] >= FEWEST or len(rest) > SOME else []
     return []
+
+
+def _year(text: str) -> str:
+    return next(iter(re.findall("(?<![0-9])[0-9]{4}(?=[0-9]{4}|[^0-9]|$)", text)), "")
 
 
 def _is_apart(code: float, others: Sequence[float]) -> bool:
