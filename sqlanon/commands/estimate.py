@@ -101,8 +101,13 @@ def estimate(policy: Policy, most: int) -> Estimate:
             )
     policy = replace(policy, output=None, report=None, certificate=None)
     counted: list[int] = []
-    runs = [_run(policy, most // SHARE, counted), _run(policy, most, counted)]
-    return carried_on(counted[0], *runs)
+    few, more = _run(policy, most // SHARE, counted), _run(policy, most, counted)
+    if not 0 < few.records < more.records:
+        raise InputError(
+            "The two samples do not differ: few persons have all records.",
+            hint="run it with --dry-run, which takes as long as it says.",
+        )
+    return carried_on(counted[0], few, more)
 
 
 def _run(policy: Policy, wanted: int, counted: list[int]) -> SampleRun:

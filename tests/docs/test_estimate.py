@@ -77,6 +77,15 @@ def test_what_samples_say_nothing_of_is_refused(tmp_path: Path, words: list, key
     assert code == 2 and told in printed and "secret" not in printed
 
 
+@pytest.mark.parametrize("drawn", [0, 20_000])
+def test_samples_that_do_not_differ_are_refused(tmp_path: Path, drawn: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A person of all records is in both samples, or in neither."""
+    same = SampleRun(drawn, 1, 1, {"encode": 0.1}, 1, 1)
+    monkeypatch.setattr("sqlanon.commands.estimate._run", lambda *_: same)
+    code, printed = run(tmp_path, "--records", "8000", **{"entity": "p", "columns": OF_PERSONS})
+    assert code == 2 and "few persons" in printed
+
+
 def test_growth_is_carried_on() -> None:
     """At least as a power of the records, at most in proportion; more nodes may be judged."""
     seconds = {"encode": 1.0, "search": 0.5, "publish": 0.2}, {"encode": 1.0, "search": 2.0, "publish": 0.4}

@@ -59,7 +59,8 @@ def test_names_are_about_something_in_many_languages(name: str, topic: str | Non
         ("county_fips", "place"), ("imię", "name"), ("etternavn", "name"), ("wiek", "age"), ("idade", "age"),
         ("household_id", "household"), ("HHNr", "household"), ("hospital_id", "provider"), ("NPI", "provider"),
         ("hospital_days", None), ("household_income", "amount"), ("platelet", None), ("nr_pacjenta", "identifier"),
-        ("account_paid_percent", None), ("data_nasc", "birth_date"), ("bairro", "place"), ("DS_OBS", "free_text"),
+        ("account_paid_percent", None), ("share_id", "identifier"),
+        ("data_nasc", "birth_date"), ("bairro", "place"), ("DS_OBS", "free_text"),
     ],
 )  # fmt: skip
 def test_names_say_what_a_column_looks_like_in_many_languages(name: str, kind: str | None) -> None:
@@ -324,3 +325,8 @@ def test_no_column_names_persons_twice_where_each_record_has_its_own(tmp_path: P
     assert draft(profiled(data, tmp_path), folder=tmp_path).policy.entity is None
     del data["employee_id"]
     assert draft(profiled(data, tmp_path), folder=tmp_path).policy.entity == "email"
+    del data["email"]
+    first = drawn(draw, "Ann", "Bob", "Cem", "Dora", "Eva", "Finn", "Gina", "Hans")
+    data |= {"firstname": first, "sex": ["fm"[item in ("Bob", "Cem", "Finn", "Hans")] for item in first]}
+    data["born"] = [1950 + len(item) for item in first]
+    assert draft(profiled(data, tmp_path), folder=tmp_path).policy.entity is None, "many persons are called Ann"

@@ -81,6 +81,7 @@ class TestDates:
         assert become(keys, *texts) == ["2024-04-03"] * 4 + ["2024-03-05"] * 2 + ["2024-04-03"]
         assert become(keys, "31.2.2024", "4/3/2024", "2024", "3.4.24", "13. Foo 2024") == [None] * 5
         assert become({"dates": "%d.%m.%Y %H:%M"}, "3.4.2024 7:05") == ["2024-04-03 07:05:00"]
+        assert become({"dates": "%d.%m.%Y %H"}, "3.4.2024 7") == ["2024-04-03 07:00:00"]
         halves = ("4/3/2024 7:05 PM", "04/03/2024 12:05 am", "4/3/2024 13:05 PM")
         assert become({"dates": "%m/%d/%Y %I:%M %p"}, *halves) == ["2024-04-03 19:05:00", "2024-04-03 00:05:00", None]
         assert format_fault("%m/%d/%Y %I:%M") == format_fault("%d.%m.%Y %H:%M %p") != format_fault("%d.%m.%Y %H:%M")

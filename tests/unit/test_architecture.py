@@ -51,9 +51,9 @@ NEVER = (
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
     "core": 48_632,
-    "assess": 16_805,
+    "assess": 16_806,
     "interop": 8_093,
-    "commands": 7_835,
+    "commands": 7_840,
     "report": 6_262,
     "recoding": 5_483,
     "live": 3_668,

@@ -15,7 +15,7 @@ from sqlanon.assess.presets.facts import NONE, Preset, PresetEntry, named_preset
 from sqlanon.assess.profiling.attributes import find_attributes, find_keys, with_attributes
 from sqlanon.assess.profiling.dependencies import find_deciders, find_dependencies
 from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile, Follower, PresetFit, SameColumns
-from sqlanon.assess.profiling.roles import MOSTLY_UNIQUE
+from sqlanon.assess.profiling.roles import ASK_DROPPED, MOSTLY_UNIQUE
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.source.known import MANY
 from sqlanon.errors import InputError
@@ -46,7 +46,10 @@ def as_schema(
     dependencies, not_compared = find_dependencies(engine, relation, types, left)
     unknown = [item for item in dependencies if item.of not in known or item.follows not in known]
     keys = find_keys(left, unknown)
-    left = [replace(item, role="identifier", reason=KEY, question=None) if item.name in keys else item for item in left]
+    left = [
+        replace(item, role="identifier", reason=KEY, question=ASK_DROPPED) if item.name in keys else item
+        for item in left
+    ]
     found = find_attributes(left, unknown)
     left = with_attributes(left, found)
     by_name = {item.name: item for item in left}

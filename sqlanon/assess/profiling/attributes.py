@@ -112,9 +112,7 @@ def _lead_twins(by_name: Columns, found: Found, leaders: Leaders) -> None:
 
 def _rank(item: ColumnProfile) -> tuple[object, ...]:
     """Return how well a column leads those that say the same: what must be protected first, then what reads best."""
-    looks = (
-        item.looks_like if item.looks_like not in NUMBERS else ""
-    )  # a label says more than a bound of what it labels
+    looks = "" if item.looks_like in NUMBERS else item.looks_like  # a label says more than a bound of what it labels
     natural = NATURAL.index(looks) if looks in NATURAL else len(NATURAL)
     computed = re.match(r"(log|ln)[_. ]?[a-z]|.*(sq|_z|_std)$", item.name.casefold()) is not None
     return (item.role != "sensitive", computed, natural, item.reads_as != "text", -item.filled, item.name)

@@ -159,9 +159,8 @@ def _decides(rows: Sequence[tuple[int, ...]], place: int) -> float:
     hardly any does; 0 where there are not both."""
     shares = [row[place] / row[0] for row in rows if row[0]]
     held = [share for share in shares if share >= HELD]
-    return (
-        min(held, default=0.0) if all(share <= NEARLY for share in shares if share < HELD) and held != shares else 0.0
-    )
+    others = [share for share in shares if share < HELD]
+    return min(held) if held and others and max(others) <= NEARLY else 0.0
 
 
 def _givens(item: ColumnProfile, value: exp.Expr, type_name: str) -> Iterable[_Given]:

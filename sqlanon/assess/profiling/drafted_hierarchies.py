@@ -26,7 +26,7 @@ FACTORS = {1: 5, 2: 5, 5: 2}
 """By the first digit of a width, how many intervals the next level joins, so that widths stay round."""
 FEWEST_DATES = 12
 """Texts of a column that is called a date or a birth, at least, for it to be asked whether they are dates."""
-FEW_YEARS = 15
+NARROW = 15
 """Ages that span so many years at most have bands of two."""
 OLDEST = 90
 """From this age on there is one label: HIPAA Safe Harbor (45 CFR 164.514(b)(2)(i)(C))."""
@@ -193,7 +193,7 @@ def _intervals(found: ColumnProfile, spread: Spread) -> DraftedHierarchy:
         remark = "grid cells, about 111 km a degree of latitude"
         return DraftedHierarchy({"intervals": keys}, remark)
     if found.looks_like == "age":
-        width, fanouts = Decimal(2 if spread.high - spread.low <= FEW_YEARS else 5), [2, 2]
+        width, fanouts = Decimal(2 if spread.high - spread.low <= NARROW else 5), [2, 2]
     elif 0 <= spread.low <= 10 and 90 < spread.high <= 100:  # percentages, scores
         width, fanouts = Decimal(10), [2]
     elif found.looks_like != "year" and (edges := _edges(spread)):

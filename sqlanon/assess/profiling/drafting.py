@@ -297,7 +297,7 @@ def _entity(profile: Profile) -> ColumnProfile | None:
         item
         for item in profile.columns
         if ((item.looks_like in NAMING and (not constant or _names_one(item))) or item.names_persons > 0)
-        and PART_OF_NAME.isdisjoint(parts_of(item.name))
+        and not (item.looks_like == "name" and PART_OF_NAME.intersection(parts_of(item.name)))
         and item.policy_role == "drop"
         and not item.nulls
         and 0 < item.distinct * SEVERAL <= item.filled

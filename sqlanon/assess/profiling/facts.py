@@ -149,7 +149,8 @@ class ColumnProfile(ColumnCounts):
         topic: what its name is about (``sex``, ``health``, …).
         role: one of ``ROLES``; ``reason`` is a sentence, and ``question`` what a person must decide.
         otherwise: the role that it would have if a person answered the question otherwise; None without such a one.
-        follows_from: of a column with the role ``keep``: those published as they are whose values give its value away.
+        follows_from: of a column with the role ``keep``: those that are sensitive or could be kept whose values give
+            its value away.
         names_persons: the quasi-identifiers that follow from it as from the key of persons; -1 where it is no such key.
         keys: what a policy says of it beside its role, where a preset gives it: a hierarchy, or models.
         leader: the column that it follows from, as one attribute, and ``how`` (``Follower``); None where it leads.
@@ -256,8 +257,8 @@ class Follower(Facts):
 
     Attributes:
         how: ``same`` (and the leader from it), ``value``, ``year``, ``quarter``, ``month`` or ``day`` (that of a date),
-            ``finer`` (it says more, and contradicts), ``part`` (a part of the date whose year leads), ``preset`` (what
-            is known of the schema says so).
+            ``finer`` (it says more, and contradicts), ``part`` (a part of the date whose year leads), ``point`` (one of
+            a map, in the place that leads), ``preset`` (what is known of the schema says so).
         breaks: records that contradict.
     """
 

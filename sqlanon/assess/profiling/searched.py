@@ -71,8 +71,8 @@ def as_searched(profile: Profile) -> Profile:
 
 
 def _outcomes(profile: Profile, title: Sequence[object]) -> set[str]:
-    """Return the columns of few values, none of them rare, that a table is most about and nobody knows of a person:
-    protected by a model they need not be generalized, and leave the classes whole."""
+    """Return the columns of few values, none of them rare, that a table is most about, without a sign that others know
+    them of a person: protected by a model they need not be generalized, and leave the classes whole."""
     open_to = [item for item in profile.columns if item.role in ("quasi_identifier", "sensitive", "keep")]
     scores = subject_scores(open_to, profile.columns, title)
     fitting = [

@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 
 from sqlanon.assess.profiling.facts import ColumnProfile, percent
+from sqlanon.assess.profiling.interest import FEW_YEARS
 from sqlanon.core.facts import Facts
 from sqlanon.core.hierarchies import specs
 
-FEW_YEARS = 5
 BAND = 10
 """Years of a band of ages, at most, that a reader wishes for."""
 

@@ -46,11 +46,11 @@ MISSING = (
 CODES = ("-1", "-2", *(f"{sign}{head}{last}" for sign in ("", "-") for size in range(6) for last in (
     "7", "8", "9") for head in {"9" * size, last * size}))  # fmt: skip
 """Numbers that may stand for no answer: 9, 98, 888, -99. Where they lie apart from all others, they do."""
-DATES_OF_NONE = tuple(
+DATES_OF_NONE = tuple(dict.fromkeys(
     written.replace("Y", year).replace("D", day).replace("M", month)
     for year, month, day in (("1900", "01", "01"), ("1901", "01", "01"), ("1800", "01", "01"), ("9999", "12", "31"))
     for written in ("Y-M-D", "D.M.Y", "D/M/Y", "D-M-Y", "M/D/Y", "Y/M/D", "YMD")
-)
+))  # fmt: skip
 """Dates that may stand for no answer, where no other date lies in their year."""
 FEWEST, DENSE, SOME = 10, 0.5, 30
 """Records with such a number; the part of their range that up to ``SOME`` other numbers fill."""
@@ -237,7 +237,7 @@ def _codes_of_none(texts: Mapping[str, int]) -> list[str]:
         years, others = {_year(text) for text in dates}, [text for text in held if text not in DATES_OF_NONE]
         few = sum(held[text] for text in dates) <= MOST_CODED * sum(held.values())
         apart = all(_DATED.fullmatch(text) and _year(text) not in years for text in others)
-        return list(dict.fromkeys(dates)) if others and few and apart else []
+        return dates if others and few and apart else []
     if not all(re.fullmatch(PLAIN_NUMBER, text) and not re.match("-?0[0-9]", text) for text in held):
         return []
     usual = sorted(held.values())[len(held) // 2] if len(texts) == LOOKED_AT else 0

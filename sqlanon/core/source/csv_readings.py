@@ -92,7 +92,7 @@ class ColumnReading:
         if self.kind == "numbers":
             return self._number(text)
         if self.kind == "dates":
-            stamp = "%Y-%m-%d %H:%M:%S" if any("%M" in item for item in self.dates) else "%Y-%m-%d"
+            stamp = "%Y-%m-%d %H:%M:%S" if any(re.search("%[HI]", item) for item in self.dates) else "%Y-%m-%d"
             moment: exp.Expr = exp.Coalesce(this=self._moment(text, self.dates[0]), expressions=[
                 self._moment(text, item) for item in self.dates[1:]])  # fmt: skip
             return exp.Anonymous(this="STRFTIME", expressions=[moment, exp.Literal.string(stamp)])

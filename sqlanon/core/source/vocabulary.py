@@ -90,6 +90,6 @@ RATIOS = frozenset((
     "percent", "percentage", "pct", "rate", "ratio", "share", "proportion", "prozent", "anteil", "quote", "pourcentage",
     "taux", "porcentaje", "tasa", "percentuale", "tasso", "percentagem", "taxa", "procent", "andel",
 ))  # fmt: skip
-"""Words of names of numbers that are no one's, whatever stands beside them: ``account_usage_percent``."""
+"""Words that end the names of numbers that are no one's, whatever stands before them: ``account_usage_percent``."""
 OF_A_NUMBER = "id ids no nr num number nummer numero numer code cd key of the source value"
 """Parts of a name that add nothing but that it is a number."""

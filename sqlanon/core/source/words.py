@@ -43,11 +43,11 @@ def parts_of(name: str) -> tuple[str, ...]:
 def kinds_of(name: str) -> tuple[str, ...]:
     """Return what a name says that its column looks like, the likeliest first."""
     numbered = speaks_of_persons(name)
-    of_ratios = not RATIOS.isdisjoint(parts_of(name))
+    is_ratio = not RATIOS.isdisjoint(parts_of(name)[-1:])
     return tuple(
         kind
         for kind, words in KINDS.items()
-        if not (of_ratios and kind == "identifier")
+        if not (is_ratio and kind == "identifier")
         if (_only_numbers(name, words) if kind in NUMBERS_OF else speaks_of(parts_of(name), words))
         or (kind == "identifier" and (numbered or _is_numbered(name)))
     )
