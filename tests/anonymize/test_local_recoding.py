@@ -44,14 +44,21 @@ def engine_of(plan: Any) -> DuckDBEngine:
     return plan._session.source.engine
 
 
-def worlds(block: Block) -> Any:
-    """Random worlds without a population that have a solution, with their plans by an additive measure."""
+def worlds(block: Block, *, by_size: bool = False) -> Any:
+    """Random worlds without a population that have a solution, with their plans by an additive measure.
+
+    Args:
+        by_size: every other one asks for k-anonymity alone, so that its candidates may be judged in the process.
+    """
     for seed in block:
         world, rng = random_world(seed), random.Random(seed)
         world.records = [(values, sensitive, True) for values, sensitive, _ in world.records]
-        world.models = [(column, model) for column, model in world.models if model["type"] != "delta_presence"] or [
-            (None, {"type": "k_anonymity", "k": rng.choice([2, 3, 5])})
-        ]
+        models = [(column, model) for column, model in world.models if model["type"] != "delta_presence"]
+        sized = [(None, {"type": "k_anonymity", "k": rng.choice([2, 3, 5])})]
+        world.models = models or sized
+        if by_size and seed % 2:
+            world.models, world.sensitive = sized, []
+            world.records = [(values, (), True) for values, _, _ in world.records]
         policy = document(world, rng)
         policy["quality"] = {
             "measure": rng.choice(["loss", "loss", "precision"]),
@@ -270,11 +277,11 @@ def test_the_statements_of_a_small_run_and_what_is_left(monkeypatch: pytest.Monk
 @pytest.mark.slow
 def test_candidates_are_judged_as_the_whole_sequence_would_be(monkeypatch: pytest.MonkeyPatch, block: Block) -> None:
     judged = dropped = in_process = last = 0
-    for seed, rng, world, policy, plan in worlds(block):
+    for seed, rng, world, policy, plan in worlds(block, by_size=True):
         monkeypatch.setattr(state, "LANE_ROWS", rng.choice([1, 40_000]))
         monkeypatch.setattr(state, "MOST_ROWS", rng.choice([1, 100, 2_000_000]))
         engine = engine_of(plan)
-        monkeypatch.setattr(rows, "MOST_ROWS", rng.choice([0, 1_000_000]))
+        monkeypatch.setattr(rows, "MOST_ROWS", rng.choice([0, 1_000_000, 1_000_000]))
         monkeypatch.setattr(rows, "KEPT_NUMBERS", rng.choice([1, 50_000_000]))
         with opened(engine, plan._problem, plan.question, seed) as present:
             in_process += isinstance(present, RowState)
