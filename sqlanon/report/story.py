@@ -5,7 +5,7 @@ They are taken from the policy alone, so that they hold nothing of the data: nei
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from sqlanon.core.models.base import PrivacyModel
@@ -92,8 +92,35 @@ def not_promised(policy: Policy) -> tuple[str, ...]:
 
 def _not_promised(policy: Policy) -> Iterator[str]:
     types = {model.type for model in policy.privacy}
-    watching = {model.type: column.name for column in policy.columns for model in column.models}
     kept = [c.name for c in policy.columns if c.role in ("keep", "sensitive")]
+    yield from _of_inference(policy, types, kept)
+    if not types & {*IDENTITY}:
+        yield "A class may be small: k-anonymity is not asked for."
+    if "k_map" in types and "k_anonymity" not in types:
+        yield (
+            "Who is known to be in the data may be found: k-map counts the persons of the population, and a class of "
+            "the release may hold a single record."
+        )
+    yield from _of_singling_out(policy, types, kept)
+    if "delta_presence" not in types:
+        yield "That somebody is in the table is not hidden, if that can be known otherwise or is likely."
+    yield from _of_other_releases(policy)
+    if means := [item.name for item in policy.publish if MEAN in item.columns.values()]:
+        yield (
+            f"Class means come from the records of a class: those of {_some(means)} say more of its persons than the "
+            "hierarchy does, and of a class of few nearly their values."
+        )
+    if policy.ledger is None and (policy.if_exists == "replace" or policy.like is not None):
+        yield TO_READERS
+    yield from _not_promised_by_key(policy)
+    yield from _not_promised_of_rules(policy.transformation)
+    if policy.suppressed == "redact":
+        yield "How many records were suppressed is not hidden: each of them is in the release as a redacted row."
+
+
+def _of_inference(policy: Policy, types: Set[str], kept: Sequence[str]) -> Iterator[str]:
+    """Yield the values that can be inferred of a person whose class is found; ``kept`` are published as they are."""
+    watching = {model.type for column in policy.columns for model in column.models}
     if types & {*IDENTITY} and not watching:
         about = f" of {_some(kept)}" if kept else ""
         yield (
@@ -110,13 +137,10 @@ def _not_promised(policy: Policy) -> Iterator[str]:
             f"What the whole release says of everybody can be inferred of each person: {' and '.join(near)} "
             f"{'limits' if len(near) == 1 else 'limit'} only what a class says beyond that."
         )
-    if not types & {*IDENTITY}:
-        yield "A class may be small: k-anonymity is not asked for."
-    if "k_map" in types and "k_anonymity" not in types:
-        yield (
-            "Who is known to be in the data may be found: k-map counts the persons of the population, and a class of "
-            "the release may hold a single record."
-        )
+
+
+def _of_singling_out(policy: Policy, types: Set[str], kept: Sequence[str]) -> Iterator[str]:
+    """Yield how records can be singled out by more than the quasi-identifiers of a class."""
     if "profile_k" in types and kept:
         yield (
             f"What is published beside the quasi-identifiers ({_some(kept)}) adds up over a person's records: where "
@@ -140,20 +164,6 @@ def _not_promised(policy: Policy) -> Iterator[str]:
                 f"Singling out by more knowledge is not excluded: anyone who knows more than {counted(most, 'value')} "
                 "of a person's quasi-identifiers may find fewer records that agree with them, or a single one."
             )
-    if "delta_presence" not in types:
-        yield "That somebody is in the table is not hidden, if that can be known otherwise or is likely."
-    yield from _of_other_releases(policy)
-    if means := [item.name for item in policy.publish if MEAN in item.columns.values()]:
-        yield (
-            f"Class means come from the records of a class: those of {_some(means)} say more of its persons than the "
-            "hierarchy does, and of a class of few nearly their values."
-        )
-    if policy.ledger is None and (policy.if_exists == "replace" or policy.like is not None):
-        yield TO_READERS
-    yield from _not_promised_by_key(policy)
-    yield from _not_promised_of_rules(policy.transformation)
-    if policy.suppressed == "redact":
-        yield "How many records were suppressed is not hidden: each of them is in the release as a redacted row."
 
 
 def _of_other_releases(policy: Policy) -> Iterator[str]:
