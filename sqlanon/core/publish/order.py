@@ -26,7 +26,7 @@ REPEATS = 4
 """Rows that stand at least this often on average are counted and sorted; with fewer, a shuffle costs less."""
 STRETCH = 16
 """Equal rows that one entry of the sorted table stands for, at most; of a larger release more, so that it has at most
-``ENTRIES`` entries beyond its distinct rows. A thread reads some thousands of entries at once, however many rows they are."""
+``ENTRIES`` entries beyond its distinct rows. Some thousands of entries are read at once, however many rows they are."""
 ENTRIES = 2**20
 EXACT = (
     "BIGINT", "BLOB", "BOOLEAN", "DATE", "HUGEINT", "INTEGER", "SMALLINT", "TIME", "TIMESTAMP", "TIMESTAMP_MS",
