@@ -24,7 +24,7 @@ from sqlanon.core.audit.judged_columns import FEWEST, NEARLY, OF_A_PERSON, Judge
 from sqlanon.core.audit.trees import rows_of_all
 from sqlanon.core.engines.base import Engine, Row
 from sqlanon.core.sqltrees.binding import bind
-from sqlanon.core.sqltrees.trees import column, count_distinct, count_rows, differs, equal, named, number, sum_if, total, when
+from sqlanon.core.sqltrees.trees import column, count_distinct, count_rows, differs, equal, named, number, total, when
 from sqlanon.errors import UnsupportedError
 
 WHOLE = 0.95
@@ -246,7 +246,7 @@ def _with_likely(
         if records >= SPILLED:
             each = exp.select(named(exp.Count(this=asked[0].compared), "n")).from_(relation.copy())
             groups = each.group_by(asked[0].compared).subquery("groups")
-            query = exp.select(total(column("n")), sum_if(column("n") > 0, number(1))).from_(groups)
+            query = exp.select(total(column("n")), total(when(column("n") > 0, number(1), number(0)))).from_(groups)
         [row] = engine.run("repeats beside", query)
         for item, held, distinct in zip(asked, row[::2], row[1::2], strict=True):
             if repeats(int(distinct), int(held)):
