@@ -21,7 +21,7 @@ from sqlanon.errors import AuditError, EngineError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseClaim:
-    """What a release claims, and what its audits check.
+    """The claims of a release, which its audits check.
 
     Attributes:
         types: its columns with their types, in order.

@@ -197,7 +197,7 @@ _PARSERS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
 
 
 def shape_fault(document: Any) -> tuple[str, str] | None:
-    """Return what is wrong with a document as a whole, and the cure; None for one that can be walked.
+    """Return the fault of a document as a whole, and the cure; None for one that can be walked.
 
     A document may hold itself (by an alias of YAML, or in Python), and texts that no file or database can hold.
     """

@@ -132,7 +132,7 @@ def published_classes(catalog: Catalog, levels: Levels) -> exp.Query:
 
 
 def with_texts(catalog: Catalog, levels: Levels, assigned: exp.Expr, rules: exp.Expr) -> exp.Select:
-    """Return what is published of row types: ``text_<i>`` of every quasi-identifier.
+    """Return the published texts of row types: ``text_<i>`` of every quasi-identifier.
 
     Args:
         assigned: row types under the name ``ASSIGNED``, each with its key and rule.
@@ -166,7 +166,7 @@ def class_facts(catalog: Catalog, levels: Levels) -> exp.Select:
 
 
 def _published(position: int, levels: Sequence[int], owner: str) -> exp.Expr:
-    """Return what is published of a value, by the level of its rule."""
+    """Return the published text of a value, by the level of its rule."""
     if len(levels) == 1:
         return column(_text(position, levels[0]), owner)
     cases = [exp.If(this=number(level), true=column(_text(position, level), owner)) for level in levels]

@@ -33,7 +33,7 @@ SOURCE, DECLARES = "dbt_source", "dbt_declares"
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What was done in a folder.
+    """The files of a folder that were written and removed.
 
     Attributes:
         files: the files that were written, by their paths in it.
