@@ -50,7 +50,7 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 48_635,
+    "core": 48_661,
     "assess": 16_806,
     "interop": 8_154,
     "commands": 7_840,
