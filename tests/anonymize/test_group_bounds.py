@@ -18,6 +18,7 @@ from tables import text_table
 import sqlanon
 from sqlanon.core.publish.proof_file import digest, write_proof
 from sqlanon.core.search import box, groups
+from sqlanon.core.search.proof import first_gap, group_lattice
 
 ADDITIVE = ("loss", "precision", "non_uniform_entropy", "weighted_information_loss", "height")
 MAKERS = (random_world, mapped_world, random_release_world)
@@ -134,6 +135,47 @@ def test_every_bound_holds_for_every_candidate(block: Block, tmp_path: Path, mon
                 assert found.holds and found.optimal, (seed, found.faults)
                 rested["certificates"] += 1
     assert enough(all(rested.values()))
+
+
+@pytest.mark.slow
+@seeds(12, 3, first=0)
+def test_groups_of_several_columns_keep_the_optimum(
+    block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their searches end with boxes that an incumbent has closed: these are claims as well, and cover their nodes."""
+    rested = 0
+    for seed in block:
+        rng = random.Random(seed)
+        names, power, noise = [f"c{i}" for i in range(8)], rng.choice([1, 2, 4]), rng.choice([0.1, 0.3, 1])
+        rows = []
+        for _ in range(300):
+            hidden = rng.random() ** power
+            own = [hidden if rng.random() > noise else rng.random() ** power for _ in names]
+            rows.append(tuple(str(int(8 * value)) for value in own))
+        levels = {str(v): [str(v // 2), str(v // 4), "*"] for v in range(8)}
+        policy = sqlanon.Policy.from_dict(
+            {
+                "table": "t",
+                "columns": {name: {"role": "quasi_identifier", "hierarchy": {"levels": levels}} for name in names},
+                "privacy": [{"type": "k_anonymity", "k": 5}],
+                "suppression_limit": rng.choice([0.05, 0.3, 1]),
+            }
+        )
+        with duckdb.connect() as connection, monkeypatch.context() as patched:
+            text_table(connection, names, rows)
+            with sqlanon.plan(connection, policy) as plan:
+                groups_first(patched, 4)
+                again = plan.with_policy(policy)
+            assert again.certificate.optimal and again.certificate.loss == pytest.approx(plan.certificate.loss), seed
+            proof, lattice = again.proof, again._problem.lattice
+            for columns, claims in (group for partition in proof.groups for group in partition.items()):
+                own_nodes = group_lattice(lattice, proof.top, columns)
+                assert first_gap(claims, own_nodes.bottom, own_nodes.top) is None, (seed, columns)
+            rested += any(claim.by_groups for claim in proof.claims)
+            if seed % 3 == 0:
+                write_proof(again.proof_document, tmp_path / "certificate.json")
+                assert sqlanon.verify(tmp_path / "certificate.json", policy, connection).optimal, seed
+    assert enough(rested > 0)
 
 
 @pytest.fixture

@@ -369,6 +369,22 @@ BESIDE = ("repeats beside", "values beside", "groups beside", "quasi-identifiers
           "records beside", "constant beside", "linked entities")  # fmt: skip
 
 
+@pytest.mark.parametrize("spilled", [10, 1000])
+def test_columns_of_many_records_are_grouped_one_at_a_time(
+    people: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch, spilled: int
+) -> None:
+    """What cannot fit into memory is counted by groups, which may be spilled, and the judgement is the same."""
+    monkeypatch.setattr("sqlanon.core.audit.beside.SPILLED", spilled)
+    shown = ["CASE WHEN i % 5 > 0 THEN i // 7 END", "i", "i % 3", "NULL", "i // 3"]
+    wide = ", ".join(f"({value})::VARCHAR AS c{place}" for place, value in enumerate(shown))
+    people.execute(f"CREATE OR REPLACE TABLE t AS SELECT i // 7 % 60 AS age, {wide} FROM range(300) r(i)")
+    engine = Counted(connection=people)
+    columns = [SourceColumn(f"c{place}", "drop") for place in range(5)]
+    found = judge_columns(engine, exp.to_table("t"), columns, [SourceColumn("age", "quasi_identifier")], records=300)
+    assert [(item.name, item.values, item.entity_like) for item in found] == [("c0", 43, True), ("c4", 100, True)]
+    assert [name for name, _ in engine.terms].count("repeats beside") == (5 if spilled == 10 else 1)
+
+
 class Counted(DuckDBEngine):
     """DuckDB that counts the queries that its statements join by UNION ALL."""
 

@@ -50,7 +50,7 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 48_632,
+    "core": 48_635,
     "assess": 16_806,
     "interop": 8_093,
     "commands": 7_840,

@@ -31,8 +31,8 @@ WHOLE = 0.95
 """The share of whole numbers in a column of them: one dirty value does not make another column of it."""
 COPIES = 200
 """Pairs of columns that one statement compares."""
-AT_ONCE = 20
-"""Columns whose distinct values one statement counts."""
+AT_ONCE, SPILLED = 20, 100_000_000
+"""Columns whose distinct values one statement counts, of fewer records than this."""
 MANY, FIRST = 20_000, 0.3
 """Records of which the first are counted before all, and their share: more than 1 - ``NEARLY`` of the errors."""
 LIKELY = 20
@@ -47,6 +47,7 @@ def judge_columns(
     *,
     entity: exp.Expr | None = None,
     k: int = 2,
+    records: int = 0,
 ) -> tuple[JudgedColumn, ...]:
     """Judge columns of a source beside its quasi-identifiers; a statement holds some tens of the questions.
 
@@ -55,6 +56,7 @@ def judge_columns(
         columns: those that are published as they are, and those that are not published.
         entity: identifies the entity of a record; None counts records.
         k: a value that fewer have stands for persons.
+        records: how many the relation has; 0 is unknown.
 
     Returns:
         The published columns, and those of the others that may look like the entity.
@@ -64,7 +66,7 @@ def judge_columns(
     """
     if entity is not None or not quasi_identifiers:  # nothing can look like the entity
         columns = [item for item in columns if item.role != "drop"]
-    columns = _with_likely(engine, relation, columns)
+    columns = _with_likely(engine, relation, columns, records)
     if not columns:
         return ()
     every = (*columns, *quasi_identifiers)
@@ -222,23 +224,32 @@ def _may_decide(found: JudgedColumn, guessed: _Guessed) -> bool:
     return guessed.spared(found.records - found.values, found.records - 2 * found.values) < NEARLY
 
 
-def _with_likely(engine: Engine, relation: exp.Expr, columns: Sequence[SourceColumn]) -> list[SourceColumn]:
+def _with_likely(
+    engine: Engine, relation: exp.Expr, columns: Sequence[SourceColumn], records: int
+) -> list[SourceColumn]:
     """Return the columns without those that are not published and cannot look like the entity.
 
-    Their values are counted alone, which costs little however many columns there are.
+    Their values are counted alone, which costs little however many columns there are. Of ``SPILLED`` records and more a
+    column is grouped at a time: the values of COUNT(DISTINCT) stay in memory, those of a group may be spilled.
     """
     dropped = [item for item in columns if item.role == "drop"]
     values: dict[str, int] = {}
-    for start in range(0, len(dropped), AT_ONCE):
-        asked = dropped[start : start + AT_ONCE]
+    at_once = AT_ONCE if records < SPILLED else 1
+    for start in range(0, len(dropped), at_once):
+        asked = dropped[start : start + at_once]
         counts = [
             named(count, f"{name}_{place}")
             for place, item in enumerate(asked)
             for name, count in (("records", exp.Count(this=item.compared)), ("values", count_distinct(item.compared)))
         ]
-        [row] = engine.run("repeats beside", exp.select(*counts).from_(relation.copy()))
-        for item, records, distinct in zip(asked, row[::2], row[1::2], strict=True):
-            if repeats(int(distinct), int(records)):
+        query = exp.select(*counts).from_(relation.copy())
+        if records >= SPILLED:
+            each = exp.select(named(exp.Count(this=asked[0].compared), "n")).from_(relation.copy())
+            groups = each.group_by(asked[0].compared).subquery("groups")
+            query = exp.select(total(column("n")), total(when(column("n") > 0, number(1), number(0)))).from_(groups)
+        [row] = engine.run("repeats beside", query)
+        for item, held, distinct in zip(asked, row[::2], row[1::2], strict=True):
+            if repeats(int(distinct), int(held)):
                 values[item.name] = int(distinct)
     likely = sorted(values, key=lambda name: -values[name])[:LIKELY]
     return [item for item in columns if item.role != "drop" or item.name in likely]

@@ -42,10 +42,13 @@ def publish_appended(engine: Engine, draft: Draft, target: Path) -> dict[str, An
         folder = private.path / "release"
         if by:
             refuse_partitions(engine, draft.query, by)
-            write_partitions(engine, draft.query, folder, by)
         else:
             folder.mkdir()
-            write_flat(engine, draft.query, folder / "data_0.parquet")
+        with draft.writing(engine):
+            if by:
+                write_partitions(engine, draft.query, folder, by)
+            else:
+                write_flat(engine, draft.query, folder / "data_0.parquet")
         audit_folder(engine, draft, folder)
         files = [WrittenFile(path, _values(path, folder)) for path in sorted(folder.rglob("*.parquet"))]
         table = open_lake(draft.target.output)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +28,7 @@ class Draft:
         target: where the release goes.
         papers: what travels beside a file.
         further: an audit beside those of the claim, of what was written; raises AuditError.
+        sorted: the statement reads sorted rows.
     """
 
     query: exp.Query
@@ -36,6 +38,11 @@ class Draft:
     target: Target
     papers: Papers | None = None
     further: Callable[[Engine, exp.Expr], None] | None = None
+    sorted: bool = False
+
+    def writing(self, engine: Engine) -> AbstractContextManager[None]:
+        """Write sorted rows in one thread, so that a release that is written again has the same bytes."""
+        return engine.side_by_side() if self.sorted else nullcontext()
 
     def compare(self, engine: Engine, written: exp.Expr, earlier: Callable[[], exp.Expr]) -> None:
         """Compare a file or folder as it was written with the one at its place, if it will replace that.

@@ -81,14 +81,16 @@ def publish_file(engine: Engine, draft: Draft, path: Path) -> dict[str, Any] | N
         partial = workplace.partial
         try:
             if path.suffix.lower() == ".duckdb":
-                write_database(engine, {TABLE: draft.query}, partial)
+                with draft.writing(engine):
+                    write_database(engine, {TABLE: draft.query}, partial)
                 _audit_apart(engine, draft, path, partial, None)
             elif form is not None:
-                with engine.batches("write", draft.query) as rows:
+                with draft.writing(engine), engine.batches("write", draft.query) as rows:
                     form.write(partial, rows, {})
                 _audit_apart(engine, draft, path, partial, form)
             else:
-                write_flat(engine, draft.query, partial)
+                with draft.writing(engine):
+                    write_flat(engine, draft.query, partial)
                 columns = draft.claim.columns
                 draft.audit(engine, written := written_flat(partial, columns))
                 draft.compare(engine, written, lambda: written_flat(path, columns))

@@ -4,8 +4,7 @@ Rows that repeat are counted, sorted by all their values and written as often as
 are one row with a number then, so that neither the source's order nor any other trace of a record is left to be seen.
 Rows that mostly stand once are shuffled.
 
-Which of two stretches of sorted rows comes first in a file can depend on which thread ends first. It reads rows that
-are sorted by then, and counts that stand beside them: nothing of the source.
+Sorted rows are written in one thread (``Draft.writing``): equal releases are equal files, to the byte.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ REPEATS = 4
 """Rows that stand at least this often on average are counted and sorted; with fewer, a shuffle costs less."""
 STRETCH = 16
 """Equal rows that one entry of the sorted table stands for, at most; of a larger release more, so that it has at most
-``ENTRIES`` entries beyond its distinct rows. Threads share a table entry by entry, not row by row."""
+``ENTRIES`` entries beyond its distinct rows. Some thousands of entries are read at once, however many rows they are."""
 ENTRIES = 2**20
 EXACT = (
     "BIGINT", "BLOB", "BOOLEAN", "DATE", "HUGEINT", "INTEGER", "SMALLINT", "TIME", "TIMESTAMP", "TIMESTAMP_MS",
@@ -77,8 +76,8 @@ def stage(engine: Engine, name: str, query: exp.Query, types: Mapping[str, str],
 @contextmanager
 def ordered(
     engine: Engine, released: ReleasedRows, types: Mapping[str, str], claim: ReleaseClaim
-) -> Iterator[exp.Query]:
-    """Yield the statement that writes a release.
+) -> Iterator[tuple[exp.Query, bool]]:
+    """Yield the statement that writes a release, and whether it reads sorted rows.
 
     Args:
         types: of the rows.
@@ -87,7 +86,7 @@ def ordered(
     marker, redacted, written = claim.marker, claim.redacted, claim.types
     total, copies = claim.published + redacted, copies_of(types)
     if not _can_repeat(engine, written) or not repeats(engine, released, types, total):
-        yield release_query(released.query, types, written, marker=marker, redacted=redacted)
+        yield release_query(released.query, types, written, marker=marker, redacted=redacted), False
         return
     if released.counted is not None:
         counted: exp.Query = typed_rows(released.counted, types, written, copies)
@@ -98,7 +97,7 @@ def ordered(
         counted = union_all([counted, exp.select(*texts, named(bigint(number(redacted)), copies))])
     engine.create("order rows", names.ORDERED, entries_of(counted, written, total), replayed=False)
     try:
-        yield _repeated(table(names.ORDERED), written)
+        yield _repeated(table(names.ORDERED), written), True
     finally:
         engine.drop(names.ORDERED)
 
@@ -106,7 +105,7 @@ def ordered(
 def entries_of(counted: exp.Query, types: Mapping[str, str], total: int) -> exp.Select:
     """Return ``total`` counted rows in the order of their values, none counted higher than a stretch.
 
-    A count is split, because threads share a table entry by entry.
+    A count is split, because a table is read entry by entry.
     """
     copies, piece = copies_of(types), names.unused("piece", types)
     stretch = max(STRETCH, -(-total // ENTRIES))
@@ -114,7 +113,7 @@ def entries_of(counted: exp.Query, types: Mapping[str, str], total: int) -> exp.
     split = exp.select(*_columns(types), column(copies), named(_each(pieces), piece)).from_(counted.subquery("counted"))
     left = column(copies) - column(piece) * stretch
     entries = exp.select(*_columns(types), named(exp.Least(this=left, expressions=[number(stretch)]), copies))
-    return entries.from_(split.subquery("pieces")).order_by(*_columns(types), *_signs(types))
+    return entries.from_(split.subquery("pieces")).order_by(*_columns(types), *_signs(types), column(copies))
 
 
 def copies_of(columns: Iterable[str]) -> str:

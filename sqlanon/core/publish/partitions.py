@@ -42,7 +42,8 @@ def publish_partitions(engine: Engine, draft: Draft, path: Path) -> dict[str, An
     by = draft.target.output.partition_by
     refuse_partitions(engine, draft.query, by)
     with draft.target.working() as workplace:
-        write_partitions(engine, draft.query, workplace.partial, by)
+        with draft.writing(engine):
+            write_partitions(engine, draft.query, workplace.partial, by)
         audit_folder(engine, draft, workplace.partial)
         periods = draft.target.periods
         papers = draft.papers if periods is None else periods.extend_folder(engine, workplace.partial, draft)

@@ -89,8 +89,9 @@ def publish(
         lookups={name: typed_texts(lookup, types[name]) for name, lookup in claim.lookups.items()},
     )
     copied_rows = as_texts(query, types, written) if copied else None
-    with ordered(engine, rows, types, claim) as written_rows:
-        document = put(engine, Draft(written_rows, claim, copied_rows, verify_source, target, papers))
+    with ordered(engine, rows, types, claim) as (written_rows, is_sorted):
+        draft = Draft(written_rows, claim, copied_rows, verify_source, target, papers, sorted=is_sorted)
+        document = put(engine, draft)
     warnings = () if target.replacing is None else tuple(target.replacing.warnings)
     return Publication({output.kind: output.target}, marker, document, warnings)
 
@@ -148,7 +149,8 @@ def _publish_relation(engine: Engine, draft: Draft, where: Place) -> None:
         before = replacing.rows(engine, lambda: where.table, draft.claim)
     with engine.transaction():
         engine.make_schema(where)
-        engine.run("write", exp.Create(this=temporary.table, kind="TABLE", expression=draft.query))
+        with draft.writing(engine):
+            engine.run("write", exp.Create(this=temporary.table, kind="TABLE", expression=draft.query))
         engine.analyze(temporary.table)
         draft.audit(engine, temporary.table)
         if replacing is not None:

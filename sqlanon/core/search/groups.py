@@ -38,6 +38,7 @@ class _GroupSearch:
 
     Attributes:
         wanted: the requests that it waits for; empty when it has ended.
+        claims: then, the claims about its boxes, of those that were not cut, too: together they cover its lattice.
         shown: then, its claims that may hold candidates, with the parts of the group's attributes at their nodes.
     """
 
@@ -51,6 +52,7 @@ class _GroupSearch:
         self.wanted: list[Request] = next(self._steps, [])
         self._least: float | None = None
         self._parts: dict[Node, Parts] = {}
+        self.claims: list[Claim] = []
         self.shown: list[tuple[Claim, Parts]] = []
 
     def see(self, verdicts: Sequence[Verdict]) -> None:
@@ -63,9 +65,10 @@ class _GroupSearch:
             self.wanted = self._steps.send([self._part(verdict) for verdict in verdicts])
         except StopIteration:
             self.wanted = []
-            claims = [claim for claim in self.progress.claims or () if claim.bound is not None]
-            self.shown = [(claim, self._parts[claim.witness]) for claim in claims if claim.witness is not None]
-            self._least = min([math.inf, *(claim.bound for claim in claims if claim.bound is not None)])
+            self.claims = [*(self.progress.claims or ()), *self.progress.frontier()]
+            held = [claim for claim in self.claims if claim.bound is not None]
+            self.shown = [(claim, self._parts[claim.witness]) for claim in held if claim.witness is not None]
+            self._least = min([math.inf, *(claim.bound for claim in held if claim.bound is not None)])
             self._parts.clear()
 
     def _part(self, verdict: Verdict) -> Verdict:
@@ -163,7 +166,7 @@ class ColumnGroups:
         if any(group.wanted for group in groups):
             return False
         self._pace, self._began = Pace(), self.evaluated
-        self.claims.append({group.columns: list(group.progress.claims or ()) for group in groups})
+        self.claims.append({group.columns: group.claims for group in groups})
         self._bounds.append(GroupBounds(self._unit, {group.columns: group.shown for group in groups}))
         return True
 

@@ -98,7 +98,8 @@ def judge_source(engine: Engine, encoding: Encoding, policy: Policy) -> BesideSo
     ]
     relation = exp.select("*").from_(source.relation.copy()).where(source.taking_part.condition()).subquery("source")
     entity = None if policy.entity is None else own_text(policy.entity, types[policy.entity])
-    found = judge_published(engine, relation, beside, quasi, entity=entity, k=least_count(policy.models))
+    k, records = least_count(policy.models), encoding.catalog.records
+    found = judge_published(engine, relation, beside, quasi, entity=entity, k=k, records=records)
     _refuse([item for item in found if item.identifies and not {*item.names} <= {*policy.accept}])
     return BesideSource(found, tuple(_warnings(policy, encoding.catalog, found)))
 

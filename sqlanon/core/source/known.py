@@ -89,14 +89,14 @@ def judge_published(
     *,
     entity: exp.Expr | None = None,
     k: int = 2,
+    records: int = 0,
 ) -> tuple[JudgedColumn, ...]:
     """Judge columns by their counts, by their names and by the shapes of their values (``core/audit/beside.py``).
 
     Parts of a name, coordinates in two columns, and day, month and year of birth are judged as one column too.
     """
-    found = judge_columns(
-        engine, relation, [*columns, *_joined(columns)], quasi_identifiers, entity=entity, k=max(2, k)
-    )
+    every = [*columns, *_joined(columns)]
+    found = judge_columns(engine, relation, every, quasi_identifiers, entity=entity, k=max(2, k), records=records)
     found = _by_name_and_shape(engine, relation, columns, found)
     alone = {name for item in found if item.identifies and not item.parts for name in item.names}
     return tuple(item for item in found if not item.parts or (item.identifies and not alone & set(item.parts)))
