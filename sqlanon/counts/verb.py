@@ -15,7 +15,7 @@ from sqlanon.core.publish.targets import Target, check_target
 from sqlanon.core.source.joining import open_policy_source
 from sqlanon.core.source.opening import Source
 from sqlanon.counts.counting import count_cells
-from sqlanon.counts.document import CountsLike, CountsPolicy, as_counts_policy
+from sqlanon.counts.document import CountsLike, CountsPolicy
 from sqlanon.counts.earlier import audit_joined, described, join_earlier, ledger_of, protect_joined
 from sqlanon.counts.protecting import protect
 from sqlanon.counts.release import CountsRelease
@@ -45,7 +45,7 @@ def counts(
         NoSolutionError: what the document allows to suppress protects nothing.
         AuditError: what was written is not safe. On any error nothing is left behind.
     """
-    asked, start = as_counts_policy(policy), time.perf_counter()
+    asked, start = CountsPolicy.of(policy), time.perf_counter()
     output = asked.policy.output
     with watching(watch) as seen:
         if seen is not None:

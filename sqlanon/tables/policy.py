@@ -13,18 +13,18 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from sqlanon.core.plain import plain
 from sqlanon.core.policy import Output, Policy
 from sqlanon.core.policy.columns import Column
-from sqlanon.core.policy.documents import has_key, read_document, shape_fault
-from sqlanon.core.policy.extensions import NOTHING, Extensions
+from sqlanon.core.policy.documented import Documented
+from sqlanon.core.policy.documents import has_key, plain_document
+from sqlanon.core.policy.extensions import Extensions
 from sqlanon.core.policy.facts import ROLES, TOP_KEYS
 from sqlanon.core.policy.faults import Faults
 from sqlanon.core.policy.key import Key, check_key
 from sqlanon.core.policy.parts import keys_of, read
 from sqlanon.core.policy.variables import WrittenPlace, expand
 from sqlanon.core.policy.written_places import brief, conceal
-from sqlanon.errors import InputError, PolicyError
+from sqlanon.errors import PolicyError
 from sqlanon.parameters import names_of
 from sqlanon.tables.keys import (
     COLUMN_KEYS,
@@ -72,7 +72,7 @@ class LinkedTable:
 
 
 @dataclass(frozen=True, slots=True)
-class TablesPolicy:
+class TablesPolicy(Documented):
     """What to publish of several tables, and how safe it must be.
 
     Attributes:
@@ -84,6 +84,8 @@ class TablesPolicy:
         output: a DuckDB file, or a folder of files of one format; None publishes nothing.
         variables: the places that were written with variables of the environment.
     """
+
+    SAID = "policy of several tables", "policy file"
 
     tables: tuple[LinkedTable, ...]
     source: str | None
@@ -98,32 +100,13 @@ class TablesPolicy:
     variables: tuple[WrittenPlace, ...] = ()
 
     @classmethod
-    def from_file(cls, path: str | Path, *, extensions: Extensions = NOTHING) -> TablesPolicy:
-        """Read a policy from a .yaml, .yml, .json or .toml file; relative paths are relative to it.
-
-        Raises:
-            InputError: the file cannot be read.
-            PolicyError: the policy has faults.
-        """
-        file = Path(path).absolute()
-        policy = cls.from_dict(read_document(Path(path)), base_directory=file.parent, extensions=extensions)
-        return replace(policy, file=file)
-
-    @classmethod
-    def from_dict(
-        cls,
-        document: Mapping[str, Any],
-        *,
-        base_directory: str | Path | None = None,
-        extensions: Extensions = NOTHING,
-    ) -> TablesPolicy:
-        """Read a policy from the keys of a policy file.
-
-        Raises:
-            PolicyError: the policy has faults.
-        """
-        base = Path(base_directory).absolute() if base_directory is not None else Path.cwd()
+    def parsed(cls, document: Any, base: Path, extensions: Extensions) -> TablesPolicy:
+        """Return the policy of a document."""
         return _Reader(base, extensions).read(document)
+
+    def with_file(self, file: Path) -> TablesPolicy:
+        """Return the policy with the file that it was read from."""
+        return replace(self, file=file)
 
     def __repr__(self) -> str:
         shown = (f"{item.name}={getattr(self, item.name)!r}" for item in fields(self))
@@ -203,25 +186,6 @@ TablesPolicyLike = TablesPolicy | Mapping[str, Any] | str | Path
 """A policy of several tables, the keys of its file, or its path."""
 
 
-def as_tables_policy(given: object) -> TablesPolicy:
-    """Return a policy of several tables; the path of its file and the keys of one are read.
-
-    Raises:
-        InputError: it is none of these, or a file that cannot be read.
-        PolicyError: it has faults.
-    """
-    if isinstance(given, TablesPolicy):
-        return given
-    if isinstance(given, str | Path):
-        return TablesPolicy.from_file(given)
-    if isinstance(given, Mapping):
-        return TablesPolicy.from_dict(given)
-    raise InputError(
-        f"This is no policy of several tables, but of the type {type(given).__name__}.",
-        hint="give a sqlanon.TablesPolicy, the path of a policy file, or its keys as a dict.",
-    )
-
-
 class _Reader:
     """Reads one document; all its faults are raised together."""
 
@@ -236,12 +200,7 @@ class _Reader:
             PolicyError: it has faults.
         """
         faults = self._faults
-        if not isinstance(document, Mapping):
-            faults.add("policy", "The document is not a mapping.", "start with the keys source and tables.")
-        elif (shape := shape_fault(document)) is not None:
-            faults.add("policy", *shape)
-        faults.finish()
-        document = plain(document)
+        document = plain_document(faults, document, "policy", "source and tables")
         expanded, places = expand(document)
         known, every = names_of(KEYS), names_of(TOP_KEYS)
         for name in [name for name in document if name in every and name not in known]:

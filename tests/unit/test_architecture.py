@@ -50,7 +50,7 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 48_635,
+    "core": 48_752,
     "assess": 16_806,
     "interop": 8_093,
     "commands": 7_840,
@@ -59,8 +59,8 @@ LINES = {
     "live": 3_668,
     "ledger": 4_319,
     "periods": 618,
-    "tables": 2_263,
-    "counts": 6_339,
+    "tables": 2_222,
+    "counts": 6_261,
     "studio": 1_734,
 }
 """The most lines of Python of each folder. A feature is paid for by what it takes away."""
