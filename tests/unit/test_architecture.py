@@ -60,7 +60,7 @@ LINES = {
     "ledger": 4_319,
     "periods": 618,
     "tables": 2_222,
-    "counts": 6_261,
+    "counts": 6_245,
     "studio": 1_734,
 }
 """The most lines of Python of each folder. A feature is paid for by what it takes away."""
@@ -71,7 +71,7 @@ MANY_ROOMS = {
     "": 28,
     "studio.pages": 16,
     "studio.workbench": 13,
-    "counts.verb": 14,
+    "counts.verb": 13,
     "commands.run": 18,
     "ledger.recording": 16,
     "ledger.cohorts.continuing": 13,
