@@ -38,7 +38,7 @@ class Account(logging.Handler):
         return self._phases.watching(watch)
 
     def lines(self) -> list[str]:
-        """Return what was counted, for a person."""
+        """Return the counts, for a person."""
         self._phases.turn_to("")
         steps = "".join(f", {name} {spent.seconds:.2f} s" for name, spent in self._phases.spent.items())
         total = self._phases.total.seconds

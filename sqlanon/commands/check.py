@@ -312,12 +312,12 @@ def find_belonging(release: str, manifest: str) -> Belonging:
 
 
 def belonging_lines(found: Belonging) -> list[str]:
-    """Return what to print."""
+    """Return the lines to print."""
     if found.holds:
         return [f"The release and its accompanying files belong together (SHA-256 {found.sha256})."]
     return ["The release and its accompanying files do not belong together.", *(f"  {fault}" for fault in found.faults)]
 
 
 def belonging_document(found: Belonging) -> dict[str, Any]:
-    """Return what to print as JSON."""
+    """Return the document of ``--json``."""
     return pick(found, "file=manifest holds sha256 faults")

@@ -67,7 +67,7 @@ def _document(cell: ComputedCell, shows: bool) -> dict[str, Any]:
 
 
 def _lines(found: CountsCheck, shows: bool) -> Iterator[str]:
-    """Yield what was recognized, and what was found, for a person."""
+    """Yield the recognized columns, and the findings, for a person."""
     hidden = {"suppressed": found.suppressed, "bounded": found.bounded, "without a row": found.absent}
     parts = ", ".join(f"{number:,} {what}" for what, number in ({"shown": found.shown} | hidden).items() if number)
     yield f"{counted(found.cells, 'cell')} ({parts}) by {', '.join(found.dimensions) or 'nothing'}"

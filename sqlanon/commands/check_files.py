@@ -72,7 +72,7 @@ class CheckFiles:
         self._write_results(RelationCheck(*_named(self.source, self.table), [], (), UNFINISHED))
 
     def write(self, checked: tuple[CheckResult, Judged] | None, belonging: Belonging | None) -> None:
-        """Write what was found."""
+        """Write the findings."""
         findings: list[CheckOutcome] = []
         facts: list[str] = []
         if checked is not None:

@@ -1,4 +1,4 @@
-"""What the commands share: warnings, and how options become facts."""
+"""The parts that commands share: warnings, and the facts of options."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Judged(Facts):
         )
 
     def lines(self) -> list[str]:
-        """Return what was judged, and what was not, for a person."""
+        """Return the lines that say which records were judged, and which not, for a person."""
         sensitive = dict.fromkeys(name for name in self.watched if name is not None)
         listed = {"quasi-identifiers": self.quasi_identifiers, "sensitive": tuple(sensitive)}
         listed["entity"] = (self.entity,) if self.entity is not None else ()

@@ -122,7 +122,7 @@ def _drawn(found: CountsRelease) -> list[str]:
 
 
 def _account(found: CountsRelease) -> list[str]:
-    """Return what was suppressed, and how far that is the least."""
+    """Return the sentence on the suppressed cells, and how far they are the fewest."""
     protection, rules, cells = found.protection, found.policy.rules, counted(found.cells, "cell")
     unit = UNITS[found.unit]
     least = "the fewest" if rules.weights == "cells" else "of least weight"

@@ -41,7 +41,7 @@ TICK = 0.001
 
 @dataclass(frozen=True, slots=True)
 class SampleRun:
-    """What a run over a sample took.
+    """The cost of a run over a sample.
 
     Attributes:
         distinct: rows of the base: the distinct combinations of what is encoded.
@@ -87,7 +87,7 @@ def execute(policy: str, as_json: bool, records: int) -> int:
 
 
 def estimate(policy: Policy, most: int) -> Estimate:
-    """Return what a run of a policy will take, by samples of at most so many records.
+    """Return the estimate of a run of a policy, by samples of at most so many records.
 
     Raises:
         UnsupportedError: of this policy or source a sample says nothing.
@@ -164,7 +164,7 @@ def _drawn(opened: Source, entity: str | None, share: float) -> exp.Select:
 
 
 def carried_on(records: int, few: SampleRun, more: SampleRun) -> Estimate:
-    """Return what all records will take, from runs over few and over more of them."""
+    """Return the cost of all records, from runs over few and over more of them."""
     times, between = records / more.records, math.log(more.records / few.records)
     carried = math.log(times) / between
     power = min(math.log(more.distinct / few.distinct) / between, 1.0)
@@ -204,7 +204,7 @@ def _bytes(text: str) -> int:
 
 
 def _lines(found: Estimate) -> list[str]:
-    """Return what is printed for a person."""
+    """Return the lines for a person."""
     few, more = found.samples
     lines = [
         f"{found.records:,} records, estimated from samples of {few.records:,} and {more.records:,}",

@@ -100,7 +100,7 @@ def _recoded(policy: Policy, node: str | None) -> str:
 
 
 def _head(planned: Planned) -> str:
-    """Return what a person must know who pastes the statements."""
+    """Return the remarks to a person who pastes the statements."""
     name = planned.engine.capabilities.name
     place = f" that has {planned.source_name} open" if planned.source.target_catalog is not None else ""
     lines = [

@@ -59,7 +59,7 @@ def _whole_numbers(text: str) -> tuple[int, ...]:
 
 
 def _lines(found: Frontier) -> Iterator[str]:
-    """Yield what is printed for a person."""
+    """Yield the lines for a person."""
     effort = found.effort
     proven = sum(point.optimal for point in found.points)
     counted = "; suppressed and risk count entities" if found.unit == "entities" else ""

@@ -114,7 +114,7 @@ class GuardedCommand(Helped):
         self._place = work or str(self.name)
 
     def work(self) -> Work:
-        """Return what the command does."""
+        """Return the work of the command."""
         module, _, function = self._place.partition(":")
         work: Work = getattr(import_module(f"sqlanon.commands.{module}"), function or "execute")
         return work

@@ -86,7 +86,7 @@ class Phases:
 
 @dataclass(slots=True)
 class Metrics:
-    """What is measured of one run.
+    """The measurements of one run.
 
     Attributes:
         path: the file to which its lines are appended.

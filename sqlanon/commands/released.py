@@ -1,4 +1,4 @@
-"""What ``sqlanon run`` says of a release: the document of ``--json``, and lines for a person."""
+"""The words of ``sqlanon run`` on a release: the document of ``--json``, and lines for a person."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _rounded_up(loss: float) -> str:
 
 
 def _recoding(plan: RecodedPlan) -> dict[str, Any]:
-    """Return what the rules of a recoding publish, in their order; the key ``transformation`` of ``run --json``."""
+    """Return the account of a recoding, its rules in their order; the key ``transformation`` of ``run --json``."""
     document: dict[str, Any] = {"type": plan.kind, "seed": plan.seed}
     if plan.kind == "local_recoding":
         document |= {"hold": plan.hold, "size": plan.size}

@@ -130,7 +130,7 @@ def _sample(opened: Source, judged: Judged, options: RiskOptions) -> Sample:
 
 
 def _question(opened: Source, judged: Judged, options: RiskOptions) -> RiskQuestion:
-    """Return what is asked of the relation; the population is opened beside it."""
+    """Return the question to the relation; the population is opened beside it."""
     population = None
     if options.population is not None or options.population_table is not None:
         place = PopulationTable(options.population, options.population_table, reading_with(options.csv))

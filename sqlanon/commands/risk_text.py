@@ -91,7 +91,7 @@ def _size_lines(title: str, sizes: Sequence[ClassSizes], unit: str) -> Iterator[
 
 
 def _set_lines(risk: Risk, when: str) -> Iterator[str]:
-    """Yield what sets of columns single out, and what each column adds to that."""
+    """Yield the records that sets of columns single out, and the share of each column in it."""
     found = risk.column_sets
     if found is None:
         return

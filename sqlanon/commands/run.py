@@ -101,7 +101,7 @@ def _earlier(manifest: str | None, policy: Policy) -> Earlier | None:
 
 
 def _lineage(path: Path | None, policy: Policy) -> Lineage | None:
-    """Return what reports the run to a catalog, if that is asked for."""
+    """Return the reporter of the run to a catalog, if one is asked for."""
     if path is None:
         return None
     from sqlanon.commands.run_lineage import Lineage

@@ -59,7 +59,7 @@ def check_beside(taken: Sequence[Path], beside: Mapping[str, Path], *, folder: P
 
 
 def write_beside(release: Release, beside: Mapping[str, Path], audience: str) -> None:
-    """Write what a policy or an option puts beside a release: script, certificate, report."""
+    """Write the files that a policy or an option puts beside a release: script, certificate, report."""
     if "script" in beside:
         write_text(beside["script"], release.sql)
     if "certificate" in beside:

@@ -109,7 +109,7 @@ class Lineage:
         return {None: self.policy}
 
     def _sources(self) -> list[Dataset]:
-        """Return what the policy reads records from, the first one first."""
+        """Return the sources of the policy's records, the first one first."""
         return list(dict.fromkeys(found for policy in self._policies().values() for found in _read_by(policy)))
 
     def _origins(self) -> dict[str | None, Dataset | None]:
@@ -133,7 +133,7 @@ class Lineage:
 
 
 def _read_by(policy: Policy) -> list[Dataset]:
-    """Return what a policy of one table reads records from, the first one first."""
+    """Return the sources of the records of a policy of one table, the first one first."""
     first = [_dataset(policy, name, None) for name in policy.files]
     if not first:
         first = [_dataset(policy, policy.source or "", policy.table)]

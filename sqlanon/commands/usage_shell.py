@@ -28,7 +28,7 @@ def complete_policies(ctx: click.Context, param: click.Parameter, incomplete: st
 
 
 def completing(*words: str) -> Callable[[click.Context, click.Parameter, str], Any]:
-    """Return what completes one of some words."""
+    """Return the completion of one of some words."""
 
     def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> Any:
         from sqlanon.commands.completion import beginning

@@ -23,7 +23,7 @@ def execute(as_json: bool) -> int:
 
 
 def installed() -> list[tuple[str, str | None, str]]:
-    """Return what sqlanon stands on: a name, the version (None: not installed), and the extra that brings it."""
+    """Return the packages beneath sqlanon: a name, the version (None: not installed), and the extra that brings it."""
     import sqlite3
 
     found: list[tuple[str, str | None, str]] = [

@@ -28,7 +28,7 @@ class CountsLedger:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the user should know of the ledger."""
+        """The warnings of the ledger."""
         return self._ledger.warnings
 
     def close(self) -> None:
@@ -83,7 +83,7 @@ class CountsLedger:
 
 
 def _as_entry(whose: Mapping[str, Any]) -> ReleaseEntry:
-    """Return what says whether somebody has two releases, in the form of a release of microdata."""
+    """Return the facts that say whether somebody has two releases, in the form of a release of microdata."""
     colludes = whose["colludes"]
     return ReleaseEntry(
         release="", time="", source=whose["source"], person_column="", recipient=whose["recipient"],

@@ -340,7 +340,7 @@ class LedgerDatabase:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Write what is within as a whole: it is on the disk when the context ends, or not at all.
+        """Write the changes of the block as a whole: they are on the disk when the context ends, or not at all.
 
         Raises:
             InputError: the disk refused.

@@ -1,4 +1,4 @@
-"""What a ledger holds of its releases, and what a person accepted, read from its tables."""
+"""The releases of a ledger, and those that a person accepted, read from its tables."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _entry(facts: dict[str, Any]) -> ReleaseEntry:
 
 
 def fate_of(release: EarlierRelease) -> str:
-    """Return what became of a pending release.
+    """Return the fate of a pending release.
 
     - It stands: its file is at its place, with its digest.
     - It never stood: its file is still in the workplace beside the target, from where one rename takes it to its place.
@@ -90,7 +90,7 @@ def fate_of(release: EarlierRelease) -> str:
 
 
 def fates(releases: Iterable[EarlierRelease]) -> dict[int, str]:
-    """Return what became of those that are pending, by their numbers."""
+    """Return the fates of the pending releases, by their numbers."""
     return {item.number: fate_of(item) for item in releases if item.state == PENDING}
 
 

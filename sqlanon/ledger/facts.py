@@ -17,7 +17,7 @@ PENDING, PUBLISHED = "pending", "published"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseEntry(Facts):
-    """What is written down of a release.
+    """The entry of a release in the ledger.
 
     Attributes:
         release: its id, random.

@@ -31,7 +31,7 @@ MARGINS = (0, 2, 5, 10, 20, 50)
 
 @dataclass(frozen=True, slots=True)
 class MarginForecast(Facts):
-    """What a margin would sustain; shares of records, or of persons where the policy has an entity.
+    """The shares that a margin would sustain: of records, or of persons where the policy has an entity.
 
     Attributes:
         within_7, within_30: of the newcomers, those that are shown at one of their first 7 or 30 releases.
@@ -70,7 +70,7 @@ class MarginForecast(Facts):
 
 @dataclass(frozen=True, slots=True)
 class Forecast(Facts):
-    """What releases every night would sustain.
+    """The forecast of releases every night.
 
     Attributes:
         unit: what is counted: ``records`` or ``persons``.
@@ -113,7 +113,7 @@ class Forecast(Facts):
 def forecast(
     policy: Policy, rates: tuple[float | None, float | None, float], days: int, watch: Watcher | None = None
 ) -> Forecast:
-    """Return what releases of a policy would sustain, one a day. Nothing is published or written down.
+    """Return the forecast of a policy's releases, one a day. Nothing is published or written down.
 
     Args:
         rates: who comes, leaves and changes a day, as shares of the records; None: as measured from the ledger's

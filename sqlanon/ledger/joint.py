@@ -44,7 +44,7 @@ of_release = names.namer("class")
 
 @dataclass(frozen=True, slots=True)
 class FormerValues:
-    """What an earlier release shows of a sensitive column, some of which has changed since.
+    """The values of a sensitive column that an earlier release shows, some of which have changed since.
 
     Attributes:
         name: the column that a labelled source has of them (``names.FORMER``).

@@ -41,7 +41,7 @@ UNCONFIRMED = (
 
 
 class Recordable(Protocol):
-    """What is asked of a plan."""
+    """A plan that can be recorded."""
 
     catalog: Catalog
 
@@ -52,7 +52,7 @@ class Recordable(Protocol):
 
 @dataclass(slots=True)
 class LedgerRecording:
-    """What is written down of one release, step by step (``core.source.recorded.Recording``).
+    """The record of one release, written step by step (``core.source.recorded.Recording``).
 
     Attributes:
         ledger: it is written to.
@@ -237,7 +237,7 @@ def recording_of(
 
 
 def recorded(ledger: ReleaseLedger, recording: LedgerRecording | None) -> Recorded:
-    """Return what a run wrote down, or that it wrote nothing."""
+    """Return the account of a run's entry, or that it wrote none."""
     release = None if recording is None else recording.release
     earlier = [item for item in ledger.earlier() if item.entry.release != release]
     counts = None if recording is None or recording.cohorts is None else recording.cohorts.counts

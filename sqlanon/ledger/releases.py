@@ -196,12 +196,12 @@ class ReleaseLedger:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was noticed of its keys and its seals."""
+        """The warnings of its keys and its seals."""
         return (*self._notes, *self._seals.notes)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the user should know of the ledger."""
+        """The warnings of the ledger."""
         releases, earlier = self.releases(), self.earlier()
         found = [*self.notes]
         if self.database.attached and not self._seals.sealed:
@@ -304,7 +304,7 @@ class ReleaseLedger:
         return table(names.LEDGER_PERSONS)
 
     def _form_of_keys(self, engine: Engine, relation: exp.Expr, entity: EntityColumn) -> str:
-        """Return what of the keys of a source is digested: of texts the first of ``FORMS`` that no two persons share.
+        """Return the digested form of a source's keys: of texts the first of ``FORMS`` that no two persons share.
 
         Raises:
             InputError: it is, and earlier releases know persons by it.

@@ -72,7 +72,7 @@ class ReviewedGroup(Facts):
 
 @dataclass(frozen=True, slots=True)
 class LedgerReview:
-    """What was found in a ledger.
+    """The review of a ledger: its releases, their joint cells, and its faults.
 
     Attributes:
         file: the ledger.
@@ -175,7 +175,7 @@ def _required(seals: Seals | None) -> Seals:
 
 
 def show_ledger(path: Path) -> LedgerReview:
-    """Return what a ledger holds."""
+    """Return the releases of a ledger, of microdata and of counts."""
     with opened(path) as (database, _):
         with database.reading(ValueError, KeyError):
             own = [json.loads(v) for name, v in database.facts().items() if name.startswith(OF_COUNTS) and v]

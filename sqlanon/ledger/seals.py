@@ -185,7 +185,7 @@ class Seals:
 
     @contextmanager
     def writing(self, what: str, numbers: Iterable[int] = ()) -> Iterator[None]:
-        """Write what is within as a whole, with a seal; then keep the head.
+        """Write the changes of the block as a whole, with a seal; then keep the head.
 
         Args:
             numbers: of the releases whose persons are written.

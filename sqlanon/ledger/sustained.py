@@ -1,4 +1,4 @@
-"""What releases every night sustain, by the size of a class: expectations, in closed form.
+"""The records that releases every night sustain, by the size of a class: expectations, in closed form.
 
 A class of n records: as many come each night as a Poisson number of mean ``arrivals`` · n, and each leaves with
 probability ``departures``, whoever they are. Newcomers wait until they are k + margin: the number that waits is a
@@ -25,7 +25,7 @@ BUCKETS = 1.04
 
 @dataclass(frozen=True, slots=True)
 class Rates(Facts):
-    """What changes from one release to the next, as shares of the records: newcomers, and who leaves or changes."""
+    """The changes from one release to the next, as shares of the records: newcomers, and who leaves or changes."""
 
     arrivals: float
     departures: float
@@ -34,7 +34,7 @@ class Rates(Facts):
 
 @dataclass(frozen=True, slots=True)
 class Sustained:
-    """What is sustained of classes, in expected records.
+    """The sustained part of classes, in expected records.
 
     Attributes:
         records: of the classes at first.
@@ -54,7 +54,7 @@ class Sustained:
 def sustain(
     chain: Sequence[Mapping[int, int]], k: int, margin: int, rates: Rates, releases: int, turn: int | None = None
 ) -> Sustained:
-    """Return what is sustained over releases that come after a first one.
+    """Return the sustained part of classes over releases that come after a first one.
 
     Args:
         chain: how many classes there are of each size, at each node where newcomers come together.
@@ -85,7 +85,7 @@ def _bucketed(sizes: Mapping[int, int]) -> dict[int, int]:
 def _in_turns(
     chain: Sequence[Mapping[int, int]], k: int, margin: int, rates: Rates, releases: int, turn: int
 ) -> Sustained:
-    """Return what is sustained where newcomers come in turns, at the first node of a chain where they are enough.
+    """Return the sustained part where newcomers come in turns, at the first node of a chain where they are enough.
 
     Of those who wait at a node, a Poisson number is taken to be in each class, in proportion to its size.
     """
@@ -138,7 +138,7 @@ def _poisson(mean: float, number: int) -> float:
 
 
 def of_class(size: int, k: int, margin: int, rates: Rates, releases: int) -> Sustained:
-    """Return what is sustained of one class."""
+    """Return the sustained part of one class."""
     import numpy as np
 
     mean, ends = rates.arrivals * size, 1 - (1 - rates.departures) * (1 - rates.changes)

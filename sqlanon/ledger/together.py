@@ -1,4 +1,4 @@
-"""What a source is encoded with so that its release is judged together with the earlier ones of its ledger."""
+"""The relations that a source is encoded with, so that its release is judged with the earlier ones of its ledger."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ def _refuse_apart(
 def _former_values(
     ledger: ReleaseLedger, policy: Policy, opened: Source, earlier: Sequence[EarlierRelease]
 ) -> list[FormerValues]:
-    """Return what earlier releases show of watched columns, where a person has another value now.
+    """Return the values of watched columns that earlier releases show, where a person has another value now.
 
     Raises:
         UnsupportedError: a release shows a column of whose values the ledger holds nothing.

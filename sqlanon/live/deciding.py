@@ -42,7 +42,7 @@ def drop_work(engine: Engine) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """What a next state may do.
+    """The freedom of a next state.
 
     Attributes:
         margin: newcomers come if they are at least so many more than k.
@@ -65,7 +65,7 @@ class Turn:
 
 
 def turn_of(asked: CohortsSpec, state: int, places: range, *, comes: bool = False) -> Turn:
-    """Return what a state may do.
+    """Return the freedom of a state.
 
     With ``coarser_after`` coming and going take turns: to classes that lose somebody each time nobody could come.
 

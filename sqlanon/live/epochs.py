@@ -51,7 +51,7 @@ Places = tuple[Lookups | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class EpochStep:
-    """What the end of an epoch did. For the operator: its counts are exact.
+    """The account of the end of an epoch. For the operator: its counts are exact.
 
     Attributes:
         number: of the epoch that begins, counted from 1970 by the clock of the database.
@@ -71,7 +71,7 @@ class EpochStep:
 def epoch_view(
     view: LiveView, where: Place, output: Output, places: Places | None = None, start: int = 0
 ) -> EpochView | None:
-    """Return what a live view with an epoch stands on; None for one without.
+    """Return a live view with the tables of its epoch; None without an epoch.
 
     Args:
         places: the lookups of each node at which groups are shown; None: those of the view.

@@ -50,7 +50,7 @@ def facts_of(
 
 
 def question_of(policy: Policy, source: Place | None) -> list[Fact]:
-    """Return what a view with an epoch is of, and what it promises: a renewal has to keep all of it."""
+    """Return the source and the promises of a view with an epoch: a renewal has to keep all of them."""
     assert policy.output is not None
     asked = PolicyQuestion.of(policy)
     parts = {

@@ -67,7 +67,7 @@ class LiveViewOutput:
         return Publication({output.kind: output.target}, None, warnings=publish_live(engine, where, draft))
 
     def warning(self, output: Output) -> str:
-        """Return what whoever reads the view more than once can see."""
+        """Return the warnings of changes that readers see who read the view more than once."""
         return WARNING if output.epoch is None else EPOCH_WARNING
 
 

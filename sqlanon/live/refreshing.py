@@ -267,7 +267,7 @@ def _renewed(
 
 
 def _warnings(found: Refresh) -> tuple[str, ...]:
-    """Return what the operator of a view with an epoch must know that is left as it is, or brought up to date."""
+    """Return the warnings to the operator of a view with an epoch that is left as it is, or brought up to date."""
     if found.epoch is None:
         return ()
     said = {"unreadable": UNREADABLE, "earlier": EARLIER}.get(found.reason or "", REVEALING)

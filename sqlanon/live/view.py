@@ -191,7 +191,7 @@ def frozen_view(
     policy: Policy, opened: Source, where: Place, node: Sequence[int], released: Mapping[str, str],
     heights: Mapping[str, int],
 ) -> LiveView:  # fmt: skip
-    """Return what a live view at ``where`` publishes of a source at a node.
+    """Return the live view at ``where`` of a source at a node.
 
     Args:
         opened: the source; it is named in full, for a view may be read where other schemas are looked through.
@@ -269,7 +269,7 @@ def _lookup(where: Place, position: int) -> Place:
 
 @dataclass(frozen=True, slots=True)
 class LiveDraft:
-    """What a live view needs to be put in place.
+    """The draft of a live view, from which it is put in place.
 
     Attributes:
         frozen: per column with a lookup, in order, the relation of its rows; of each node of a chain, if there is one.

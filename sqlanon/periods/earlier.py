@@ -1,4 +1,4 @@
-"""What stands at the target of a run: the manifest of the periods that were released before.
+"""The periods that were released before, by the manifest at the target of a run.
 
 It stands beside a folder; of a table ``t`` it is the last row of ``t_manifest``, to which each run adds one in the
 transaction that adds its rows.
@@ -130,7 +130,7 @@ def first_open(manifest: Mapping[str, Any]) -> date:
 
 
 def begin_anew(manifest: Mapping[str, Any]) -> str:
-    """Return what a user does who wants another policy, without a second release of the same records."""
+    """Return the hint to a user who wants another policy, without a second release of the same records."""
     return f"release the later periods to a new target (periods: {{from: {first_open(manifest)}, …}})"
 
 

@@ -146,7 +146,7 @@ def _with_levels(policy: Policy, periods: Periods) -> Policy:
 def _left_out(
     opened: Source, periods: Periods, type_name: str, earlier: Mapping[str, Any] | None, since: date | None
 ) -> list[str]:
-    """Return what the operator should know of records that no period publishes.
+    """Return the warnings of records that no period publishes.
 
     Those without a moment are counted by the first run alone. Of late ones the net number is known: how many more
     records the released periods have than they had; a range where their account is one.

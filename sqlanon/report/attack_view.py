@@ -32,7 +32,7 @@ POINTS = 10
 
 
 def attack_view(found: AttackReport) -> View:
-    """Return what the report of attacks shows, which is for the operator."""
+    """Return the report of attacks, which is for the operator."""
     now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     figures = [("Release", count(found.published), "records"), ("Source", count(found.records), "records")]
     compared = {item.excess: item.attack for item in found.findings if item.excess is not None}

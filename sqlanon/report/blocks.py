@@ -1,4 +1,4 @@
-"""What a report is made of: sections of sentences, lists, tables and pictures, as data that each form draws."""
+"""The parts of a report: sections of sentences, lists, tables and pictures, as data that each form draws."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What every form of a report shows.
+    """The content of a report, the same in every form.
 
     Attributes:
         notice: for whom it is.

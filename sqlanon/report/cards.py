@@ -58,7 +58,7 @@ Figures = tuple[tuple[str, str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What a card shows.
+    """The content of a card.
 
     Attributes:
         kind: what it is of.
@@ -111,7 +111,7 @@ def text_card(thing: object) -> str:
 
 
 def card_of(thing: object) -> Card:
-    """Return what the card of a thing shows."""
+    """Return the card of a thing."""
     match thing:
         case Release():
             return _of_release(thing)
@@ -166,7 +166,7 @@ def _concealed(plan: Planned, warnings: Iterable[str]) -> tuple[str, ...]:
 
 
 def _figures(plan: Planned) -> Figures:
-    """Return what is known of a plan without counting anything: extent, loss, classes and risk."""
+    """Return the figures of a plan that are there without counting anything: extent, loss, classes and risk."""
     ledger, certificate = plan.ledger, plan.certificate
     entities, unit = ledger.entities, "record"
     smallest = ledger.smallest_class

@@ -1,4 +1,4 @@
-"""What changed from one release to the next, by their manifests: names, levels, and counts that reveal no small group.
+"""The changes from one release to the next, by their manifests: names, levels, and counts that reveal no small group.
 
 Each manifest hides its small counts. Side by side they reveal more: that three more records were published, or a
 count that the first hides, if the second holds it. So a comparison has rules of its own (``_counts``).
@@ -59,12 +59,12 @@ class Earlier:
         return not columns_of(self.manifest).keys() & set(names)
 
     def changes(self, after: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what changed, by the manifest of a run of the policy."""
+        """Return the changes, by the manifest of a run of the policy."""
         return changes(self.manifest, {**after, FINGERPRINT: self.fingerprint})
 
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what differs between two manifests, for JSON; the key ``diff`` of ``run --json``.
+    """Return the differences of two manifests, for JSON; the key ``diff`` of ``run --json``.
 
     A manifest holds the fingerprint of its policy, and of its keys only what a recipient may know. So ``policy`` says
     that the policy changed, and the ``keys`` of it that show in the manifest. Both are of one table, or of several.
@@ -215,7 +215,7 @@ def _keys(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
 
 
 def change_lines(found: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what changed, a line each, for a person; each begins with a word of ours, whatever names hold."""
+    """Yield the changes, a line each, for a person; each begins with a word of ours, whatever names hold."""
     yield from map(visible, _lines(found))
 
 

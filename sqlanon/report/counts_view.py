@@ -100,7 +100,7 @@ class PublishedCells:
 
 
 def counts_view(release: CountsRelease, audience: str) -> View:
-    """Return what the report of tables of counts shows to an audience."""
+    """Return the report of tables of counts to an audience."""
     is_operator, manifest, output = audience == "operator", release.manifest, dict(release.output)
     number, hidden = manifest["cells"]["published"], manifest["cells"]["suppressed"]
     unit, reasons = UNITS[manifest["unit"]], release.reasons if is_operator and hidden else ()

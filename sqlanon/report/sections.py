@@ -68,7 +68,7 @@ def sections_of(run: RunSummary) -> tuple[Section, ...]:
 
 
 def promises(run: RunSummary | RecipientSummary) -> tuple[Block, ...]:
-    """Return what the policy promises of a release, and what it leaves open."""
+    """Return the promises of the policy, and the risks that it leaves open."""
     if not run.promised or run.ledger is None:
         return ()
     written = run.name is not None if isinstance(run, RecipientSummary) else bool(run.output)
@@ -92,7 +92,7 @@ def origin(run: RunSummary) -> tuple[tuple[str, str], ...]:
 
 
 def key_figures(run: RunSummary) -> tuple[tuple[str, str, str], ...]:
-    """Return what most readers look for first: names, values and a remark on each."""
+    """Return the figures that most readers look for first: names, values and a remark on each."""
     ledger, certificate = run.ledger, run.certificate
     if ledger is None or certificate is None or run.search is None:
         return ()
@@ -155,7 +155,7 @@ def _nearest(failure: FailureSummary) -> Iterable[Block]:
 
 
 def record_blocks(ledger: Ledger, allowed: int | None, kind: str) -> Iterable[Block]:
-    """Yield what became of the records, and of the entities.
+    """Yield the account of the records, and of the entities.
 
     Args:
         allowed: most that may be suppressed.

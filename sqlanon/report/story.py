@@ -1,11 +1,11 @@
-"""What a policy asks for, what it promises and what it does not promise, in plain sentences.
+"""The requests, the promises and the open risks of a policy, in plain sentences.
 
 They are taken from the policy alone, so that they hold nothing of the data: neither values nor counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from sqlanon.core.models.base import PrivacyModel
@@ -37,7 +37,7 @@ REVIEW = (
 
 
 def asked(policy: Policy) -> tuple[tuple[str, str], ...]:
-    """Return what a policy asks for, as names with words."""
+    """Return the requests of a policy, as names with words."""
     columns = {role: [c.name for c in policy.columns if c.role == role and not c.travels] for role in _ROLES}
     rows = [(words, ", ".join(columns[role])) for role, words in _ROLES.items() if columns[role]]
     models = [_words(model, parameters) for model, parameters in _models(policy)]
@@ -73,7 +73,7 @@ _ROLES = {
 
 
 def promised(policy: Policy) -> tuple[str, ...]:
-    """Return what holds of the release, a sentence a model; each is audited in what was written."""
+    """Return the promises of the release, a sentence a model; each is audited in the written rows."""
     who = "records" if policy.entity is None else "persons"
     promises = [_sentence(model, parameters, who) for model, parameters in _models(policy)]
     return tuple(promises) or ("Nothing: the policy names no privacy model.",)
@@ -86,14 +86,41 @@ def _models(policy: Policy) -> Iterator[tuple[PrivacyModel, Mapping[str, Any]]]:
 
 
 def not_promised(policy: Policy) -> tuple[str, ...]:
-    """Return what the models of a policy leave open, a sentence each."""
+    """Return the risks that the models of a policy leave open, a sentence each."""
     return tuple(_not_promised(policy))
 
 
 def _not_promised(policy: Policy) -> Iterator[str]:
     types = {model.type for model in policy.privacy}
-    watching = {model.type: column.name for column in policy.columns for model in column.models}
     kept = [c.name for c in policy.columns if c.role in ("keep", "sensitive")]
+    yield from _of_inference(policy, types, kept)
+    if not types & {*IDENTITY}:
+        yield "A class may be small: k-anonymity is not asked for."
+    if "k_map" in types and "k_anonymity" not in types:
+        yield (
+            "Who is known to be in the data may be found: k-map counts the persons of the population, and a class of "
+            "the release may hold a single record."
+        )
+    yield from _of_singling_out(policy, types, kept)
+    if "delta_presence" not in types:
+        yield "That somebody is in the table is not hidden, if that can be known otherwise or is likely."
+    yield from _of_other_releases(policy)
+    if means := [item.name for item in policy.publish if MEAN in item.columns.values()]:
+        yield (
+            f"Class means come from the records of a class: those of {_some(means)} say more of its persons than the "
+            "hierarchy does, and of a class of few nearly their values."
+        )
+    if policy.ledger is None and (policy.if_exists == "replace" or policy.like is not None):
+        yield TO_READERS
+    yield from _not_promised_by_key(policy)
+    yield from _not_promised_of_rules(policy.transformation)
+    if policy.suppressed == "redact":
+        yield "How many records were suppressed is not hidden: each of them is in the release as a redacted row."
+
+
+def _of_inference(policy: Policy, types: Set[str], kept: Sequence[str]) -> Iterator[str]:
+    """Yield the values that can be inferred of a person whose class is found; ``kept`` are published as they are."""
+    watching = {model.type for column in policy.columns for model in column.models}
     if types & {*IDENTITY} and not watching:
         about = f" of {_some(kept)}" if kept else ""
         yield (
@@ -110,13 +137,10 @@ def _not_promised(policy: Policy) -> Iterator[str]:
             f"What the whole release says of everybody can be inferred of each person: {' and '.join(near)} "
             f"{'limits' if len(near) == 1 else 'limit'} only what a class says beyond that."
         )
-    if not types & {*IDENTITY}:
-        yield "A class may be small: k-anonymity is not asked for."
-    if "k_map" in types and "k_anonymity" not in types:
-        yield (
-            "Who is known to be in the data may be found: k-map counts the persons of the population, and a class of "
-            "the release may hold a single record."
-        )
+
+
+def _of_singling_out(policy: Policy, types: Set[str], kept: Sequence[str]) -> Iterator[str]:
+    """Yield how records can be singled out by more than the quasi-identifiers of a class."""
     if "profile_k" in types and kept:
         yield (
             f"What is published beside the quasi-identifiers ({_some(kept)}) adds up over a person's records: where "
@@ -140,24 +164,10 @@ def _not_promised(policy: Policy) -> Iterator[str]:
                 f"Singling out by more knowledge is not excluded: anyone who knows more than {counted(most, 'value')} "
                 "of a person's quasi-identifiers may find fewer records that agree with them, or a single one."
             )
-    if "delta_presence" not in types:
-        yield "That somebody is in the table is not hidden, if that can be known otherwise or is likely."
-    yield from _of_other_releases(policy)
-    if means := [item.name for item in policy.publish if MEAN in item.columns.values()]:
-        yield (
-            f"Class means come from the records of a class: those of {_some(means)} say more of its persons than the "
-            "hierarchy does, and of a class of few nearly their values."
-        )
-    if policy.ledger is None and (policy.if_exists == "replace" or policy.like is not None):
-        yield TO_READERS
-    yield from _not_promised_by_key(policy)
-    yield from _not_promised_of_rules(policy.transformation)
-    if policy.suppressed == "redact":
-        yield "How many records were suppressed is not hidden: each of them is in the release as a redacted row."
 
 
 def _of_other_releases(policy: Policy) -> Iterator[str]:
-    """Yield what is promised of several releases."""
+    """Yield the promises and the risks of several releases."""
     cohorts = None if policy.ledger is None else policy.ledger.cohorts
     if cohorts is None:
         yield (
@@ -171,7 +181,7 @@ def _of_other_releases(policy: Policy) -> Iterator[str]:
 
 
 def _not_promised_of_rules(asked: Transformation | None) -> Iterator[str]:
-    """Return what the rule that published a record leaves open."""
+    """Yield the risks that the rule that published a record leaves open."""
     if isinstance(asked, LocalRecoding) and asked.hold:
         yield (
             "Records are not all changed in the same way. Chance held some of them back, so that how a record was "
@@ -185,7 +195,7 @@ def _not_promised_of_rules(asked: Transformation | None) -> Iterator[str]:
 
 
 def _not_promised_by_key(policy: Policy) -> Iterator[str]:
-    """Return what pseudonyms and shifted dates leave open."""
+    """Yield the risks that pseudonyms and shifted dates leave open."""
     if any(column.role == "pseudonym" for column in policy.columns):
         shared = policy.key is not None and policy.key.context is not None
         by_key = (
@@ -213,7 +223,7 @@ def _words(model: PrivacyModel, parameters: Mapping[str, Any]) -> str:
 
 
 def _sentence(model: PrivacyModel, parameters: Mapping[str, Any], who: str) -> str:
-    """Return what a model promises, in its own words if it has some."""
+    """Return the promise of a model, in its own words if it has some."""
     if sentence := getattr(model, "sentence", None):
         return str(attempt(f"The model {model.type!r}", lambda: sentence(who)))
     return f"Each class meets {_words(model, parameters)}."
@@ -235,7 +245,7 @@ def _transformation(policy: Policy) -> str:
 
 
 def meaning_of_nulls(policy: Policy) -> tuple[str, ...]:
-    """Return what a NULL of the release means, and how what was taken away reads."""
+    """Return the meaning of a NULL of the release, and the texts of values that were taken away."""
     if policy.nulls == "basic":
         first = (
             "The quasi-identifiers of the release hold no NULL of the source: records with one are excluded (basic "

@@ -117,7 +117,7 @@ class ModelSummary:
 
 @dataclass(frozen=True, slots=True)
 class SearchSummary:
-    """What the search cost.
+    """The cost of the search.
 
     Attributes:
         sources: how many nodes were judged from the base and from each snapshot.
@@ -166,7 +166,7 @@ class FailureSummary:
 
 @dataclass(frozen=True, slots=True)
 class AskedSummary:
-    """What was asked of which source: the facts of a run that follow from its policy.
+    """The source of a run and its requests: the facts of a run that follow from its policy.
 
     Attributes:
         when: the time of the run, ISO 8601 in UTC.

@@ -52,7 +52,7 @@ ASKED = (
 
 
 def measured(utility: Utility) -> Iterable[Block]:
-    """Yield what a command prints of utility by itself, for the operator."""
+    """Yield the blocks of utility that a command prints by itself, for the operator."""
     excluded = f"; {count(utility.excluded)} more are excluded for a NULL" if utility.excluded else ""
     counts = f"{count(utility.published)} published, {count(utility.suppressed)} suppressed"
     yield Sentence(f"{counted(utility.records, 'record')}: {counts}{excluded}. For the operator: counts are exact.")
@@ -90,7 +90,7 @@ def pictures(utility: Utility, most: int | None = None) -> Pictures:
 
 
 def _lost_most(column: ColumnUtility) -> tuple[float, float]:
-    """Return what orders columns by what they lost, the most first: fully suppressed ones, then by distance."""
+    """Return the key that orders columns by their loss, the most first: fully suppressed ones, then by distance."""
     return (0.0 if column.fully_suppressed else 1.0, -column.total_variation)
 
 

@@ -28,7 +28,7 @@ def check_audience(audience: str) -> None:
 
 
 def view_of(run: Reported, audience: str = "operator") -> View:
-    """Return what a report shows to an audience.
+    """Return the report of a run to an audience.
 
     Raises:
         InputError: there is no such audience, or it may not see this.

@@ -129,7 +129,7 @@ def describe_proof(certificate: Certificate) -> str:
 
 
 def search_extent(kind: str | None, evaluated: int, whole: int) -> tuple[str, str, str]:
-    """Return what a search judged, how much of the whole, and which share that is; ``kind`` is that of a recoding.
+    """Return the extent of a search: the judged nodes, the whole, and their share; ``kind`` is that of a recoding.
 
     >>> search_extent(None, 6, 8)
     ('nodes judged', '6 of 8', '75 %')

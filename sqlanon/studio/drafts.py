@@ -103,7 +103,7 @@ class EditedPolicy:
         return [name for name, item in self.columns.items() if "max_level" in item.keys]
 
     def found(self, name: str) -> ColumnProfile | None:
-        """Return what was found of a column; None where the profile does not have it."""
+        """Return the profile of a column; None where there is none."""
         return next((item for item in self.profile.columns if item.name == name), None)
 
     def k(self) -> int | None:

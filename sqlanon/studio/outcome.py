@@ -1,4 +1,4 @@
-"""What a plan costs beyond what a report says: prices of finer levels, levels in numbers, rows before and after."""
+"""Figures of a plan beyond those of a report: prices of finer levels, levels in numbers, rows before and after."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROWS = 6
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What the next finer level of a column costs.
+    """The price of the next finer level of a column.
 
     Attributes:
         level, words: the level, and what it publishes.
@@ -143,7 +143,7 @@ def _counted(plan: Plan, levels: Mapping[str, int], name: str, item: LevelInNumb
 
 
 def _as_read(row: tuple[str, int]) -> tuple[float, str]:
-    """Return what orders labels as a person reads them: by the number that they begin with, then by their letters."""
+    """Return the key that orders labels as people read them: by the number that they begin with, then by letters."""
     digits = ""
     for sign in row[0].lstrip("[(<>=≥ "):
         if not (sign.isdigit() or sign in ".-"):

@@ -93,7 +93,7 @@ class StudioServer:
     def _guarded(
         self, answer: Callable[[Request], Awaitable[Response]], *, secret: bool = False
     ) -> Callable[[Request], Awaitable[Response]]:
-        """Return what answers a request from a page of this server alone and, of a secret, with its token."""
+        """Return the handler of requests from a page of this server alone and, of a secret, with its token."""
 
         async def checked(request: Request) -> Response:
             try:

@@ -43,7 +43,7 @@ NUMBERS = (names.OWN_ROW, names.PARENT_ROW, names.PERSON)
 
 @dataclass(frozen=True, slots=True)
 class ChosenNode:
-    """What a search has chosen.
+    """The node that a search has chosen.
 
     Attributes:
         node: a level per quasi-identifier of all tables.
@@ -77,7 +77,7 @@ class TableDraft:
 def drafted(
     engine: Engine, encoded: EncodedTables, policy: TablesPolicy, chosen: ChosenNode, ending: str
 ) -> Iterator[list[TableDraft]]:
-    """Yield what is written of each table; the working tables of the drafts are dropped at the end.
+    """Yield the draft of each table; the working tables of the drafts are dropped at the end.
 
     Args:
         ending: of the files that are written, with its dot.

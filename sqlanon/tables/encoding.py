@@ -106,7 +106,7 @@ def _coded_table(
 
 
 def _level_codes(engine: Engine, encoding: Encoding) -> tuple[tuple[LevelCodes, ...], list[Numbers]]:
-    """Return what each level makes of the values of the quasi-identifiers, and their places by the lookup's ids."""
+    """Return the texts of each level of the quasi-identifiers' values, and their places by the lookup's ids."""
     attributes = encoding.catalog.attributes
     if not attributes:
         return (), []

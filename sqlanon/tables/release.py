@@ -49,7 +49,7 @@ class TableLedger:
 
 @dataclass(frozen=True, slots=True)
 class TablesRelease:
-    """What was published of several tables, or would be. For the operator: its counts are exact.
+    """A release of several tables, published or only described. For the operator: its counts are exact.
 
     Attributes:
         levels: per quasi-identifier (``visits.age``) its level; ``heights`` how many levels it has.
@@ -115,7 +115,7 @@ def tables_manifest(
     certificate: Certificate,
     versions: Mapping[str, str],
 ) -> dict[str, Any]:
-    """Return what travels with a release: names, levels and counts of what is published; no value, no small count.
+    """Return the manifest of a release: names, levels and counts of what is published; no value, no small count.
 
     Of what is not published it holds no count of rows, and the loss is withheld: the rows of suppressed persons may be
     those of one of them, however many there are.

@@ -8,21 +8,14 @@ from pathlib import Path
 import duckdb
 import pytest
 from click.testing import CliRunner
+from policies import document_of, intervals
 
 from sqlanon.cli import main
 from sqlanon.commands.estimate import SampleRun, carried_on
 
-POLICY = {
-    "source": "t.duckdb",
-    "table": "t",
-    "columns": {
-        "a": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 10, "fanouts": [5]}}},
-        "b": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-        "p": {"role": "keep"},
-    },
-    "privacy": [{"type": "k_anonymity", "k": 5}],
-    "suppression_limit": 0.1,
-}
+POLICY = document_of(
+    {"a": intervals(10, 5), "b": "suppress", "p": "keep"}, k=5, source="t.duckdb", table="t", suppression_limit=0.1
+)
 OF_PERSONS = {**POLICY["columns"], "p": {"role": "drop"}}
 
 

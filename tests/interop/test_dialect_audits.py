@@ -17,8 +17,9 @@ from policies import document_of
 from random_worlds import hierarchy
 
 import sqlanon
-from sqlanon.interop.scripts.dialect_script import RELEASE, ScriptStatement, script_statements
 from sqlanon.interop.scripts.dialects import dialect_named
+from sqlanon.interop.scripts.parts import RELEASE
+from sqlanon.interop.scripts.statements import ScriptStatement, script_statements
 from sqlanon.interop.scripts.warehouse import script_parts
 
 T = {"type": "t_closeness", "t": 0.3}

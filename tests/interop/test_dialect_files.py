@@ -22,8 +22,9 @@ from postgres_server import Server, binaries
 import sqlanon
 from sqlanon.cli import main
 from sqlanon.interop.scripts import listed_rows
-from sqlanon.interop.scripts.dialect_script import RELEASE, dialect_script, of_run
+from sqlanon.interop.scripts.dialect_script import dialect_script
 from sqlanon.interop.scripts.dialects import DIALECTS, dialect_named
+from sqlanon.interop.scripts.parts import RELEASE, of_run
 from sqlanon.interop.scripts.warehouse import script_in, script_parts
 
 HOSTILE = (

@@ -32,8 +32,9 @@ from sqlglot import exp
 
 import sqlanon
 from sqlanon.core.evaluate.evaluator import verdicts
-from sqlanon.interop.scripts.dialect_script import NEIGHBOURS, RELEASE, neighbours, script_statements
 from sqlanon.interop.scripts.dialects import dialect_named
+from sqlanon.interop.scripts.parts import NEIGHBOURS, RELEASE, neighbours
+from sqlanon.interop.scripts.statements import script_statements
 from sqlanon.interop.scripts.warehouse import script_in, script_parts
 
 ENGINES = (

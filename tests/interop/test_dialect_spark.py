@@ -5,8 +5,8 @@ from typing import Any
 from dialect_world import POLICY, Ran, Table, in_duckdb, multiset, people
 
 import sqlanon
-from sqlanon.interop.scripts.dialect_script import script_statements
 from sqlanon.interop.scripts.dialects import dialect_named
+from sqlanon.interop.scripts.statements import script_statements
 from sqlanon.interop.scripts.warehouse import script_parts
 
 SMALL = ("city", "age", "disease")

@@ -30,10 +30,11 @@ from sqlglot import exp
 
 import sqlanon
 from sqlanon.cli import main
-from sqlanon.interop.scripts.dialect_script import dialect_script, script_statements
+from sqlanon.interop.scripts.dialect_script import dialect_script
 from sqlanon.interop.scripts.dialects import DIALECTS, dialect_named
 from sqlanon.interop.scripts.dialects.base import ARGUMENTS, ASOF, WIDE, Dialect, Lacks
 from sqlanon.interop.scripts.dialects.rendering import render
+from sqlanon.interop.scripts.statements import script_statements
 from sqlanon.interop.scripts.warehouse import script_in, script_parts
 
 every_dialect = pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)

@@ -9,19 +9,14 @@ import duckdb
 import pyarrow as pa
 import pytest
 from effort import seeds
+from policies import document_of, intervals, sensitive
 
 import sqlanon
 
 TABLE = pa.table({"age": [20, 20, 30, 30, 30], "zip": ["a", "a", "b", "b", "c"], "illness": ["x", "y", "x", "x", "x"]})
-POLICY: dict[str, Any] = {
-    "columns": {
-        "age": {"role": "quasi_identifier", "hierarchy": {"intervals": {"width": 10}}},
-        "zip": {"role": "quasi_identifier", "hierarchy": {"suppress": {}}},
-        "illness": {"role": "sensitive", "models": [{"type": "t_closeness", "t": 0.5}]},
-    },
-    "privacy": [{"type": "k_anonymity", "k": 2}],
-    "suppression_limit": 1,
-}
+POLICY: dict[str, Any] = document_of(
+    {"age": intervals(10), "zip": "suppress", "illness": sensitive("t_closeness", t=0.5)}, k=2, suppression_limit=1
+)
 
 
 @seeds(20, 10)
@@ -93,7 +88,7 @@ def test_a_stream_is_its_own_reference() -> None:
 
 def test_the_risk_of_the_source_of_a_subset_says_so() -> None:
     model = {"type": "delta_presence", "min": 0, "max": 1, "subset": {"column": "zip"}}
-    policy = {"columns": {"age": POLICY["columns"]["age"]}, "privacy": [model], "undeclared": "drop"}
+    policy = document_of({"age": POLICY["columns"]["age"]}, privacy=[model], undeclared="drop")
     data = TABLE.set_column(1, "zip", pa.array([True, False, True, True, False]))
     assert any("about a subset" in note for note in sqlanon.risk(data, policy).notes)
 

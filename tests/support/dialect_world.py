@@ -16,9 +16,10 @@ from policies import document_of, quasi
 from sqlglot import exp
 
 import sqlanon
-from sqlanon.interop.scripts.dialect_script import RELEASE, STAGED, script_statements
 from sqlanon.interop.scripts.dialects import DIALECTS, dialect_named
 from sqlanon.interop.scripts.dialects.base import ASOF, WIDE, Dialect, Lacks
+from sqlanon.interop.scripts.parts import RELEASE, STAGED
+from sqlanon.interop.scripts.statements import script_statements
 from sqlanon.interop.scripts.warehouse import script_in, script_parts
 
 COLUMNS = {

@@ -51,15 +51,15 @@ NEVER = (
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
     "core": 48_752,
-    "assess": 16_806,
-    "interop": 8_093,
+    "assess": 16_824,
+    "interop": 8_154,
     "commands": 7_840,
-    "report": 6_262,
-    "recoding": 5_483,
+    "report": 6_272,
+    "recoding": 5_491,
     "live": 3_668,
     "ledger": 4_319,
     "periods": 618,
-    "tables": 2_222,
+    "tables": 2_244,
     "counts": 6_245,
     "studio": 1_734,
 }

@@ -20,7 +20,7 @@ FEW = 3
 
 
 def looks_of(found: ColumnProfile, sieve: Sieve) -> dict[str, Any]:
-    """Return what a column looks like, and the role that it may have."""
+    """Return the look of a column, and the role that it may have."""
     if not is_scalar(found.type):
         return {"looks_like": found.looks_like, "suggested_role": found.role}  # by its type alone
     rounded = _rounded(found, sieve)

@@ -197,7 +197,7 @@ PARTS = (
 
 
 def described(parameter: Parameter) -> str:
-    """Return what a key means, on lines: its words, its unit, its default and an example with it."""
+    """Return the meaning of a key, on lines: its words, its unit, its default and an example with it."""
     lines = [parameter.about] if parameter.about else []
     check = parameter.check
     words = check.words if isinstance(check, ValueCheck) else {}

@@ -1,4 +1,4 @@
-"""What a source holds beside its quasi-identifiers: columns that identify persons, whatever classes the others form.
+"""Judges the columns beside the quasi-identifiers: which of them identify persons, whatever classes the others form.
 
 Three questions about a column that is published as it is (docs/beside.md gives the reasons):
 
@@ -119,7 +119,7 @@ class _Guessed:
     base: float
     values: int
     spares: float | None = None
-    """What a column spares, where that is known without counting the guesses."""
+    """The share of guesses that a column spares, where it is known without counting them."""
 
     def may_be_copied(self, values: int) -> bool:
         """Return whether a column with so many values may be a copy: of most of them, then, it has as many."""

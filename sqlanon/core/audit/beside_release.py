@@ -1,4 +1,4 @@
-"""What a release holds beside its quasi-identifiers: records that few share, classes of few persons, linked records.
+"""Measures a release beside its quasi-identifiers: records that few share, classes of few persons, linked records.
 
 ``core/audit/beside.py`` judges the columns of the source; here their published records are counted.
 """
@@ -45,7 +45,7 @@ class ReleasedColumns:
 
 @dataclass(frozen=True, slots=True)
 class BesideRelease:
-    """What was found beside the quasi-identifiers of a release. For the operator: its counts are exact.
+    """The findings beside the quasi-identifiers of a release. For the operator: its counts are exact.
 
     Attributes:
         records: that are published.

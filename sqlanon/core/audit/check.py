@@ -52,7 +52,7 @@ class CheckResult(WithCard):
 
     @property
     def unit(self) -> str:
-        """What the models count, in the plural."""
+        """The unit that the models count, in the plural."""
         return "records" if self.entities is None else "entities"
 
 

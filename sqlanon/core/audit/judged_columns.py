@@ -62,7 +62,7 @@ class SourceColumn:
 
     @property
     def compared(self) -> exp.Expr:
-        """Return what its values are compared by."""
+        """The expression that its values are compared by."""
         return column(self.name) if self.value is None else self.value.copy()
 
 
@@ -124,7 +124,7 @@ class CountedValues(Facts):
 
 @dataclass(frozen=True, slots=True)
 class JudgedColumn(CountedValues):
-    """What was found of a column beside the quasi-identifiers.
+    """The findings on a column beside the quasi-identifiers.
 
     Attributes:
         determines: quasi-identifier -> the share of errors in guessing its value that the column spares, where that is

@@ -12,7 +12,7 @@ from sqlanon.core.sqltrees.trees import column, named, union_all
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyedClaim:
-    """What a release claims of its pseudonyms and shifted dates.
+    """The claims of a release on its pseudonyms and shifted dates.
 
     Attributes:
         pseudonym: the column that holds the pseudonym of a person; None without one.

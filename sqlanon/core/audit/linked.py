@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from sqlanon.core.audit.release import refuse_failures
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.sqltrees.trees import column, count_rows, equal, is_null, named, number, table, with_ctes
 from sqlanon.core.sqltrees.trees import cte as common_table
-from sqlanon.errors import AuditError
 
 RANK, LISTED, OWNER, COUNTED = "sqlanon_rank", "sqlanon_ranks", "sqlanon_owner", "sqlanon_counted"
 
@@ -51,12 +51,7 @@ def audit_links(engine: Engine, tables: Sequence[AuditedTable], *, k: int) -> No
         [[offending]] = engine.run(f"audit {name}", query)
         if offending:
             failures[name] = int(offending)
-    if failures:
-        listed = ", ".join(f"{name} ({count} offending)" for name, count in failures.items())
-        raise AuditError(
-            f"What was written does not satisfy the policy; failed audits: {listed}. Nothing was published.",
-            hint="the source may have changed meanwhile; run again, and report it as a defect if it stays.",
-        )
+    refuse_failures(failures)
 
 
 def linked_audits(tables: Sequence[AuditedTable], *, k: int) -> list[tuple[str, exp.Query]]:

@@ -21,7 +21,7 @@ from sqlanon.errors import AuditError, EngineError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseClaim:
-    """What a release claims, and what its audits check.
+    """The claims of a release, which its audits check.
 
     Attributes:
         types: its columns with their types, in order.
@@ -172,6 +172,11 @@ def _run(
         if count:
             name = audits[int(place)][0]
             failures[name] = failures.get(name, 0) + int(count)
+    refuse_failures(failures)
+
+
+def refuse_failures(failures: Mapping[str, int]) -> None:
+    """Raise AuditError if an audit failed, with its name and the number of offending rows or classes."""
     if failures:
         listed = ", ".join(f"{name} ({count} offending)" for name, count in failures.items())
         raise AuditError(

@@ -13,7 +13,7 @@ from sqlanon.core.sqltrees.binding import bind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepresentedClaim:
-    """What a release claims of the numbers and dates of a quasi-identifier.
+    """The claims of a release on the numbers and dates of a quasi-identifier.
 
     Attributes:
         name: the quasi-identifier.

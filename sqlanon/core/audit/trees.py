@@ -58,10 +58,7 @@ def compared_as_read(
             compared[name] = exp.Collate(this=column(name), expression=exp.to_identifier("C", quoted=True))
         elif kind in ALIKE and name in quasi_identifiers:
             compared[name] = exp.cast(column(name), "VARCHAR")
-    if not compared:
-        return relation
-    cells = [named(compared[name], name) if name in compared else column(name) for name in types]
-    return exp.select(*cells).from_(relation.copy()).subquery("compared")
+    return _with_cells(relation, types, compared)
 
 
 def as_equal(relation: exp.Expr, types: Mapping[str, str], sensitive: Iterable[str | None]) -> exp.Expr:
@@ -75,7 +72,12 @@ def as_equal(relation: exp.Expr, types: Mapping[str, str], sensitive: Iterable[s
     numbers = {
         name: canonical(name, kind) for name, kind in types.items() if kind in ALIKE and name.casefold() in wanted
     }
-    if not numbers:
+    return _with_cells(relation, types, numbers)
+
+
+def _with_cells(relation: exp.Expr, names: Iterable[str], cells: Mapping[str, exp.Expr]) -> exp.Expr:
+    """Return a relation with other cells in some of its columns; without any, the relation itself."""
+    if not cells:
         return relation
-    cells = [named(numbers[name], name) if name in numbers else column(name) for name in types]
-    return exp.select(*cells).from_(relation.copy()).subquery("compared")
+    columns = [named(cells[name], name) if name in cells else column(name) for name in names]
+    return exp.select(*columns).from_(relation.copy()).subquery("compared")

@@ -1,4 +1,4 @@
-"""What the release of a plan gives away beside its quasi-identifiers: its records are staged, and counted."""
+"""Measures the risk of a plan's release beside its quasi-identifiers: its records are staged, and counted."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def judge_release(session: Session, rows: Rows, released: Mapping[str, str], rec
 
 
 def warnings_of(found: BesideRelease, session: Session, catalog: Catalog) -> tuple[str, ...]:
-    """Return what the user should know of a release, beside its classes."""
+    """Return the warnings of a release, beside its classes."""
     k, warnings = max(2, least_count(session.policy.models)), []
     in_words = partial(_in_words, k=k, by_entity=session.policy.entity is not None)
     if found.records and catalog.attributes and all(attribute.widths[0] <= 1 for attribute in catalog.attributes):

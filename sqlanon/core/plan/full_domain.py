@@ -135,7 +135,7 @@ class Plan(NodePlan):
 
     @property
     def problem(self) -> Problem:
-        """What was searched: limits, lattice and measure."""
+        """The problem that was searched: limits, lattice and measure."""
         return self._problem
 
 
@@ -214,7 +214,7 @@ def _solution(catalog: Catalog, verdict: Verdict) -> Solution:
 
 
 def _encoded_for(policy: Policy) -> tuple[object, ...]:
-    """Return what the encoding of a source depends on; policies that agree in it can share one."""
+    """Return the parts of a policy that an encoding depends on; policies that agree in them can share one."""
     columns = tuple(
         (c.name, c.role, c.hierarchy, policy.uncovered_of(c))
         for c in policy.columns

@@ -1,4 +1,4 @@
-"""What a plan publishes that is made by a key: pseudonyms and shifted dates, made while the release is written."""
+"""The columns of a plan that are made by a key: pseudonyms and shifted dates, made while the release is written."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CONTEXT = (
 
 
 def keyed_columns(session: Session) -> KeyedColumns | None:
-    """Return what is made by a key; None where nothing is."""
+    """Return the columns that are made by a key; None where there are none."""
     policy, source = session.policy, session.encoding.source
     roles = {item.name: item.role for item in policy.columns if item.role in KEYED_ROLES}
     if not roles or source.entity is None:
@@ -59,7 +59,7 @@ def keyed_source(session: Session, published: Mapping[str, str]) -> tuple[Encode
 
 
 def claim_of_keyed(session: Session) -> KeyedClaim | None:
-    """Return what a release claims of what is made by a key; None where nothing is."""
+    """Return the claim of a release on the columns that are made by a key; None where there are none."""
     keyed = keyed_columns(session)
     if keyed is None:
         return None
@@ -116,7 +116,7 @@ def note_keyed(session: Session) -> None:
 
 
 def keyed_warnings(policy: Policy, types: Mapping[str, str]) -> tuple[str, ...]:
-    """Return what the user should know of releases that can be linked, and of dates that undo a shift.
+    """Return the warnings of releases that can be linked, and of dates that undo a shift.
 
     Args:
         types: of the columns of the source.

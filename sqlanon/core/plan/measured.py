@@ -121,12 +121,12 @@ class MeasuredPlan(PlanFacts):
 
     @property
     def beside_source(self) -> BesideSource:
-        """What was found beside the quasi-identifiers of the source."""
+        """The findings beside the quasi-identifiers of the source."""
         return self._session.beside
 
     @property
     def beside_release(self) -> BesideRelease:
-        """What the release gives away beside its quasi-identifiers, counted when it is first asked for."""
+        """The findings beside the quasi-identifiers of the release, counted when they are first asked for."""
         return self._once("beside", self._judge_release)
 
     def _judge_release(self) -> BesideRelease:
@@ -150,13 +150,13 @@ class MeasuredPlan(PlanFacts):
 
     @property
     def beside(self) -> dict[str, Any]:
-        """What was found beside the quasi-identifiers, of the source and of the release: the key ``beside`` of
+        """The findings beside the quasi-identifiers, of the source and of the release: the key ``beside`` of
         ``run --json``. For the operator: its counts are exact."""
         return {**self.beside_source.to_dict(), **self.beside_release.to_dict()}
 
     @property
     def all_warnings(self) -> tuple[str, ...]:
-        """What the user should know, of the release too."""
+        """The warnings to the user, of the release too."""
         found = warnings_of(self.beside_release, self._session, self.catalog)
         found += self._blank_warnings + mean_warnings(self.policy) + root_warnings(self.catalog, self.certificate)
         return self.warnings + found + keyed_warnings(self.policy, self._session.encoding.types)

@@ -1,4 +1,4 @@
-"""What is known of a plan: the facts of its release, whatever it does to the records."""
+"""The facts of a plan and its release, whatever it does to the records."""
 
 from __future__ import annotations
 
@@ -180,13 +180,13 @@ class PlanFacts(Representing, OverSession):
         return None
 
     def _recoding(self) -> dict[str, Any]:
-        """Return what the rules of the release do, for its manifest; nothing when one node publishes all records."""
+        """Return the account of the release's rules, for its manifest; nothing when one node publishes all records."""
         return {}
 
     # -- what they share -----------------------------------------------------------------------------------------------
 
     def _once(self, name: str, measure: Callable[[], Measured]) -> Measured:
-        """Return what a measurement of the plan gives, which is made when it is first asked for."""
+        """Return the result of a measurement of the plan, which is made when it is first asked for."""
         if name not in self._measured:
             self._measured[name] = measure()
         measured: Measured = self._measured[name]

@@ -1,4 +1,4 @@
-"""What every plan says and claims of its release: its statements, its rows and what audits check of them."""
+"""Base class of plans: the statements, the rows and the claims of a release."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Planned(MeasuredPlan):
         return lookups
 
     def _claim(self) -> ReleaseClaim:
-        """Return what the release claims, and what its audits check once it is written."""
+        """Return the claims of the release, which its audits check once it is written."""
         return ReleaseClaim(
             types=self.released,
             quasi_identifiers=tuple(self._quasi),

@@ -1,4 +1,4 @@
-"""What a plan publishes, as facts that questions of risk and utility are answered from."""
+"""The published classes of a plan, as facts that questions of risk and utility are answered from."""
 
 from __future__ import annotations
 

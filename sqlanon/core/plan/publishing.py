@@ -150,7 +150,7 @@ class PublishablePlan(WithCard, Planned):
             )
 
     def _replacing(self, target: Target) -> Replacing | None:
-        """Return what compares the release with one that it replaces; None where a ledger judges them together."""
+        """Return the comparison of the release with one that it replaces; None where a ledger judges them together."""
         policy, output = self.policy, target.output
         is_new = output.kind == "file" and not os.path.lexists(output.target)
         alone = policy.ledger is None

@@ -44,7 +44,7 @@ class Representing(ABC):
 
     @abstractmethod
     def _once(self, name: str, measure: Callable[[], Any]) -> Any:
-        """Return what a measurement of the plan gives, which is made when it is first asked for."""
+        """Return the result of a measurement of the plan, which is made when it is first asked for."""
 
     @abstractmethod
     def generalized_query(
@@ -122,7 +122,7 @@ class Representing(ABC):
 
     @property
     def _claims_beside(self) -> tuple[RepresentedClaim, ...]:
-        """What the release claims of columns that follow from what is published of a quasi-identifier."""
+        """The claims of the release on columns that follow from the published texts of a quasi-identifier."""
         travelling = claims_of_travelling(self.travelling.values(), self.catalog, self.generalized)
         return (*map(claim_of, self.represented), *travelling)
 
@@ -156,7 +156,7 @@ class Representing(ABC):
 
 
 def mean_warnings(policy: Policy) -> tuple[str, ...]:
-    """Return what the means of classes disclose of the records, for whoever publishes them."""
+    """Return the warnings of the means of classes, for whoever publishes them."""
     names = [column for asked in policy.publish for column, value in asked.columns.items() if value == CLASS_MEAN]
     if not names:
         return ()
@@ -169,7 +169,7 @@ def mean_warnings(policy: Policy) -> tuple[str, ...]:
 
 
 def claim_of(item: RepresentedColumn) -> RepresentedClaim:
-    """Return what a release claims of the numbers or dates of a column."""
+    """Return the claim of a release on the numbers or dates of a column."""
     beside = {} if item.instead else {value: name for name, value in item.columns.items()}
     by_text = {value: name for value, name in beside.items() if value != CLASS_MEAN}
     return RepresentedClaim(
@@ -205,7 +205,7 @@ def travelling_at(session: Session, published_levels: Sequence[Sequence[int]]) -
 def claims_of_travelling(
     travelling: Iterable[TravellingColumn], catalog: Catalog, types: Mapping[str, str]
 ) -> tuple[RepresentedClaim, ...]:
-    """Return what a release claims: each text of the quasi-identifier determines the columns that travel with it."""
+    """Return the claims that each text of a quasi-identifier determines the columns that travel with it."""
     by_attribute: dict[str, list[str]] = {}
     for item in travelling:
         by_attribute.setdefault(catalog.attributes[item.position].name, []).append(item.name)

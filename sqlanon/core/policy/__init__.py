@@ -1,4 +1,4 @@
-"""What the user wants, as frozen facts, and everything that a policy can name."""
+"""The policy of a user, as frozen facts, and everything that it can name."""
 
 from sqlanon.core.policy.facts import (
     ENGINES,

@@ -1,4 +1,4 @@
-"""What a sound policy is, however it was written: as a file, a dict or with constructors."""
+"""The checks of a sound policy, however it was written: as a file, a dict or with constructors."""
 
 from __future__ import annotations
 

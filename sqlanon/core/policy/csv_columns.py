@@ -52,7 +52,7 @@ def one_of(*known: str) -> ValueCheck:
 
 
 def format_fault(written: str) -> str | None:
-    """Return what is wrong with a format of dates; None if it has a day, a month and a year, each once.
+    """Return the fault of a format of dates; None if it has a day, a month and a year, each once.
 
     >>> format_fault("%d.%m.%Y"), format_fault("%d.%m.")
     (None, 'a format has a day (%d), a month (%m, %b) and a year (%Y, %y), each once.')

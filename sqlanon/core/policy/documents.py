@@ -216,7 +216,7 @@ def plain_document(faults: Faults, document: Any, place: str, first: str) -> dic
 
 
 def shape_fault(document: Any) -> tuple[str, str] | None:
-    """Return what is wrong with a document as a whole, and the cure; None for one that can be walked.
+    """Return the fault of a document as a whole, and the cure; None for one that can be walked.
 
     A document may hold itself (by an alias of YAML, or in Python), and texts that no file or database can hold.
     """

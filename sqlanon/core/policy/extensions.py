@@ -1,4 +1,4 @@
-"""What a policy can name: models, measures, strategies, hierarchy builders and file formats.
+"""The things that a policy can name: models, measures, strategies, hierarchy builders and file formats.
 
 Each is built in, comes from an installed package by an entry point, or is passed as an object with the policy:
 
@@ -108,7 +108,7 @@ class Extensions:
                 _refuse_unfit(kind, name, extension)
 
     def names(self, kind: str) -> tuple[str, ...]:
-        """Return what can be named: the built-in ones in the order of the documentation, then the others, sorted."""
+        """Return the names: the built-in ones in the order of the documentation, then the others, sorted."""
         own = {*getattr(self, kind), *_installed(kind)} - {*BUILT_IN[kind], *RESERVED.get(kind, ())}
         return (*BUILT_IN[kind], *sorted(own))
 
@@ -230,7 +230,7 @@ class Extensions:
 
 
 def found(find: Callable[[str], Kind], name: str) -> Kind | None:
-    """Return what a name stands for; None where there is none or it cannot be used, which the checks of names note."""
+    """Return the thing that a name stands for; None where there is none or it cannot be used, which checks note."""
     try:
         return find(name)
     except (KeyError, TypeError, InputError):

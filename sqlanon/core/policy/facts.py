@@ -161,6 +161,14 @@ class RecordKeys(PolicyPart):
         """The sensitive columns in the order of the policy."""
         return tuple(c for c in self.columns if c.role == "sensitive")
 
+    @property
+    def models_by_key(self) -> tuple[tuple[str, Model], ...]:
+        """The models of classes and those of sensitive columns, each with the place of its key in a document."""
+        of_columns = (
+            (f"columns.{c.name}.models[{place}]", m) for c in self.columns for place, m in enumerate(c.models)
+        )
+        return (*((f"privacy[{place}]", model) for place, model in enumerate(self.privacy)), *of_columns)
+
     def uncovered_of(self, column: Column) -> str:
         """Return ``error``, ``top`` or ``suppress``: what happens to values that a column's hierarchy does not list.
 

@@ -311,16 +311,10 @@ def check_epoch_fits(faults: Faults, policy: Any) -> None:
             message = f"The key of the records, {column.name!r}, has the role {column.role}."
             faults.add("output.record", message, "give it the role drop, or no role at all.")
     known = COHORT_MODELS if policy.entity is None else JUDGED_OF_PERSONS
-    asked = [(f"privacy[{place}]", model) for place, model in enumerate(policy.privacy)]
-    asked += [
-        (f"columns.{column.name}.models[{place}]", model)
-        for column in policy.columns
-        for place, model in enumerate(column.models)
-    ]
     if not any(model.type == "k_anonymity" for model in policy.privacy):
         message = "With an epoch groups come and go, and nothing says how large a group must be."
         faults.add("privacy", message, "add {type: k_anonymity, k: 5}, say.")
-    for key, model in asked:
+    for key, model in policy.models_by_key:
         if model.type not in known:
             counted = " of persons" if policy.entity is not None else ""
             message = f"{model.type} cannot be judged{counted} of those alone who come or go at the end of an epoch."

@@ -47,7 +47,7 @@ class FilePatterns:
         )
 
     def found(self) -> tuple[Path, ...]:
-        """Return what the patterns name on this machine, each once, sorted; ``**`` is any number of folders."""
+        """Return the files here that the patterns name, each once, sorted; ``**`` is any number of folders."""
         found = {match for item in self.absolute() for match in glob.glob(item, recursive=True)}
         return tuple(map(Path, sorted(found)))
 

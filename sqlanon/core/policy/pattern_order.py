@@ -57,7 +57,7 @@ def columns_of(bits: int) -> Pattern:
 
 
 def weight(pattern: Pattern, weights: Sequence[float] | None) -> Fraction:
-    """Return what a pattern suppresses of a record, exactly: its number of ☆, or the sum of their weights."""
+    """Return the cost of a pattern for a record, exactly: its number of ☆, or the sum of their weights."""
     return Fraction(len(pattern)) if weights is None else sum((Fraction(weights[p]) for p in pattern), Fraction())
 
 

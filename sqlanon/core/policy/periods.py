@@ -116,11 +116,7 @@ def _begins(every: str, text: str) -> bool:
 
 def _check_models(faults: Faults, policy: Any) -> None:
     """Note models that a period cannot meet by its own records."""
-    asked = [(f"privacy[{place}]", model) for place, model in enumerate(policy.privacy)]
-    asked += [
-        (f"columns.{c.name}.models[{place}]", model) for c in policy.columns for place, model in enumerate(c.models)
-    ]
-    for key, model in asked:
+    for key, model in policy.models_by_key:
         if model.type not in COHORT_MODELS:
             message = f"{model.type} is a matter of all records, and later periods are not there yet."
             faults.add(f"{key}.type", message, f"choose {' or '.join(COHORT_MODELS)}, or leave out periods.")

@@ -82,7 +82,7 @@ class Publish(PolicyPart):
 
 
 def parse_publish(faults: Faults, value: Any) -> tuple[Any, ...]:
-    """Return what a document asks to publish; None is nothing."""
+    """Return the columns that a document asks to publish; None is none."""
     if value is None:
         return ()
     if not isinstance(value, Mapping):

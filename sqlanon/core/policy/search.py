@@ -185,7 +185,7 @@ def check_engine(faults: Faults, engine: EngineOptions) -> None:
 
 
 def find_named(faults: Faults, place: str, find: Callable[[str], Any], name: str) -> Any:
-    """Return what an extension's name stands for; None after noting that it cannot be used, or if there is none."""
+    """Return the part that a name of an extension stands for; None if it is unknown, or unusable, which is noted."""
     try:
         return find(name)
     except (KeyError, TypeError):  # an unknown choice, which is noted already

@@ -1,4 +1,4 @@
-"""What is done to the records, when it is not one node for all of them: patterns, or local recoding.
+"""The transformations that are not one node for all records: patterns, and local recoding.
 
 A policy without ``transformation`` asks for one node for all records (full domain).
 """

@@ -42,14 +42,14 @@ def document(policy: PolicyFacts, *, portable: bool = False) -> dict[str, Any]:
 
 
 def _as_text(policy: PolicyFacts, path: KeyPath, text: str) -> str:
-    """Return what a place is written as: its own text if that holds variables, or one that holds none."""
+    """Return the text that a place is written as: its own if that holds variables, or one that holds none."""
     return (
         text if any(place.path == path and text.endswith(place.written) for place in policy.variables) else escape(text)
     )
 
 
 def question(policy: PolicyFacts) -> dict[str, Any]:
-    """Return what the verdicts on nodes depend on, as far as the policy itself says it.
+    """Return the part of a policy that the verdicts on nodes depend on, as far as the policy itself says it.
 
     Names of files, and how a hierarchy is written, say nothing of its content, and are left out.
     """

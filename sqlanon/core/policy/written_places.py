@@ -83,7 +83,7 @@ def _held(policy: PolicyFacts, path: KeyPath) -> str | None:
 
 
 def _changed(held: Any, path: list[str | int], text: str) -> Any:
-    """Return what a policy holds with a text in a place of it."""
+    """Return the value of a policy with a text in a place of it."""
     if not path:
         return Path(text) if isinstance(held, Path) else text
     key, *rest = path

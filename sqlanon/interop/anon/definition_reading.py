@@ -43,7 +43,7 @@ def parse_definition(data: bytes, name: str) -> dict[str, Any]:
 
 
 def not_kept(path: Path) -> list[str]:
-    """Return what a definition holds and a policy does not, in sentences.
+    """Return remarks on the parts of a definition that a policy does not have.
 
     Raises:
         InputError: the file cannot be read (as above).

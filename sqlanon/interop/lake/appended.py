@@ -1,4 +1,4 @@
-"""What a table of a lakehouse does with a release, whatever its format: all of it is added, or nothing."""
+"""Tables of a lakehouse that releases are added to, whatever their format: as a whole, or not at all."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Appended(ABC):
     @property
     @abstractmethod
     def version(self) -> int | str | None:
-        """What tells its states apart; None where there is no table."""
+        """The version that tells its states apart; None where there is no table."""
 
     @abstractmethod
     def add(self, release: LakeRelease, added: list[str]) -> None:

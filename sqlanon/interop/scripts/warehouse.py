@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from pathlib import Path
 
 from sqlglot import exp
@@ -23,17 +24,71 @@ from sqlanon.core.publish.written_rows import release_query
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import column, named, or_zero, table
 from sqlanon.errors import UnsupportedError
-from sqlanon.interop.scripts.dialect_script import (
-    NEIGHBOURS,
-    RELEASE,
-    STAGED,
-    ScriptParts,
-    dialect_script,
-    lookup_files,
-    neighbours,
-    script_facts,
-)
+from sqlanon.interop.scripts.dialect_script import dialect_script, lookup_files
 from sqlanon.interop.scripts.dialects import dialect_named
+from sqlanon.interop.scripts.parts import NEIGHBOURS, RELEASE, STAGED, ScriptParts, neighbours, script_facts
+
+_BY_SQLANON = "let sqlanon write the release (output: {file: …}, {table: …} or {view: …})."
+REFUSED: tuple[tuple[Callable[[Policy], object], str, str], ...] = (
+    (
+        lambda policy: any(column.role in KEYED_ROLES for column in policy.columns),
+        "A script would hold the key of its pseudonyms and shifted dates, or leave them out.",
+        "give these columns the role drop, or let sqlanon write the release (output: {file: …}).",
+    ),
+    (
+        lambda policy: policy.ledger is not None,
+        "A script is run by others, whenever they like, and writes no release down in a ledger.",
+        "let sqlanon write the release (output: {file: …}), or leave out ledger.",
+    ),
+    (
+        lambda policy: policy.periods is not None,
+        "A script knows no periods that were released before.",
+        "let sqlanon write the release (output: {table: …}), or leave out periods.",
+    ),
+    (
+        lambda policy: any(map(is_of_release, policy.models)),
+        "A script judges classes one by one, and the policy has models of the whole release "
+        "(average_risk, sample_uniqueness, population_uniqueness, …).",
+        _BY_SQLANON,
+    ),
+    (
+        lambda policy: judges_persons(policy.models),
+        "A script judges classes of records, and the policy protects persons by all of their rows (profile_k).",
+        _BY_SQLANON,
+    ),
+    (
+        lambda policy: policy.suppressed == "redact",
+        "A script leaves suppressed records out, and the policy says suppressed: redact.",
+        "say suppressed: drop.",
+    ),
+    (
+        lambda policy: policy.publish,
+        "A script publishes texts, and the policy asks for numbers or dates (publish).",
+        "remove publish, or let sqlanon write the release (output: {file: …}, {table: …} or {view: …}).",
+    ),
+    (
+        lambda policy: any(column.travels for column in policy.columns),
+        "A script reads records of later days, in which a column may say more than the one it travels with (with).",
+        "give such columns the role drop, or let sqlanon write the release (output: {file: …}).",
+    ),
+    (
+        lambda policy: any(column.redact for column in policy.columns),
+        "A script calls no function of Python, and the policy redacts texts.",
+        "drop such columns, or let sqlanon write the release (output: {file: …}).",
+    ),
+    (
+        lambda policy: policy.sample is not None,
+        "A script reads its table whole, and the policy draws a sample with a key.",
+        "leave out sample, or let sqlanon write the release (output: {file: …}).",
+    ),
+    (
+        lambda policy: policy.population is not None,
+        "A script reads one table, and the policy names a population beside it (k-map).",
+        "let sqlanon write the release; or make one view of both, name it as the source and the sample as its "
+        "subset (delta_presence with subset: …).",
+    ),
+)
+"""What no script of a warehouse does: whether a policy asks for it, why it is refused, and the cure."""
 
 
 def script_in(
@@ -68,63 +123,9 @@ def refuse_script(policy: Policy) -> None:
         UnsupportedError: the policy redacts suppressed records, publishes numbers or dates, needs a key, or is about
             persons by all of their rows; or it has a ledger of releases.
     """
-    if any(column.role in KEYED_ROLES for column in policy.columns):
-        raise UnsupportedError(
-            "A script would hold the key of its pseudonyms and shifted dates, or leave them out.",
-            hint="give these columns the role drop, or let sqlanon write the release (output: {file: …}).",
-        )
-    if policy.ledger is not None:
-        raise UnsupportedError(
-            "A script is run by others, whenever they like, and writes no release down in a ledger.",
-            hint="let sqlanon write the release (output: {file: …}), or leave out ledger.",
-        )
-    if policy.periods is not None:
-        raise UnsupportedError(
-            "A script knows no periods that were released before.",
-            hint="let sqlanon write the release (output: {table: …}), or leave out periods.",
-        )
-    if any(map(is_of_release, policy.models)):
-        raise UnsupportedError(
-            "A script judges classes one by one, and the policy has models of the whole release "
-            "(average_risk, sample_uniqueness, population_uniqueness, …).",
-            hint="let sqlanon write the release (output: {file: …}, {table: …} or {view: …}).",
-        )
-    if judges_persons(policy.models):
-        raise UnsupportedError(
-            "A script judges classes of records, and the policy protects persons by all of their rows (profile_k).",
-            hint="let sqlanon write the release (output: {file: …}, {table: …} or {view: …}).",
-        )
-    if policy.suppressed == "redact":
-        raise UnsupportedError(
-            "A script leaves suppressed records out, and the policy says suppressed: redact.",
-            hint="say suppressed: drop.",
-        )
-    if policy.publish:
-        raise UnsupportedError(
-            "A script publishes texts, and the policy asks for numbers or dates (publish).",
-            hint="remove publish, or let sqlanon write the release (output: {file: …}, {table: …} or {view: …}).",
-        )
-    if any(column.travels for column in policy.columns):
-        raise UnsupportedError(
-            "A script reads records of later days, in which a column may say more than the one it travels with (with).",
-            hint="give such columns the role drop, or let sqlanon write the release (output: {file: …}).",
-        )
-    if any(column.redact for column in policy.columns):
-        raise UnsupportedError(
-            "A script calls no function of Python, and the policy redacts texts.",
-            hint="drop such columns, or let sqlanon write the release (output: {file: …}).",
-        )
-    if policy.sample is not None:
-        raise UnsupportedError(
-            "A script reads its table whole, and the policy draws a sample with a key.",
-            hint="leave out sample, or let sqlanon write the release (output: {file: …}).",
-        )
-    if policy.population is not None:
-        raise UnsupportedError(
-            "A script reads one table, and the policy names a population beside it (k-map).",
-            hint="let sqlanon write the release; or make one view of both, name it as the source and the sample as its "
-            "subset (delta_presence with subset: …).",
-        )
+    for is_asked, message, hint in REFUSED:
+        if is_asked(policy):
+            raise UnsupportedError(message, hint=hint)
 
 
 def script_parts(plan: Plan, run: str = "") -> ScriptParts:

@@ -30,7 +30,7 @@ NAMED = names.PREFIX + "named"
 
 @dataclass(frozen=True, slots=True)
 class Erasure(Facts):
-    """What was written down to be erased. For the operator: its counts of records are exact.
+    """The account of an erasure. For the operator: its counts of records are exact.
 
     Attributes:
         file: the ledger.

@@ -33,7 +33,7 @@ STRATEGY = "cohorts"
 
 @dataclass(frozen=True, slots=True)
 class CohortCounts(Facts):
-    """What a release in cohorts did. For the operator: its counts of records are exact.
+    """The account of a release in cohorts. For the operator: its counts of records are exact.
 
     Attributes:
         joined: records that came, in cohorts.
@@ -159,7 +159,7 @@ class CohortPlan(PublishablePlan):
         return list(zip(self.chain, self.records_at, strict=True))
 
     def _recoding(self) -> dict[str, Any]:
-        """Return what a recipient is told of the cohorts."""
+        """Return the facts of the cohorts that a recipient may see."""
         levels = [self.catalog.levels(node) for node in self.chain]
         return {"cohorts": {"levels": levels, "hold": self.hold, "rows": ROWS}}
 

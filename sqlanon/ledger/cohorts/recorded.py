@@ -75,7 +75,7 @@ def refuse_moved(ledger: ReleaseLedger, policy: Policy) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CohortRecording:
-    """What is recorded of a release in cohorts.
+    """The record of a release in cohorts.
 
     Attributes:
         chain: the nodes at which cohorts are published.
@@ -91,11 +91,11 @@ class CohortRecording:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What the ledger holds of it beside its rows."""
+        """Its facts in the ledger, beside its rows."""
         return {"chain": [list(node) for node in self.chain], "state": self.state}
 
     def read(self, session: Session, numbered: exp.Expr, entity: EntityColumn, types: Mapping[str, str]) -> CohortState:
-        """Return what the next release continues.
+        """Return the state that the next release continues.
 
         Args:
             numbered: the rows of the first release with their keys and the numbers of their classes.
@@ -135,7 +135,7 @@ class CohortRecording:
 
 
 def recording_in_cohorts(ledger: ReleaseLedger, plan: Any) -> CohortRecording:
-    """Return what is recorded of a plan in cohorts.
+    """Return the record of a plan in cohorts.
 
     Raises:
         InputError: the plan does not continue the last release.

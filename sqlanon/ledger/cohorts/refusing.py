@@ -1,4 +1,4 @@
-"""What releases in cohorts refuse: another policy than that of the last, and the loss of most of its records."""
+"""Refusals of releases in cohorts: another policy than that of the last, and the loss of most of its records."""
 
 from __future__ import annotations
 

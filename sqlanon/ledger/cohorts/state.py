@@ -33,7 +33,7 @@ NEW_ROWS, NEW_DEPARTED = NEW_STATE = names.PREFIX + "new_rows", names.PREFIX + "
 
 @dataclass(frozen=True, slots=True)
 class CohortState:
-    """What a release in cohorts leaves behind for the next one.
+    """The state that a release in cohorts leaves behind for the next one.
 
     Attributes:
         base: the number of the release that it continues; None for the first.

@@ -41,7 +41,7 @@ MOST = 2**31
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cohorts:
-    """What is shown in groups.
+    """The columns, models and relations of records that are shown in groups.
 
     Attributes:
         published: the columns and their types.

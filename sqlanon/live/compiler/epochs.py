@@ -60,7 +60,7 @@ Lookups = Mapping[str, exp.Expr]
 
 @dataclass(frozen=True, slots=True)
 class EpochView:
-    """What a live view with an epoch stands on.
+    """A live view with an epoch, and the tables that it stands on.
 
     Attributes:
         view: what it would publish without an epoch.

@@ -199,7 +199,7 @@ def member_flag(name: str, type_name: str, relation: str | None = None) -> exp.E
 
 
 def _columns(view: LiveView) -> list[str]:
-    """Return what passes from one step to the next, besides ranks and counters."""
+    """Return the columns that pass from one step to the next, besides ranks and counters."""
     quasi = {item.name for item in view.quasi}
     cells = [_cell(position) for position, name in enumerate(view.published) if name not in quasi]
     flags = [names.MEMBER] if view.member is not None else []

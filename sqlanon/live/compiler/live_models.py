@@ -103,7 +103,7 @@ class SensitiveColumn:
 
 @dataclass(frozen=True, slots=True)
 class LiveView:
-    """What a live view publishes of a source.
+    """A live view: its source, and the columns, levels and models of what it publishes.
 
     Attributes:
         source: its relation.
@@ -198,7 +198,7 @@ def keeps_all(view: LiveView) -> bool:
 
 
 def among_counted(view: LiveView) -> list[exp.Expr]:
-    """Return what the records that models count have in common: that they belong to the subset, if there is one."""
+    """Return the condition that models count a record: it belongs to the subset, if there is one."""
     return [column(names.MEMBER)] if view.member is not None else []
 
 

@@ -111,7 +111,7 @@ class ColumnHistogram:
         return [*classes_of(self.view), *among_counted(self.view)]
 
     def held_by(self, level: int) -> list[exp.Expr]:
-        """Return what the records of a value, or of an ancestor, have in common: the path from it up to the root."""
+        """Return the columns that the records of a value, or of an ancestor, share: its path up to the root."""
         if not level:
             return [self.text("value")]
         return [self.text("ancestor", upper) for upper in range(level, self.item.levels)]
@@ -121,7 +121,7 @@ class ColumnHistogram:
         return when(equal(self.get(first, level), number(1)), self.get(what, level), number(0))
 
     def order(self) -> list[exp.Expr]:
-        """Return what the values of the column are ordered by, as the search orders them: NULL comes last."""
+        """Return the order of the values of the column, as the search orders them: NULL comes last."""
         by = self.get(PLACE) if self.item.placed else self.get("order")
         return [is_null(self.get("value")), by, self.text("value")]
 
@@ -142,7 +142,7 @@ def histograms_of(view: LiveView) -> list[ColumnHistogram]:
 
 
 def value_cells(view: LiveView, zeroed: Callable[[str, str], exp.Expr]) -> list[exp.Expr]:
-    """Return what a record holds for the models: the value, what it is ordered by, and its ancestors.
+    """Return the columns of a record for the models: the value, its order, and its ancestors.
 
     Args:
         zeroed: returns the value of a column of the source by its name and type, a float without the sign of its zero.
@@ -235,7 +235,7 @@ def _ordering(order: Sequence[exp.Expr]) -> exp.Order:
 
 
 def _weights(counted: ColumnHistogram) -> list[exp.Expr]:
-    """Return what shares are taken of: all values of the class, and of all; and what orders and trees add to that."""
+    """Return the totals that shares are taken of: all values of the class, and of all; orders and trees add theirs."""
     inside, outside = counted.in_class(), among_counted(counted.view)
     once, once_of_all = counted.once("held", "first"), counted.once("total", "first_of_all")
     found: list[exp.Expr] = [named(sum_over(once, inside), counted.name("weight"))]
@@ -313,7 +313,7 @@ def _crossed(counted: ColumnHistogram, ctes: list[exp.CTE], before: str) -> str:
 
 
 def stretch(counted: ColumnHistogram) -> exp.Expr:
-    """Return what the places from a value up to the next one of its class add: see ``t_closeness_ordered``."""
+    """Return the terms of the places from a value up to the next one of its class: see ``t_closeness_ordered``."""
     get = counted.get
 
     def minus(left: exp.Expr, right: exp.Expr) -> exp.Expr:

@@ -65,24 +65,8 @@ def recoded_release(
         coded: records with different sensitive values are of different row types.
         values: columns of the source whose own values the rows hold besides, under other names.
     """
-    quasi, keyed = source.quasi, source if coded else source.quasi
-    words = range(catalog.words)
-    projections = [
-        named(column(names.level(level), names.lookup(position)), _text(position, level))
-        for position, used in enumerate(levels)
-        for level in used
-    ]
-    projections += as_keys(exp.paren(keyed.packed(word)) for word in words)
+    quasi, words = source.quasi, range(catalog.words)
     passed = [name for name in published if name not in {item.name for item in quasi.items}]
-    projections += [named(column(name, SOURCE), f"column_{index}") for index, name in enumerate(passed)]
-    projections += [named(column(name, SOURCE), alias) for name, alias in values.items()]
-    if split:
-        projections.append(named(exp.Rand(), CHANCE))
-    records: exp.Query = keyed.encoded(projections)
-    if split:  # a window cannot be ordered by a call of RANDOM()
-        order = exp.Order(expressions=[exp.Ordered(this=column(CHANCE))])
-        place = exp.Window(this=exp.RowNumber(), partition_by=keys(catalog.words), order=order)
-        records = exp.select(exp.Star(), named(place, PLACE)).from_(records.subquery("drawn"))
     cells: dict[str, exp.Expr] = {
         item.name: _published(position, levels[position], RECORDS) for position, item in enumerate(quasi.items)
     }
@@ -108,7 +92,31 @@ def recoded_release(
         .join(table(names.ASSIGNED, ASSIGNED), on=both(same_key))
         .join(table(names.RULES, RULES), on=_same_rule())
     )
+    own = [named(column(name, SOURCE), f"column_{index}") for index, name in enumerate(passed)]
+    own += [named(column(name, SOURCE), alias) for name, alias in values.items()]
+    records = _keyed_records(source if coded else quasi, catalog, levels, own, split=split)
     return with_ctes(query, [cte(RECORDS, records)])
+
+
+def _keyed_records(
+    keyed: EncodedSource, catalog: Catalog, levels: Levels, own: Sequence[exp.Expr], *, split: bool
+) -> exp.Query:
+    """Return ``records``: the texts of each record at the levels of all rules, its key, and columns of its ``own``.
+
+    Where row types are ``split`` among rules, the records of each have a place, which chance draws.
+    """
+    projections: list[exp.Expr] = [
+        named(column(names.level(level), names.lookup(position)), _text(position, level))
+        for position, used in enumerate(levels)
+        for level in used
+    ]
+    projections += [*as_keys(exp.paren(keyed.packed(word)) for word in range(catalog.words)), *own]
+    if not split:
+        return keyed.encoded(projections)
+    records = keyed.encoded([*projections, named(exp.Rand(), CHANCE)])
+    order = exp.Order(expressions=[exp.Ordered(this=column(CHANCE))])  # a window takes no call of RANDOM()
+    place = exp.Window(this=exp.RowNumber(), partition_by=keys(catalog.words), order=order)
+    return exp.select(exp.Star(), named(place, PLACE)).from_(records.subquery("drawn"))
 
 
 def published_classes(catalog: Catalog, levels: Levels) -> exp.Query:
@@ -124,7 +132,7 @@ def published_classes(catalog: Catalog, levels: Levels) -> exp.Query:
 
 
 def with_texts(catalog: Catalog, levels: Levels, assigned: exp.Expr, rules: exp.Expr) -> exp.Select:
-    """Return what is published of row types: ``text_<i>`` of every quasi-identifier.
+    """Return the published texts of row types: ``text_<i>`` of every quasi-identifier.
 
     Args:
         assigned: row types under the name ``ASSIGNED``, each with its key and rule.
@@ -158,7 +166,7 @@ def class_facts(catalog: Catalog, levels: Levels) -> exp.Select:
 
 
 def _published(position: int, levels: Sequence[int], owner: str) -> exp.Expr:
-    """Return what is published of a value, by the level of its rule."""
+    """Return the published text of a value, by the level of its rule."""
     if len(levels) == 1:
         return column(_text(position, levels[0]), owner)
     cases = [exp.If(this=number(level), true=column(_text(position, level), owner)) for level in levels]

@@ -88,7 +88,7 @@ def places(state: str) -> exp.Select:
 
 
 def batch(question: Question, steps: int, *, costs: bool) -> exp.Query:
-    """Return what sequences would publish that have one node more: ``node``, ``step``, ``attribute`` and ``kept``.
+    """Return the records that sequences of one node more would publish: ``node``, ``step``, ``attribute`` and ``kept``.
 
     Step 0 is the candidate, step t what stands at its place + t - 1 now. A row with attribute ``TOTALS`` holds the
     published records; with ``costs`` the others hold the sum of D - leaves over them.
@@ -146,7 +146,7 @@ def _place(place: int) -> exp.Expr:
 
 
 def _masked(masks: Iterable[exp.Expr], relation: str | None = None) -> list[exp.Alias]:
-    """Return what masks keep of the key: ``masked_<word>``."""
+    """Return the parts of the key that masks keep: ``masked_<word>``."""
     return [named(part, masked_name(w)) for w, part in enumerate(masked_keys(masks, relation))]
 
 

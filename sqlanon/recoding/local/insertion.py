@@ -270,7 +270,7 @@ class _Choice:
         return len(wanted)
 
     def _gain(self, node: Node) -> float:
-        """Return what a candidate gains, as far as it is known."""
+        """Return the gain of a candidate, as far as it is known."""
         return self.fresh.get(node, BLOCKED)
 
     def _best_gain(self) -> float:

@@ -60,12 +60,12 @@ def has_costs(problem: Problem) -> bool:
 
 
 def kept_by_levels(problem: Problem, node: Node, records: int) -> Kept:
-    """Return what so many records keep under a node, when only levels count."""
+    """Return the amount that so many records keep under a node, when only levels count."""
     return tuple(records * (a.height - 1 - level) for a, level in zip(problem.catalog.attributes, node, strict=True))
 
 
 def summed(parts: Iterable[Sequence[int]], attributes: int) -> Kept:
-    """Return what several nodes keep together."""
+    """Return the amount that several nodes keep together."""
     return tuple(map(sum, zip(*parts, [0] * attributes, strict=True)))
 
 
@@ -92,7 +92,7 @@ def shares(problem: Problem) -> list[float]:
 
 
 def generalization(problem: Problem, node: Node) -> float:
-    """Return what generalizing every record to a node costs, suppression apart."""
+    """Return the cost of generalizing every record to a node, suppression apart."""
     catalog = problem.catalog
     if has_costs(problem):
         return loss(problem, [a.costs[level] for a, level in zip(catalog.attributes, node, strict=True)])

@@ -127,7 +127,7 @@ def _deadline(limits: SearchOptions, spent: float) -> float | None:
 
 
 def _warnings(asked: LocalRecoding, starts: Starts | None) -> list[str]:
-    """Return what is and is not promised of the records that chance held back, or that none was."""
+    """Return the promises and their limits for records that chance held back, or that none was."""
     if starts is None:
         return [NOT_HELD]
     short = asked.seed is not None and asked.seed.bit_length() <= GUESSED_BITS
@@ -142,7 +142,7 @@ def _lossless(recoding: Recoding, single: float) -> bool:
 def _held(
     trials: Trials, trial: Trial, hold: float, seed: int, single: float = math.inf
 ) -> tuple[Recoding | None, Starts | None, int]:
-    """Return what the nodes publish when chance holds records back, the draw, and the least size of a class.
+    """Return the rules of the nodes when chance holds records back, the draw, and the least size of a class.
 
     There is no recoding when no draw is allowed. Where models judge sensitive values, records that are held back leave
     other classes, of which other numbers fail: larger ones are tried when no draw of a size stays within the limit. A

@@ -77,7 +77,7 @@ class ClassNumbers:
         return found
 
     def kept(self, node: Node, rows: Whole) -> Real:
-        """Return what the records of some rows keep at a node, as a share of the loss of all."""
+        """Return the part that the records of some rows keep at a node, as a share of the loss of all."""
         found = np.zeros(len(rows))
         for by_level, level in zip(self.values, node, strict=True):
             found += by_level[level][rows]
@@ -110,7 +110,7 @@ class RowState(State):
         self.rows.arrays.close()
 
     def gains(self, nodes: Sequence[Node], present: float) -> list[float]:
-        """Return what each node would gain by the rows that it takes, whatever the nodes behind it lose by that."""
+        """Return the gain of each node by the rows that it takes, whatever the nodes behind it lose by that."""
         self.evaluated += len(nodes)
         found = []
         for node in nodes:

@@ -1,4 +1,4 @@
-"""What a sequence of nodes does to the records."""
+"""The rules of a sequence of nodes: the records and classes that each publishes."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ nodes ADULT 0.0620 to 0.0621, CUP 0.0729 to 0.0731), and which of two similar no
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What a node publishes: records, and per attribute what they keep (``kept``)."""
+    """The published part of a node: records, and per attribute the amount that they keep (``kept``)."""
 
     records: int
     kept: Kept
@@ -98,7 +98,7 @@ class State:
         return self._ranks[node]
 
     def gains(self, nodes: Sequence[Node], present: float) -> list[float]:
-        """Return what each node would gain over the present loss, or ``BLOCKED``: exactly, or by an estimate."""
+        """Return the gain of each node over the present loss, or ``BLOCKED``: exactly, or by an estimate."""
         judged = self.judge(nodes)
         self._judged |= {candidate.node: candidate for candidate in judged}
         allowed = self._catalog.allowed

@@ -62,7 +62,7 @@ class Trial:
 
 @dataclass(slots=True)
 class Trials:
-    """What sequences are tried with.
+    """The engine, question and tables that sequences are tried with.
 
     Attributes:
         question: the models of the policy.

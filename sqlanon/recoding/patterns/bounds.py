@@ -1,4 +1,4 @@
-"""What no pattern can keep any more, so that patterns are skipped without being tried."""
+"""Bounds of the records that patterns can keep, by which patterns are skipped without being tried."""
 
 from __future__ import annotations
 

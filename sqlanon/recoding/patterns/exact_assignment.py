@@ -45,7 +45,7 @@ from sqlanon.recoding.patterns.shares import Share, stretches
 
 @dataclass(frozen=True, slots=True)
 class CostProof:
-    """What is known of the optimum; costs are sums of weights of suppressed cells, as ``Assignment.cost``.
+    """Bounds of the optimum; costs are sums of weights of suppressed cells, as ``Assignment.cost``.
 
     Attributes:
         cost: of the solution.
@@ -230,7 +230,7 @@ class _ExactRun:
         )
 
     def _reached(self, found: ExactSolution, factor: int) -> Certificate:
-        """Return what is known of the solution at which the user stopped the solver."""
+        """Return the certificate of the solution at which the user stopped the solver."""
         patterns = len(self.listed) - (not self.member)
         cells = int(self.table.counts.sum()) * weight(self.listed[-1], self.weights) * factor
         loss, bound = (float(amount / cells) if cells else 0.0 for amount in (found.cost, found.bound))
@@ -267,7 +267,7 @@ class _ExactRun:
         return 1 if self.weights is None else whole(self.weights)[1]
 
     def _claimed(self, found: CostProof, shares: Sequence[Share], least: float) -> CostProof:
-        """Return what is known of a solution by a bound of another program; costs are compared as whole numbers."""
+        """Return the proof of a solution by a bound of another program; costs are compared as whole numbers."""
         prices = [weight(pattern, self.weights) for pattern in self.listed]
         cost = round(sum(share.records * prices[share.pattern] for share in shares) * self._factor)
         bound = min(cost, round(least * self._factor))

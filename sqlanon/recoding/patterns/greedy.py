@@ -73,7 +73,7 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """What a pattern-guided solution does to the records; the rows stand in the table ``names.ASSIGNED``.
+    """The patterns and figures of a solution; its rows stand in the table ``names.ASSIGNED``.
 
     Attributes:
         k: the size that each row type of the output has at least, but that of the left over.
@@ -121,7 +121,7 @@ class Assignment:
 
 
 class Uses(NamedTuple):
-    """What stands in the table ``names.ASSIGNED``, in the words of ``Assignment``."""
+    """The uses of patterns in the table ``names.ASSIGNED``, in the words of ``Assignment``."""
 
     uses: tuple[Use, ...]
     left_over: int

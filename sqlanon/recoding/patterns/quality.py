@@ -1,4 +1,4 @@
-"""What a pattern-guided solution is worth: suppressions, usefulness and row types of the output (the paper, 3.3)."""
+"""The quality of a pattern-guided solution: suppressions, usefulness and row types of the output (the paper, 3.3)."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ class Program:
         )
 
     def price(self, records: Ints) -> int:
-        """Return what these records of the pairs cost."""
+        """Return the cost of these records of the pairs."""
         return int((records * self.cost[self.group]).sum())
 
     def left(self, records: Ints) -> Ints:

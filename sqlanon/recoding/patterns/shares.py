@@ -52,7 +52,7 @@ def broken(
     *,
     left_over: bool = True,
 ) -> list[str]:
-    """Return what keeps these shares from being a solution, found from the row types themselves; usually nothing."""
+    """Return the faults that keep shares from being a solution, found from the row types themselves; usually none."""
     (row_types, counts), faults = table, []
     taken = [0] * len(counts)
     held: dict[tuple[int, tuple[int, ...]], int] = {}

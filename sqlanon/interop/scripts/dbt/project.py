@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ SOURCE, DECLARES = "dbt_source", "dbt_declares"
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What was done in a folder.
+    """The files of a folder that were written and removed.
 
     Attributes:
         files: the files that were written, by their paths in it.
@@ -96,7 +96,13 @@ def write(release: DbtRelease, folder: Path, *, force: bool = False) -> Written:
     elif declarations is not None:
         dropped.append(shared)
     texts |= starting | {manifest: json.dumps(document, indent=2) + "\n"}
-    failure = None
+    _change(folder, texts, dropped)
+    return Written(tuple(texts), tuple(dropped), to_add)
+
+
+def _change(folder: Path, texts: Mapping[str, str], dropped: Sequence[str]) -> None:
+    """Write files of a folder, and remove others, or raise TargetError."""
+    failure = ""
     try:
         for path, text in texts.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -105,12 +111,11 @@ def write(release: DbtRelease, folder: Path, *, force: bool = False) -> Written:
             (folder / path).unlink()
     except OSError as error:
         failure = error.strerror or "the system refused"
-    if failure is not None:
+    if failure:
         raise TargetError(
             f"The folder {folder.name!r} cannot be written ({failure}).",
             hint="check its permissions and the room on the disk.",
         )
-    return Written(tuple(texts), tuple(dropped), to_add)
 
 
 def _declarations(
