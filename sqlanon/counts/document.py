@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sqlanon.core.plain import plain
 from sqlanon.core.policy import Policy
-from sqlanon.core.policy.documents import read_document, shape_fault
-from sqlanon.core.policy.extensions import NOTHING, Extensions
+from sqlanon.core.policy.documented import Documented
+from sqlanon.core.policy.documents import plain_document
+from sqlanon.core.policy.extensions import Extensions
 from sqlanon.core.policy.facts import TOP_KEYS
 from sqlanon.core.policy.faults import Faults
 from sqlanon.core.policy.parts import check, keys_of, of_keys, written
@@ -41,7 +41,7 @@ MOST_BASE = 2**53
 
 
 @dataclass(frozen=True, slots=True)
-class CountsPolicy:
+class CountsPolicy(Documented):
     """What tables of counts are published, and how safe they must be.
 
     Attributes:
@@ -50,37 +50,20 @@ class CountsPolicy:
         rules: which cells are unsafe, and what makes them safe.
     """
 
+    SAID = "document of counts", "file"
+
     policy: Policy
     tables: tuple[CountsTable, ...]
     rules: CountsFacts
 
     @classmethod
-    def from_file(cls, path: str | Path, *, extensions: Extensions = NOTHING) -> CountsPolicy:
-        """Read a document from a .yaml, .yml, .json or .toml file; relative paths are relative to it.
-
-        Raises:
-            InputError: the file cannot be read.
-            PolicyError: the document has faults.
-        """
-        file = Path(path).absolute()
-        found = cls.from_dict(read_document(Path(path)), base_directory=file.parent, extensions=extensions)
-        return replace(found, policy=replace(found.policy, file=file))
-
-    @classmethod
-    def from_dict(
-        cls,
-        document: Mapping[str, Any],
-        *,
-        base_directory: str | Path | None = None,
-        extensions: Extensions = NOTHING,
-    ) -> CountsPolicy:
-        """Read a document from its keys.
-
-        Raises:
-            PolicyError: it has faults.
-        """
-        base = Path(base_directory).absolute() if base_directory is not None else Path.cwd()
+    def parsed(cls, document: Any, base: Path, extensions: Extensions) -> CountsPolicy:
+        """Return what a document says."""
         return _CountsReader(base, extensions).read(document)
+
+    def with_file(self, file: Path) -> CountsPolicy:
+        """Return it with the file that it was read from."""
+        return replace(self, policy=replace(self.policy, file=file))
 
     @property
     def dimensions(self) -> dict[str, tuple[int, ...]]:
@@ -129,25 +112,6 @@ CountsLike = CountsPolicy | Mapping[str, Any] | str | Path
 """A document of counts, its keys, or its path."""
 
 
-def as_counts_policy(given: object) -> CountsPolicy:
-    """Return a document of counts; the path of its file and the keys of one are read.
-
-    Raises:
-        InputError: it is none of these, or a file that cannot be read.
-        PolicyError: it has faults.
-    """
-    if isinstance(given, CountsPolicy):
-        return given
-    if isinstance(given, str | Path):
-        return CountsPolicy.from_file(given)
-    if isinstance(given, Mapping):
-        return CountsPolicy.from_dict(given)
-    raise InputError(
-        f"This is no document of counts, but of the type {type(given).__name__}.",
-        hint="give a sqlanon.CountsPolicy, the path of a file, or its keys as a dict.",
-    )
-
-
 class _CountsReader:
     """Reads one document; all its faults are raised together."""
 
@@ -162,12 +126,7 @@ class _CountsReader:
             PolicyError: it has faults.
         """
         faults = self._faults
-        if not isinstance(document, Mapping):
-            faults.add("counts", "The document is not a mapping.", "start with the keys source and counts.")
-        elif (shape := shape_fault(document)) is not None:
-            faults.add("counts", *shape)
-        faults.finish()
-        document = plain(document)
+        document = plain_document(faults, document, "counts", "source and counts")
         known, every = names_of(KEYS), names_of(TOP_KEYS)
         for name in [name for name in document if name in every and name not in known]:
             faults.add(str(name), "Tables of counts do not have this key.", "leave it out.")

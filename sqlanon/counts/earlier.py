@@ -27,11 +27,9 @@ from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.facts import Flags, Floats, Numbers
 from sqlanon.counts.keys import CountsTable
 from sqlanon.counts.protecting import Held, Protection, protect
-from sqlanon.counts.written import audit_of, shown_cells
-from sqlanon.errors import AuditError, InputError, NoSolutionError
+from sqlanon.counts.written import audit_of, refuse, shown_cells
+from sqlanon.errors import InputError, NoSolutionError
 
-Key = tuple[tuple[str, int, str | None], ...]
-"""A cell by its categories: dimension, level and text; the totals are left out."""
 FORM = 1
 """Of what is written down of a release."""
 
@@ -63,7 +61,7 @@ def ledger_of(asked: CountsPolicy, opened: Source, given: object) -> AbstractCon
 
 def described(opened: Source, asked: CountsPolicy, counted: Counted, suppressed: Any) -> dict[str, Any]:
     """Return what a ledger writes down of a release: its tables and its cells, a suppressed one as None."""
-    keys = keys_of(counted)
+    keys = counted.grid.named_keys()
     published = counted.grid.is_published
     values = [None if hidden else int(x) for x, hidden in zip(counted.contributors, suppressed, strict=True)]
     cells = [[key, value] for key, value, own in zip(keys, values, published, strict=True) if own]
@@ -88,18 +86,6 @@ def _digests(opened: Source, asked: CountsPolicy) -> dict[str, str]:
 
 def _kind_of(asked: CountsPolicy) -> dict[str, Any]:
     return {"entity": asked.policy.entity, "nulls": asked.policy.nulls}
-
-
-def keys_of(counted: Counted) -> list[Key]:
-    """Return the categories of all cells."""
-    grid = counted.grid
-    parts = [
-        [(d.name, int(level), text) for level, text in zip(d.level, d.texts, strict=True)] for d in grid.dimensions
-    ]
-    return [
-        tuple(sorted((parts[p][c] for p, c in enumerate(key) if c), key=lambda part: part[0]))
-        for key in grid.all_keys.tolist()
-    ]
 
 
 def join_earlier(
@@ -128,7 +114,7 @@ def join_earlier(
     else:
         opened.engine.drop(names.LOOKUP)  # of the new tables alone
         every = count_cells(opened, whole)
-    keys = keys_of(every)
+    keys = every.grid.named_keys()
     places = {key: number for number, key in enumerate(keys)}
     known, is_known = np.full(len(keys), np.nan), np.zeros(len(keys), bool)
     changed = False
@@ -149,7 +135,7 @@ def join_earlier(
         shown, hidden, unsafe = nothing, nothing, is_near if asked.rules.changes == "suppress" else nothing
     for entry in microdata:
         shown = shown | _determined(every, entry.levels)
-    numbers = np.array([places[key] for key in keys_of(counted)], np.int64)
+    numbers = np.array([places[key] for key in counted.grid.named_keys()], np.int64)
     own = nothing.copy()
     own[numbers[counted.grid.is_published]] = True
     return Joined(shown, hidden & ~shown, unsafe & own, own, every, whole, numbers, is_known, known, changed)
@@ -239,9 +225,5 @@ def audit_joined(rows: pa.Table, joined: Joined, counted: Counted, asked: Counts
     is_small = (truth > 0) & (truth < threshold) & (joined.own | joined.is_known) & np.isnan(shown)
     audit = audit_of(joined.counted.grid, asked.rules.joint, shown)
     found = audit.faults(0, is_small, *(asked.rules.interval or (0, threshold)))
-    if found:
-        listed = ", ".join(f"{kind}: {count}" for kind, count in found.items())
-        raise AuditError(
-            f"Together with earlier releases of the ledger what was written is not safe ({listed}).",
-            hint="nothing was published; report it as a defect of sqlanon.",
-        )
+    said = "Together with earlier releases of the ledger what was written is not safe"
+    refuse(found, said, "nothing was published; report it as a defect of sqlanon.")

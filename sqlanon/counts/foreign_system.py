@@ -50,7 +50,6 @@ class ForeignAudit:
         self._rows = SparseRows.of(map(self._row, relations))
         ends = [bounds.get(cell, HIDDEN) for cell in self._number]
         self._shown = np.array(ends, np.float64).reshape(-1, 2).T
-        self._by: dict[int, list[int]] = {}
         self._ends = self._narrowed()
         self._seen = np.stack([np.full(len(ends), np.inf), np.full(len(ends), -np.inf)])
         self._linear: Any = None
@@ -71,7 +70,7 @@ class ForeignAudit:
         return columns, factors, -known, -known
 
     def _narrowed(self) -> Floats:
-        """Return the least and greatest value of each unknown by single relations, and note which ones narrow it."""
+        """Return the least and greatest value of each unknown by single relations."""
         rows, ends = self._rows, self._shown
         of_entries, cells, adds = rows.of_entries, rows.columns, rows.factors > 0
         for _ in range(MOST_ROUNDS):
@@ -88,9 +87,6 @@ class ForeignAudit:
                 return self._shown  # contradictory relations are told by ``broken``
             if (found == ends).all():
                 break
-            narrows = ((least > low) & (least == found[0, cells])) | ((most < high) & (most == found[1, cells]))
-            for entry in np.flatnonzero(narrows).tolist():
-                self._by.setdefault(int(cells[entry]), []).append(int(of_entries[entry]))
             ends = found
         return ends
 
@@ -259,28 +255,16 @@ class ForeignAudit:
             except TimeoutError:
                 return False
 
-        for rows in (self._narrowing, self._binding):
-            used = kept = [self.relations[row] for row in sorted(rows(self._number[cell]))]
-            if gives(kept):
-                for each in used:
-                    fewer = [other for other in kept if other != each]
-                    kept = fewer if gives(fewer) else kept
-                return kept
-        return []
+        used = kept = [self.relations[row] for row in sorted(self._binding(self._number[cell]))]
+        if not gives(kept):
+            return []
+        for each in used:
+            fewer = [other for other in kept if other != each]
+            kept = fewer if gives(fewer) else kept
+        return kept
 
     def _of_some(self, relations: Sequence[SumRelation]) -> ForeignAudit:
         return ForeignAudit(relations, self._of, self._deadline)
-
-    def _narrowing(self, number: int) -> set[int]:
-        """Return the rows by which an unknown is narrowed, and the others in them are, one by the bounds of another."""
-        rows, left = set[int](), [number]
-        while left and len(rows) <= MOST_TRIED:
-            fresh = {*self._by.get(left.pop(), ())} - rows
-            rows |= fresh
-            left += [
-                int(c) for row in fresh for c in self._rows.columns[self._rows.starts[row] : self._rows.starts[row + 1]]
-            ]
-        return rows
 
     def _binding(self, number: int) -> set[int]:
         """Return the rows with multipliers, of programs of the least and the greatest value of an unknown."""

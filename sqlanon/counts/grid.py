@@ -16,6 +16,8 @@ from sqlanon.counts.facts import Flags, Numbers
 
 Levels = tuple[int | None, ...]
 """A set: the level of each dimension, None for the total."""
+NamedKey = tuple[tuple[str, int, str | None], ...]
+"""A cell by its categories: dimension, level and text; the totals are left out."""
 TOTAL = 0
 """The number of the total among the categories of every dimension."""
 
@@ -86,6 +88,16 @@ class Grid:
     def all_keys(self) -> Numbers:
         """The categories of all cells."""
         return np.concatenate([self.keys(number) for number in range(len(self.sets))])
+
+    def named_keys(self) -> list[NamedKey]:
+        """Return the categories of all cells as the source names them."""
+        parts = [
+            [(d.name, int(level), text) for level, text in zip(d.level, d.texts, strict=True)] for d in self.dimensions
+        ]
+        return [
+            tuple(sorted((parts[p][c] for p, c in enumerate(key) if c), key=lambda part: part[0]))
+            for key in self.all_keys.tolist()
+        ]
 
     @property
     def whole(self) -> int | None:

@@ -173,7 +173,7 @@ class MoveSearch:
             turns = turns and self._kept.allows(cells, -by)
         number, self._number = self._number, self._number + 1
         self.witnesses[number] = Witness(cells, by, turns)
-        for cell in cells[self.system.unsafe[cells]].tolist():
+        for cell in cells.tolist():
             self._of_cell.setdefault(cell, set()).add(number)
         fresh = cells[self.system.published[cells]]
         self.hidden[fresh] = True
@@ -242,27 +242,18 @@ class MoveSearch:
     def reduce(self) -> None:
         """Publish cells again that other witnesses do without, the dearest first, while there is time."""
         further = np.flatnonzero(self.hidden & ~self.system.unsafe)
-        using: dict[int, set[int]] = {cell: set() for cell in further.tolist()}
-        self._note(using, self.witnesses)
         for cell in further[np.argsort(-self.system.weights[further], kind="stable")].tolist():
             if time.monotonic() >= self._until:
                 return
-            gone, first = frozenset(using[cell] & self.witnesses.keys()), self._number
+            gone, first = frozenset(self._of_cell.get(cell, ())), self._number
             self._prices[cell] = np.inf
             if self._do_without(gone):
                 self.hidden[cell] = False
                 self._prices[cell] = self._own_prices[cell]
                 self._drop(gone)
-                self._note(using, range(first, self._number))
             else:
                 self._drop(range(first, self._number))
                 self._prices[cell] = 0.0
-
-    def _note(self, using: dict[int, set[int]], numbers: Iterable[int]) -> None:
-        for number in numbers:
-            for cell in self.witnesses[number].cells.tolist():
-                if cell in using:
-                    using[cell].add(number)
 
     def _do_without(self, gone: frozenset[int]) -> bool:
         """Add witnesses among suppressed cells in the place of some; return whether all unsafe cells stay safe."""
@@ -273,8 +264,7 @@ class MoveSearch:
 
     def _drop(self, numbers: Iterable[int]) -> None:
         for number in numbers:
-            cells = self.witnesses.pop(number).cells
-            for cell in cells[self.system.unsafe[cells]].tolist():
+            for cell in self.witnesses.pop(number).cells.tolist():
                 self._of_cell[cell].discard(number)
 
 

@@ -12,14 +12,24 @@ source is NULL; a total has its name.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from sqlglot import exp
 
+from sqlanon.core.audit.release import ReleaseClaim
+from sqlanon.core.engines.base import Engine
+from sqlanon.core.publish.draft import Draft
+from sqlanon.core.publish.papers import Papers
+from sqlanon.core.publish.publication import put, types_there
+from sqlanon.core.publish.targets import Target
+from sqlanon.core.publish.written_rows import as_texts, typed_rows
+from sqlanon.core.source.opening import Source
 from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.trees import column, table
 from sqlanon.counts.counting import Counted
 from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.facts import Flags, Floats, Numbers
@@ -35,6 +45,8 @@ CITED = {
     11: "CMS (10 and less are unsafe)",
 }
 """Thresholds that people cite, with who does."""
+ROW = names.PREFIX + "row"
+"""Column of the working table of released rows: their order."""
 PROTECTING = "complementary"
 """Why a cell is suppressed that is not unsafe itself."""
 
@@ -97,12 +109,12 @@ def long_rows(counted: Counted, policy: CountsPolicy, suppressed: Flags) -> pa.T
             found[level_name] = pa.array(levels, pa.int64(), mask=levels < 0)
     found[written.count] = _nulled(counts, hidden)
     every = dict.fromkeys(measure for table in policy.tables for measure in table.measures)
-    for measure, column in zip(every, written.measures, strict=True):
+    for measure, title in zip(every, written.measures, strict=True):
         shows = np.array([measure in table.measures for table in policy.tables])[tables]
         if measure.kind == "share" and grid.whole is not None and suppressed[grid.whole]:
             shows &= False  # of a total that is not published, every share would tell it
         values, lacks = _measured(measure.kind, counted, cells)
-        found[column] = _nulled(values, hidden | lacks | ~shows)
+        found[title] = _nulled(values, hidden | lacks | ~shows)
     found[written.suppressed] = pa.array(hidden, pa.bool_())
     return pa.table(found)
 
@@ -179,9 +191,28 @@ def _wide(long: pa.Table, counted: Counted, policy: CountsPolicy) -> pa.Table:
     return pa.table(found)
 
 
-def types_of(rows: pa.Table) -> dict[str, str]:
-    """Return the types of the released columns, in the words of policies."""
-    return {field.name: TYPES[field.type] for field in rows.schema}
+def publish_rows(
+    opened: Source, target: Target, rows: pa.Table, audit: Callable[[pa.Table], None], document: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    """Write the rows, audit them as they were written, and put them in place; return the manifest of a file.
+
+    Args:
+        audit: raises AuditError if the rows that it is given are not safe.
+        document: the manifest.
+    """
+    engine, types = opened.engine, {field.name: TYPES[field.type] for field in rows.schema}
+    engine.load("load counts", names.COUNTED, rows.append_column(ROW, pa.array(range(rows.num_rows), pa.int64())))
+    written = types_there(engine, target.output, types)
+    every = exp.select(*map(column, types)).from_(table(names.COUNTED))
+    ordered = exp.select(*map(column, written)).order_by(column(ROW))
+    query = ordered.from_(typed_rows(exp.select("*").from_(table(names.COUNTED)), types, written, ROW).subquery("rows"))
+    claim = ReleaseClaim(types=written, quasi_identifiers=(), models=(), published=rows.num_rows)
+
+    def read_again(auditor: Engine, relation: exp.Expr) -> None:
+        audit(auditor.arrow("audit counts", exp.select(*map(column, written)).from_(relation.copy())))
+
+    copied = as_texts(every, types, written)
+    return put(engine, Draft(query, claim, copied, opened.verify, target, Papers(document), read_again))
 
 
 def suppressed_by_dimension(counted: Counted, policy: CountsPolicy, suppressed: Flags) -> dict[str, dict[str, int]]:

@@ -64,12 +64,10 @@ def rounded_at_random(counted: Counted, base: int, key: ReleaseKey) -> Numbers:
     multiples would be told to be of different entities.
     """
     assert counted.keys is not None
-    grid, secret = counted.grid, key.key_for(PURPOSE)
-    own = counted.keys.copy()
-    down, places = counted.contributors // base, grid.all_keys
+    secret, own = key.key_for(PURPOSE), counted.keys.copy()
+    down, places = counted.contributors // base, counted.grid.named_keys()
     for cell in np.flatnonzero(counted.contributors % base):
-        of_dimension = zip(grid.dimensions, places[cell], strict=True)
-        place = sorted(((d.name, int(d.level[c]), d.texts[c]) for d, c in of_dimension if c), key=str)
+        place = sorted(places[cell], key=str)
         hashed = hmac.digest(secret, json.dumps([int(own[cell]), place]).encode(), "sha256")
         own[cell] = int.from_bytes(hashed[:8], "big")
     found: Numbers = (down + (chance_of(own) < counted.contributors / base - down)) * base

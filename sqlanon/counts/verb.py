@@ -15,14 +15,14 @@ from sqlanon.core.publish.targets import Target, check_target
 from sqlanon.core.source.joining import open_policy_source
 from sqlanon.core.source.opening import Source
 from sqlanon.counts.counting import count_cells
-from sqlanon.counts.document import CountsLike, CountsPolicy, as_counts_policy
+from sqlanon.counts.document import CountsLike, CountsPolicy
 from sqlanon.counts.earlier import audit_joined, described, join_earlier, ledger_of, protect_joined
 from sqlanon.counts.protecting import protect
-from sqlanon.counts.publishing import publish_rows
 from sqlanon.counts.release import CountsRelease
 from sqlanon.counts.released import (
     counts_manifest,
     long_rows,
+    publish_rows,
     reasons_of_rows,
     released_rows,
     suppressed_by_dimension,
@@ -45,7 +45,7 @@ def counts(
         NoSolutionError: what the document allows to suppress protects nothing.
         AuditError: what was written is not safe. On any error nothing is left behind.
     """
-    asked, start = as_counts_policy(policy), time.perf_counter()
+    asked, start = CountsPolicy.of(policy), time.perf_counter()
     output = asked.policy.output
     with watching(watch) as seen:
         if seen is not None:
@@ -87,14 +87,17 @@ def release_counts(
     if joined is not None:
         audit_joined(rows, joined, counted, asked)
     seconds["protect"] = time.perf_counter() - start - seconds["count"]
+    audit = partial(
+        audit_written, counted=counted, policy=asked, witnesses=protection.witnesses, steps=protection.steps
+    )
     document = counts_manifest(counted, asked, protection, versions(engine))
     if target is None:
-        audit_written(rows, counted, asked, protection.witnesses, steps=protection.steps)
+        audit(rows)
     else:
         engine.journal.report("publishing")
         entry = None if ledger is None else described(opened, asked, counted, protection.suppressed)
         with nullcontext() if entry is None else ledger.recording(entry):
-            written = publish_rows(opened, target, rows, counted, asked, document, protection)
+            written = publish_rows(opened, target, rows, audit, document)
         document = written or document
         seconds["publish"] = time.perf_counter() - start - sum(seconds.values())
     return CountsRelease(

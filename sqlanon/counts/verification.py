@@ -26,7 +26,7 @@ from sqlanon.core.source.opening import open_source
 from sqlanon.core.verifying import Verification
 from sqlanon.counts.certificate import VERSION, cells_digest
 from sqlanon.counts.counting import Counted, count_cells
-from sqlanon.counts.document import CountsPolicy, as_counts_policy
+from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.judging import Judge, Stated
 from sqlanon.counts.released import released_rows
 from sqlanon.counts.written import audit_written
@@ -59,7 +59,7 @@ def verify_counts(
         InputError and its children: the certificate, the document or the source is unusable.
         SearchStoppedError: the time limit came before the least weight was known.
     """
-    asked, result = as_counts_policy(policy), CountsVerification()
+    asked, result = CountsPolicy.of(policy), CountsVerification()
     asked.check_certified()
     if type(document.get("certificate_version")) is not int or document["certificate_version"] != VERSION:
         raise InputError(

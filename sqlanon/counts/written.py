@@ -62,12 +62,15 @@ def audit_written(
         found |= audit.faults(rules.threshold, unsafe, *(rules.interval or (0, rules.threshold)))
     if counted.amounts is not None:
         found |= _faults_of_sums(amounts, counted, rules, unsafe, of_sums)
-    if any(found.values()):
-        listed = ", ".join(f"{kind}: {count}" for kind, count in found.items() if count)
-        raise AuditError(
-            f"What was written is not safe ({listed}). Nothing was published.",
-            hint="the source may have changed meanwhile; run again, and report it as a defect if it stays.",
-        )
+    hint = "the source may have changed meanwhile; run again, and report it as a defect if it stays."
+    refuse(found, "What was written is not safe", hint, ". Nothing was published.")
+
+
+def refuse(faults: Mapping[str, int], said: str, hint: str, end: str = ".") -> None:
+    """Raise AuditError if there are faults: kinds with numbers of cells, which the message lists."""
+    if any(faults.values()):
+        listed = ", ".join(f"{kind}: {count}" for kind, count in faults.items() if count)
+        raise AuditError(f"{said} ({listed}){end}", hint=hint)
 
 
 def _faults_of_sums(
@@ -155,9 +158,7 @@ def shown_cells(rows: pa.Table, counted: Counted, policy: CountsPolicy) -> tuple
     if policy.rules.zeros == "omit":
         found |= dict.fromkeys(number.values() - found.keys(), (0.0, 0.0))
     faults["cells without a row"] = len(number) - len(found)
-    if any(faults.values()):
-        listed = ", ".join(f"{kind}: {count}" for kind, count in faults.items() if count)
-        raise AuditError(f"The written table is not whole ({listed}).", hint="report it as a defect of sqlanon.")
+    refuse(faults, "The written table is not whole", "report it as a defect of sqlanon.")
     both = np.full((2, len(grid)), np.nan)
     both[:, [*found]] = np.array([*found.values()], np.float64).reshape(-1, 2).T
     return both[0], both[1]

@@ -17,7 +17,7 @@ from sqlanon.core.publish.targets import Target
 from sqlanon.tables.drafting import ChosenNode, drafted
 from sqlanon.tables.encoding import EncodedTables, encode_tables
 from sqlanon.tables.linking import LinkedSource, open_tables
-from sqlanon.tables.policy import TablesPolicy, TablesPolicyLike, as_tables_policy
+from sqlanon.tables.policy import TablesPolicy, TablesPolicyLike
 from sqlanon.tables.publishing import check_tables_target, publish_tables
 from sqlanon.tables.release import TableLedger, TablesRelease, count_persons, tables_manifest
 from sqlanon.tables.search import ForestEvaluator, build_tables_problem, own_losses
@@ -37,7 +37,7 @@ def anonymize_tables(policy: TablesPolicyLike, *, source: object = None, watch: 
         SearchStoppedError: a limit was reached before any solution was found.
         AuditError: what was written does not satisfy the policy. On any error nothing is left behind.
     """
-    asked, start = as_tables_policy(policy), time.perf_counter()
+    asked, start = TablesPolicy.of(policy), time.perf_counter()
     if watch is not None:
         watch(Step("reading"))
     with open_tables(source, asked) as linked:

@@ -14,19 +14,19 @@ from pathlib import Path
 from typing import Any
 
 from sqlanon.core.policy import Output, Policy
-from sqlanon.core.policy.documents import has_key, read_document
-from sqlanon.core.policy.extensions import NOTHING, Extensions
+from sqlanon.core.policy.documented import Documented
+from sqlanon.core.policy.documents import has_key
+from sqlanon.core.policy.extensions import Extensions
 from sqlanon.core.policy.key import Key
 from sqlanon.core.policy.variables import WrittenPlace
 from sqlanon.core.policy.written_places import brief, conceal
-from sqlanon.errors import InputError
 from sqlanon.tables.reading import LinkedTable, read_tables
 
-__all__ = ["LinkedTable", "TablesPolicy", "TablesPolicyLike", "as_tables_policy", "is_tables_file", "names_tables"]
+__all__ = ["LinkedTable", "TablesPolicy", "TablesPolicyLike", "is_tables_file", "names_tables"]
 
 
 @dataclass(frozen=True, slots=True)
-class TablesPolicy:
+class TablesPolicy(Documented):
     """What to publish of several tables, and how safe it must be.
 
     Attributes:
@@ -38,6 +38,8 @@ class TablesPolicy:
         output: a DuckDB file, or a folder of files of one format; None publishes nothing.
         variables: the places that were written with variables of the environment.
     """
+
+    SAID = "policy of several tables", "policy file"
 
     tables: tuple[LinkedTable, ...]
     source: str | None
@@ -52,32 +54,13 @@ class TablesPolicy:
     variables: tuple[WrittenPlace, ...] = ()
 
     @classmethod
-    def from_file(cls, path: str | Path, *, extensions: Extensions = NOTHING) -> TablesPolicy:
-        """Read a policy from a .yaml, .yml, .json or .toml file; relative paths are relative to it.
-
-        Raises:
-            InputError: the file cannot be read.
-            PolicyError: the policy has faults.
-        """
-        file = Path(path).absolute()
-        policy = cls.from_dict(read_document(Path(path)), base_directory=file.parent, extensions=extensions)
-        return replace(policy, file=file)
-
-    @classmethod
-    def from_dict(
-        cls,
-        document: Mapping[str, Any],
-        *,
-        base_directory: str | Path | None = None,
-        extensions: Extensions = NOTHING,
-    ) -> TablesPolicy:
-        """Read a policy from the keys of a policy file.
-
-        Raises:
-            PolicyError: the policy has faults.
-        """
-        base = Path(base_directory).absolute() if base_directory is not None else Path.cwd()
+    def parsed(cls, document: Any, base: Path, extensions: Extensions) -> TablesPolicy:
+        """Return the policy of a document."""
         return cls(**read_tables(document, base, extensions))
+
+    def with_file(self, file: Path) -> TablesPolicy:
+        """Return the policy with the file that it was read from."""
+        return replace(self, file=file)
 
     def __repr__(self) -> str:
         shown = (f"{item.name}={getattr(self, item.name)!r}" for item in fields(self))
@@ -155,22 +138,3 @@ def names_tables(document: object) -> bool:
 
 TablesPolicyLike = TablesPolicy | Mapping[str, Any] | str | Path
 """A policy of several tables, the keys of its file, or its path."""
-
-
-def as_tables_policy(given: object) -> TablesPolicy:
-    """Return a policy of several tables; the path of its file and the keys of one are read.
-
-    Raises:
-        InputError: it is none of these, or a file that cannot be read.
-        PolicyError: it has faults.
-    """
-    if isinstance(given, TablesPolicy):
-        return given
-    if isinstance(given, str | Path):
-        return TablesPolicy.from_file(given)
-    if isinstance(given, Mapping):
-        return TablesPolicy.from_dict(given)
-    raise InputError(
-        f"This is no policy of several tables, but of the type {type(given).__name__}.",
-        hint="give a sqlanon.TablesPolicy, the path of a policy file, or its keys as a dict.",
-    )

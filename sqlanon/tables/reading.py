@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sqlanon.core.plain import plain
 from sqlanon.core.policy import Output, Policy
 from sqlanon.core.policy.columns import Column
-from sqlanon.core.policy.documents import shape_fault
+from sqlanon.core.policy.documents import plain_document
 from sqlanon.core.policy.extensions import Extensions
 from sqlanon.core.policy.facts import ROLES, TOP_KEYS
 from sqlanon.core.policy.faults import Faults
@@ -83,12 +82,7 @@ class _Reader:
     def read(self, document: Any) -> dict[str, Any]:
         """Return the fields of the policy."""
         faults = self._faults
-        if not isinstance(document, Mapping):
-            faults.add("policy", "The document is not a mapping.", "start with the keys source and tables.")
-        elif (shape := shape_fault(document)) is not None:
-            faults.add("policy", *shape)
-        faults.finish()
-        document = plain(document)
+        document = plain_document(faults, document, "policy", "source and tables")
         expanded, places = expand(document)
         known, every = names_of(KEYS), names_of(TOP_KEYS)
         for name in [name for name in document if name in every and name not in known]:

@@ -1,5 +1,6 @@
 """The order in which a draft gives columns room: what a table is about before what is beside it."""
 
+import math
 import random
 from decimal import Decimal
 from pathlib import Path
@@ -50,6 +51,34 @@ def test_age_comes_before_a_date_in_tables_about_health() -> None:
     found = profile(data.append_column("stroke", [["n", "n", "y"] * 1_000]))
     names = by_interest([item for item in found.columns if item.role not in ("identifier", "drop")])
     assert names.index("birth_year") < names.index("delivery_date") < names.index("town")
+
+
+def test_the_weight_at_birth_is_what_a_table_is_about_and_names_nobody() -> None:
+    """In ounces and in grams: no weight of a survey, no birth, and the one is generalized with the other."""
+    draw = random.Random(9)
+    ounces = [min(max(round(draw.gauss(117, 18)), 60), 170) for _ in range(1_500)]
+    data = {
+        "sex": draw.choices("mf", k=1_500),
+        "mother_age": [draw.randrange(16, 44) for _ in range(1_500)],
+        "age": [draw.randrange(200, 900) for _ in range(1_500)],
+        "birth_weight_oz": ounces,
+        "birth_weight_gm": [value * 28.35 for value in ounces],
+    }
+    drafted = draft(profile(pa.table(data)), output="o.parquet")
+    assert drafted.policy.entity is None
+    grams, ounces_too = (drafted.profile.column(f"birth_weight_{unit}") for unit in ("gm", "oz"))
+    assert "quasi_identifier" in (grams.role, ounces_too.role) and grams.topic is None
+    months = by_interest([drafted.profile.column(name) for name in ("sex", "birth_weight_gm", "age")])
+    assert months == ["birth_weight_gm", "sex", "age"]
+
+
+def test_what_another_follows_from_is_generalized_with_it() -> None:
+    """A duration and its logarithm: the one does not give the other away to somebody who could not see it."""
+    draw = random.Random(3)
+    durations = [draw.randrange(1, 82) for _ in range(1_400)]
+    data = {"duration_log": [str(math.log(value))[:9] for value in durations], "duration": durations}
+    found = profile(pa.table(data | {"sex": draw.choices("mf", k=1_400)}))
+    assert {found.column(name).role for name in data} == {"quasi_identifier", "drop"}
 
 
 def test_a_table_is_about_what_it_is_called_what_decides_and_what_is_not_like_what_came_before() -> None:

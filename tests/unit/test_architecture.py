@@ -50,8 +50,8 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 48_663,
-    "assess": 16_806,
+    "core": 48_755,
+    "assess": 16_824,
     "interop": 8_154,
     "commands": 7_840,
     "report": 6_274,
@@ -59,8 +59,8 @@ LINES = {
     "live": 3_672,
     "ledger": 4_319,
     "periods": 618,
-    "tables": 2_286,
-    "counts": 6_339,
+    "tables": 2_244,
+    "counts": 6_245,
     "studio": 1_734,
 }
 """The most lines of Python of each folder. A feature is paid for by what it takes away."""
@@ -71,7 +71,7 @@ MANY_ROOMS = {
     "": 28,
     "studio.pages": 16,
     "studio.workbench": 13,
-    "counts.verb": 14,
+    "counts.verb": 13,
     "commands.run": 18,
     "ledger.recording": 16,
     "ledger.cohorts.continuing": 13,

@@ -19,9 +19,10 @@ from itertools import zip_longest
 
 from sqlanon.assess.profiling.attributes import SAME
 from sqlanon.assess.profiling.facts import ColumnProfile
+from sqlanon.assess.profiling.topics import says_birth
 from sqlanon.assess.profiling.vocabulary import KNOWN, SENSITIVE, STUDIED, SUBJECTS
 from sqlanon.core.source.vocabulary import PERSONS
-from sqlanon.core.source.words import kinds_of, parts_of, speaks_of, speaks_of_persons
+from sqlanon.core.source.words import parts_of, speaks_of, speaks_of_persons
 
 AGES = ("age", "birth_date")
 TIMES = ("date", "year", "moment")
@@ -67,8 +68,9 @@ def by_interest(
     """
     left = list(columns)
     sex = _taken(left, [item for item in left if item.topic == "sex"])
-    births = [item for item in left if "birth_date" in kinds_of(item.name) and item.distinct > FEWEST_BIRTHS]
-    age = _taken(left, _by_look(left, AGES) or births)
+    births = [item for item in left if says_birth(item) and item.distinct > FEWEST_BIRTHS]
+    named = [item for item in left if parts_of(item.name) == ("age",) and item.distinct > FEWEST_BIRTHS]  # in months
+    age = _taken(left, _by_look(left, AGES) or births or named)
     when = _taken(left, _by_look(left, TIMES))
     where = _taken(left, sorted(_by_look(left, PLACES), key=lambda item: item.distinct > MANY_PLACES))
     again = [item for item in left if item.looks_like in (*AGES, *TIMES, *PLACES) or item.topic == "sex"]

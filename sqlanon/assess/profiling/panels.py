@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile
+from sqlanon.assess.profiling.topics import says_birth
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.hierarchies.expressions import number_in_text
 from sqlanon.core.source.words import kinds_of, parts_of
@@ -68,7 +69,7 @@ def _is_period(found: ColumnProfile) -> bool:
 
 
 def _is_constant(found: ColumnProfile) -> bool:
-    return found.distinct > 1 and (found.topic in CONSTANT or "birth_date" in kinds_of(found.name))
+    return found.distinct > 1 and (found.topic in CONSTANT or says_birth(found))
 
 
 def _pairs(engine: Engine, relation: exp.Expr, alike: Sequence[exp.Expr], at: exp.Expr) -> tuple[int, int]:

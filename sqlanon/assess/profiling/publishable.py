@@ -42,7 +42,10 @@ def publishable(
         wrong = set(judged)
         if not wrong:
             break
-        columns = [refused(item, judged[item.name]) if item.name in wrong else item for item in columns]
+        following = {name: {c.name for c in columns if c.leader == name} for name in wrong}
+        columns = [
+            refused(item, judged[item.name], following[item.name]) if item.name in wrong else item for item in columns
+        ]
     free = [c for c in columns if c.role == "sensitive" or (c.role == "keep" and c.leader is None)]
     published = [of(item) for item in free]
     others = [of(item) for item in columns if item.role == "keep" and item.leader is None]

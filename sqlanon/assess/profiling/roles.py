@@ -7,7 +7,7 @@ profile asks whether others can know it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, fields, replace
 
 from sqlanon.assess.profiling.attributes import settled_followers
@@ -211,12 +211,16 @@ def beside(found: ColumnProfile) -> JudgedColumn:
     )
 
 
-def refused(found: ColumnProfile, judged: JudgedColumn) -> ColumnProfile:
+def refused(found: ColumnProfile, judged: JudgedColumn, followers: Container[str] = ()) -> ColumnProfile:
     """Return a column that a run would refuse to publish as it is with another role.
 
     Args:
         judged: it, beside the quasi-identifiers that are suggested.
+        followers: the columns that follow from it: where one of them is generalized, so is it.
     """
+    if judged.gives_away and all(name in followers for name in judged.gives_away):
+        reason = f"{next(iter(judged.gives_away))!r}, which follows from it, is generalized."
+        return replace(found, role="quasi_identifier", reason=reason, question=None)
     if judged.gives_away:
         known = max(judged.gives_away, key=lambda name: judged.gives_away[name])
         reason = f"Anyone who knows it knows {known!r} too ({percent(judged.gives_away[known])}), which is generalized."

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cache
 
 from sqlanon.assess.profiling.facts import ColumnProfile, percent
-from sqlanon.assess.profiling.vocabulary import FLAGS, STUDIED, TOPICS, VOCABULARY, WEIGHTS
+from sqlanon.assess.profiling.vocabulary import FLAGS, NEWBORN, STUDIED, TOPICS, VOCABULARY, WEIGHTS
 from sqlanon.core.source.words import kinds_of, parts_of, speaks_of
 
 FEW_CODES = 3
@@ -49,7 +49,12 @@ def with_topics(columns: Sequence[ColumnProfile]) -> list[ColumnProfile]:
 
 def is_constant(found: ColumnProfile) -> bool:
     """Return whether a column says what stays the same from record to record of a person: sex, race, birth."""
-    return found.distinct > 1 and (found.topic in ("sex", "race") or "birth_date" in kinds_of(found.name))
+    return found.distinct > 1 and (found.topic in ("sex", "race") or says_birth(found))
+
+
+def says_birth(found: ColumnProfile) -> bool:
+    """Return whether the name of a column speaks of when a person was born; the weight at birth says nothing of it."""
+    return "birth_date" in kinds_of(found.name) and not speaks_of(parts_of(found.name), WEIGHTS)
 
 
 def spoken(found: ColumnProfile, what: str) -> str:
@@ -70,7 +75,8 @@ def _by_name(found: ColumnProfile) -> str | None:
     topic = topic_of(found.name, coded=_is_flag(found))
     if topic == "death" and not _is_flag(found):
         topic = "study"
-    weighs = speaks_of(parts_of(found.name), WEIGHTS) and topic in ("body", None)
+    parts = parts_of(found.name)
+    weighs = speaks_of(parts, WEIGHTS) and topic in ("body", None) and not {*NEWBORN}.intersection(parts)
     if weighs and (spread := found.spread) is not None and spread.places and spread.low >= 0:
         of_one = spread.places > 2 and 2 * found.alone > found.filled
         if of_one or spread.q50 < LIGHTEST or spread.high > HEAVIEST:

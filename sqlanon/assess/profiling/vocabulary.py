@@ -81,6 +81,8 @@ TOPICS: Mapping[str, str] = {
 """What the name of a column is about -> its words."""
 WEIGHTS = "weight gewicht =wt poids peso vekt vikt waga wght* *wght *wgt wgt*"
 """Words of weights, of bodies or of surveys: their numbers tell."""
+NEWBORN = ("birth", "baby", "newborn", "neonate", "neonatal", "fetal")
+"""Words of a name that says whose weight it is, in grams or pounds: none of a survey."""
 FLAGS: Mapping[str, str] = {
     "sex": "male males female females man men woman women masc fem mann frau weiblich maennlich homme femme "
     "hombre mujer uomo donna maschio femmina masculin feminin masculino feminino kvinna kvinde mand erkek kadin "

@@ -16,7 +16,8 @@ from typing import Any
 import yaml
 
 from sqlanon.core.doors import behind
-from sqlanon.core.plain import DEEPEST, is_unicode
+from sqlanon.core.plain import DEEPEST, is_unicode, plain
+from sqlanon.core.policy.faults import Faults
 from sqlanon.errors import InputError
 
 LARGEST = 100_000_000
@@ -194,6 +195,24 @@ _PARSERS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     ".json": ("JSON", _parse_json),
     ".toml": ("TOML", _parse_toml),
 }
+
+
+def plain_document(faults: Faults, document: Any, place: str, first: str) -> dict[str, Any]:
+    """Return a document in plain values.
+
+    Args:
+        place: where a fault is noted that concerns the whole; ``first`` are the keys that it begins with, in words.
+
+    Raises:
+        PolicyError: it is no mapping, or cannot be walked.
+    """
+    if not isinstance(document, Mapping):
+        faults.add(place, "The document is not a mapping.", f"start with the keys {first}.")
+    elif (shape := shape_fault(document)) is not None:
+        faults.add(place, *shape)
+    faults.finish()
+    found: dict[str, Any] = plain(document)
+    return found
 
 
 def shape_fault(document: Any) -> tuple[str, str] | None:

@@ -15,7 +15,7 @@ from typing import Any
 from sqlanon.core.hierarchies.specs import FileHierarchy, HierarchySpec, Suppress, is_list
 from sqlanon.core.plain import plain
 from sqlanon.core.policy.columns import parse_travels
-from sqlanon.core.policy.documents import shape_fault
+from sqlanon.core.policy.documents import plain_document, shape_fault
 from sqlanon.core.policy.extensions import NOTHING, Extensions
 from sqlanon.core.policy.facts import TOP_KEYS, Column, Model, PolicyFacts
 from sqlanon.core.policy.faults import Faults
@@ -31,12 +31,7 @@ from sqlanon.parameters import ValueCheck, names_of
 
 def parse(faults: Faults, document: Any, base_directory: Path, extensions: Extensions) -> dict[str, Any]:
     """Return the fields of the policy that a document describes, and note what has no place in them."""
-    if not isinstance(document, Mapping):
-        faults.add("policy", "The document is not a mapping.", "start with the keys source, columns and privacy.")
-    elif (shape := shape_fault(document)) is not None:
-        faults.add("policy", *shape)
-    faults.finish()
-    document = plain(document)
+    document = plain_document(faults, document, "policy", "source, columns and privacy")
     if "tables" in document:
         faults.add(
             "tables",
