@@ -335,8 +335,8 @@ class LedgerDatabase:
     ) -> None:
         """Delete a release and its members."""
         for name in [known for known in of if known not in OF_COHORTS or self.has(known)]:
-            found = equal(column("number"), exp.convert(number))
-            self.engine.run("write ledger", exp.Delete(this=self.table(name), where=exp.Where(this=found)))
+            condition = equal(column("number"), exp.convert(number))
+            self.engine.run("write ledger", exp.Delete(this=self.table(name), where=exp.Where(this=condition)))
 
     @contextmanager
     def writing(self) -> Iterator[None]:

@@ -52,15 +52,15 @@ class MarginForecast(Facts):
     limit_passed: int | None
 
     @classmethod
-    def of(cls, margin: int, found: Sustained, limit: float) -> MarginForecast:
+    def of(cls, margin: int, sustained: Sustained, limit: float) -> MarginForecast:
         """Return the shares of expected records."""
-        missing, (present, true, held) = 1 - found.true / found.present, map(float, found.steady)
+        missing, (present, true, held) = 1 - sustained.true / sustained.present, map(float, sustained.steady)
         passed = (missing > limit).nonzero()[0]
         return cls(
             margin,
-            float(found.seen[6]),
-            float(found.seen[29]),
-            float(found.true.sum() / found.present.sum()),
+            float(sustained.seen[6]),
+            float(sustained.seen[29]),
+            float(sustained.true.sum() / sustained.present.sum()),
             float(missing[-1]),
             1 - true / present if present else None,
             held / (held + true) if true else None,

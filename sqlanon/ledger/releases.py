@@ -124,17 +124,17 @@ class ReleaseLedger:
 
         database, seals, own = open_sealed(path, key)
         try:
-            found = cls(database, source, person_column, recipient, colludes, own, seals)
+            ledger = cls(database, source, person_column, recipient, colludes, own, seals)
             if database.attached:
                 with database.reading():
-                    numbers = found._looked_at()
+                    numbers = ledger._looked_at()
                     seals.check(numbers)
-                    found._check_counts(numbers)
-                found._check_column()
-                found._settle()
+                    ledger._check_counts(numbers)
+                ledger._check_column()
+                ledger._settle()
             else:
                 refuse_missing(database.path)
-            return found
+            return ledger
         except BaseException:
             database.close()
             raise
@@ -203,24 +203,24 @@ class ReleaseLedger:
     def warnings(self) -> tuple[str, ...]:
         """The warnings of the ledger."""
         releases, earlier = self.releases(), self.earlier()
-        found = [*self.notes]
+        warnings = [*self.notes]
         if self.database.attached and not self._seals.sealed:
-            found.append(
+            warnings.append(
                 "The ledger was written by a build without seals, so that an edit would not be noticed. The "
                 "next release seals it."
             )
         if pending := [item for item in earlier if item.state == PENDING]:
-            found.append(
+            warnings.append(
                 f"{len(pending)} releases in the ledger are pending: their runs ended before it was confirmed that "
                 "they took their place. They count as published; `sqlanon ledger forget` drops what never was."
             )
         others = {item.entry.source for item in releases} - {item.entry.source for item in self.of_source()}
         if others:
-            found.append(
+            warnings.append(
                 f"The ledger holds releases of {len(others)} other sources, which this one is not judged together "
                 "with. Give a source that changes its path or table one name: ledger: {…, source: NAME}."
             )
-        return tuple(found)
+        return tuple(warnings)
 
     @property
     def accepted(self) -> frozenset[str]:
@@ -236,8 +236,8 @@ class ReleaseLedger:
         known, entries = known_targets(self.database), [item.entry for item in self.releases()]
         if digest is not None:  # by whatever path: folders are moved
             return digest in {*known.values(), *(entry.digest for entry in entries)}
-        found = {target_of(Output(*pair)) for entry in entries for pair in entry.output.items()}
-        return target_of(output) in {*found, *known}
+        targets = {target_of(Output(*pair)) for entry in entries for pair in entry.output.items()}
+        return target_of(output) in {*targets, *known}
 
     # -- what was released ---------------------------------------------------------------------------------------------
 

@@ -226,27 +226,27 @@ def forget_release(path: Path, policy: Policy | None, release: str) -> EarlierRe
     """
     with opened(path, policy) as (database, seals):
         _required(seals).check()
-        found = _find(database, release)
-        _refuse_within(database, found, read_releases(database))
-        accepted = sorted(accepted_releases(database) - {found.entry.release})
+        forgotten = _find(database, release)
+        _refuse_within(database, forgotten, read_releases(database))
+        accepted = sorted(accepted_releases(database) - {forgotten.entry.release})
         facts = database.facts() | ({ACCEPTED: json.dumps(accepted)} if ACCEPTED in database.facts() else {})
-        _required(seals).rewrite(f"forget {found.number}", found.number, facts)
-        return found
+        _required(seals).rewrite(f"forget {forgotten.number}", forgotten.number, facts)
+        return forgotten
 
 
-def _refuse_within(database: LedgerDatabase, found: EarlierRelease, releases: Sequence[EarlierRelease]) -> None:
+def _refuse_within(database: LedgerDatabase, release: EarlierRelease, releases: Sequence[EarlierRelease]) -> None:
     """Raise InputError if later releases continue a release in cohorts, or none could continue the one before."""
-    own = [item for item in releases if item.entry.cohorts and same_name(item.entry.source, found.entry.source)]
-    if found.entry.cohorts and (later := [item.number for item in own if item.number > found.number]):
+    own = [item for item in releases if item.entry.cohorts and same_name(item.entry.source, release.entry.source)]
+    if release.entry.cohorts and (later := [item.number for item in own if item.number > release.number]):
         raise InputError(
-            f"Release {later[0]} continues the cohorts of release {found.number}, which is therefore not forgotten.",
+            f"Release {later[0]} continues the cohorts of release {release.number}, which is therefore not forgotten.",
             hint="only the last release in cohorts can be; or begin another ledger, if nobody has its releases.",
         )
-    before = max((item.number for item in own if item.number < found.number), default=None)
-    if found.entry.cohorts and before is not None and not shown_digests(database, before):
+    before = max((item.number for item in own if item.number < release.number), default=None)
+    if release.entry.cohorts and before is not None and not shown_digests(database, before):
         raise InputError(
-            f"The ledger does not hold the rows of release {before} any more: without release {found.number} no later "
-            "one could continue it.",
+            f"The ledger does not hold the rows of release {before} any more: without release {release.number} no "
+            "later one could continue it.",
             hint="publish the next release, which continues this one; or begin another ledger, if nobody has the "
             "releases of this one.",
         )
@@ -264,11 +264,11 @@ def accept_release(path: Path, policy: Policy | None, release: str) -> EarlierRe
     """
     with opened(path, policy) as (database, seals):
         _required(seals).check()
-        found = _find(database, release)
-        accepted = accepted_releases(database) | {found.entry.release}
-        with _required(seals).writing(f"accept {found.number}"):
+        taken = _find(database, release)
+        accepted = accepted_releases(database) | {taken.entry.release}
+        with _required(seals).writing(f"accept {taken.number}"):
             database.set_fact(ACCEPTED, json.dumps(sorted(accepted)))
-        return found
+        return taken
 
 
 def accept_state(path: Path, policy: Policy | None) -> None:
@@ -336,9 +336,9 @@ def _strangers(database: LedgerDatabase, one: EarlierRelease, other: EarlierRele
 
 def persons_in_both(database: LedgerDatabase, one: EarlierRelease, other: EarlierRelease) -> int:
     """Return how many persons are in both of two releases."""
-    found = [exp.select(column("person")).from_(database.table("members")) for _ in range(2)]
+    queries = [exp.select(column("person")).from_(database.table("members")) for _ in range(2)]
     mine, yours = (
-        q.where(equal(column("number"), exp.convert(i.number))) for q, i in zip(found, (one, other), strict=True)
+        q.where(equal(column("number"), exp.convert(i.number))) for q, i in zip(queries, (one, other), strict=True)
     )
     both = exp.select(named(count_distinct(column("person")), "n")).from_(mine.subquery("mine"))
     both = both.where(exp.In(this=column("person"), query=exp.Subquery(this=yours)))

@@ -66,12 +66,12 @@ def head_file(path: Path) -> Path:
 def read_head(path: Path) -> dict[str, Any] | None:
     """Return the head of the ledger at a path; None if there is none, and an empty one where it cannot be read."""
     try:
-        found = json.loads(head_file(path).read_text(encoding="utf-8"))
+        head = json.loads(head_file(path).read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError, RuntimeError):
         return None
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return head if isinstance(head, dict) else {}
 
 
 def refuse_missing(path: Path) -> None:

@@ -63,23 +63,23 @@ def sustain(
     sizes = [_bucketed(each) for each in chain]
     if turn is not None:
         return _in_turns(sizes, k, margin, rates, releases, turn)
-    found = [(n, classes, of_class(n, k, margin, rates, releases)) for n, classes in sizes[0].items()]
-    records = sum(n * classes for n, classes, _ in found)
+    parts = [(n, classes, of_class(n, k, margin, rates, releases)) for n, classes in sizes[0].items()]
+    records = sum(n * classes for n, classes, _ in parts)
     return Sustained(
         records,
-        sum(n * classes * each.seen for n, classes, each in found) / max(1, records),
-        sum(classes * each.present for _, classes, each in found),
-        sum(classes * each.true for _, classes, each in found),
-        sum(classes * each.steady for _, classes, each in found),
+        sum(n * classes * each.seen for n, classes, each in parts) / max(1, records),
+        sum(classes * each.present for _, classes, each in parts),
+        sum(classes * each.true for _, classes, each in parts),
+        sum(classes * each.steady for _, classes, each in parts),
     )
 
 
 def _bucketed(sizes: Mapping[int, int]) -> dict[int, int]:
-    found: dict[int, int] = {}
+    buckets: dict[int, int] = {}
     for size, classes in sizes.items():
         own = size if size <= 40 else ceil(BUCKETS ** round(log(size, BUCKETS)))
-        found[own] = found.get(own, 0) + classes
-    return found
+        buckets[own] = buckets.get(own, 0) + classes
+    return buckets
 
 
 def _in_turns(

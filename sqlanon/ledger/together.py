@@ -237,7 +237,7 @@ def _former_values(
     ledger.load_value_digests(engine, sensitive_texts(rows, sensitive))
     now = member_values(rows, EntityColumn(person, types[person]), sensitive)
     engine.create("values of the source", names.PRESENT_VALUES, now, replayed=False)
-    found = []
+    former = []
     for release, name in shown:
         values = ledger.load_values(engine, release)
         own = exp.select(column("person"), column("value")).from_(values.copy())
@@ -250,10 +250,10 @@ def _former_values(
             )
         if _changed(engine, own, name):
             place = watched.index(name)
-            found.append(FormerValues(f"{names.FORMER}{release.number}_{place}", name, own.subquery("values")))
+            former.append(FormerValues(f"{names.FORMER}{release.number}_{place}", name, own.subquery("values")))
     engine.drop(names.PRESENT_VALUES)
     engine.drop(names.LEDGER_VALUES)
-    return found
+    return former
 
 
 def _changed(engine: Engine, values: exp.Select, name: str) -> bool:

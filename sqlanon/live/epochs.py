@@ -92,10 +92,10 @@ def is_complete(facts: Sequence[Fact]) -> bool:
 
 def places_of(facts: Sequence[Fact], where: Place) -> tuple[Places, int]:
     """Return the lookups of each node at which a live view shows groups, and the first at which newcomers come."""
-    found = {name: value for kind, name, value in facts if kind == EPOCH}
-    listed = json.loads(found[NODES])
+    values = {name: value for kind, name, value in facts if kind == EPOCH}
+    listed = json.loads(values[NODES])
     places = [at and {name: where.named(lookup).table for name, lookup in at.items()} for at in listed]
-    return tuple(places), int(found[START])
+    return tuple(places), int(values[START])
 
 
 def first_state(engine: Engine, epoch: EpochView) -> EpochView:
@@ -233,14 +233,14 @@ def read_state(engine: Engine, where: Place) -> dict[str, str]:
     """Return the facts about the epoch of a live view."""
     kind, name, value = map(column, FACT_COLUMNS)
     rows = exp.select(name, value).from_(where.named(where.name + FROZEN).table)
-    found: dict[str, str] = dict(engine.run("read epoch", rows.where(equal(kind, exp.Literal.string(EPOCH)))))
-    return found
+    state: dict[str, str] = dict(engine.run("read epoch", rows.where(equal(kind, exp.Literal.string(EPOCH)))))
+    return state
 
 
-def same_state(engine: Engine, where: Place, found: Mapping[str, str]) -> bool:
+def same_state(engine: Engine, where: Place, state: Mapping[str, str]) -> bool:
     """Return whether a live view still shows the state that was read, which no other session changes from now on."""
     _write_fact(engine, where.named(where.name + FROZEN).table, NUMBER, column(FACT_COLUMNS[2]))  # locks it
-    return read_state(engine, where) == found
+    return read_state(engine, where) == state
 
 
 def _write_fact(engine: Engine, facts: exp.Table, name: str, value: exp.Expr) -> None:

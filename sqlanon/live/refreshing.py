@@ -192,21 +192,25 @@ def refresh(
         where = check_live(opened, policy, output)
         if output.epoch is not None and not (force or dry_run):
             _bring_up(opened, policy, where)
-        found = _look(opened, policy, where)
+        refreshed = _look(opened, policy, where)
         if renew:
-            _refuse_renewal(opened, policy, where, found)
-        elif found.epoch is not None and found.epoch.over and not (force or dry_run or found.reason in ANOTHER):
-            found = _next_state(opened, policy, where, found)
-    if found.reason is None and (force or renew):
-        found = replace(found, reason="forced")
+            _refuse_renewal(opened, policy, where, refreshed)
+        elif (
+            refreshed.epoch is not None
+            and refreshed.epoch.over
+            and not (force or dry_run or refreshed.reason in ANOTHER)
+        ):
+            refreshed = _next_state(opened, policy, where, refreshed)
+    if refreshed.reason is None and (force or renew):
+        refreshed = replace(refreshed, reason="forced")
     if renew and not dry_run:
-        return _renewed(source, policy, where, found, start, watch)
-    if found.reason is None or dry_run or (found.epoch is not None and not force):
-        return replace(found, warnings=_warnings(found), seconds=time.perf_counter() - start)
+        return _renewed(source, policy, where, refreshed, start, watch)
+    if refreshed.reason is None or dry_run or (refreshed.epoch is not None and not force):
+        return replace(refreshed, warnings=_warnings(refreshed), seconds=time.perf_counter() - start)
     with anonymize(source, replace(policy, if_exists="replace", report=None), watch=watch) as release:
         ledger = release.ledger
         return replace(
-            found,
+            refreshed,
             refreshed=True,
             records=ledger.records,
             published=ledger.published,
@@ -229,20 +233,20 @@ def _bring_up(opened: Source, policy: Policy, where: Place) -> None:
         bring_up(opened.engine, where, facts, question_of(policy, source_place(opened)))
 
 
-def _refuse_renewal(opened: Source, policy: Policy, where: Place, found: Refresh) -> None:
+def _refuse_renewal(opened: Source, policy: Policy, where: Place, refreshed: Refresh) -> None:
     """Raise InputError if there is no view with an epoch to renew, or it cannot be renewed by this policy."""
-    if found.epoch is None or found.reason == "unreadable":
+    if refreshed.epoch is None or refreshed.reason == "unreadable":
         raise InputError(
             "There is no live view with an epoch that could be renewed.",
             hint="publish it by `sqlanon run`; or plan anew by --force.",
         )
-    if found.reason == "earlier":
+    if refreshed.reason == "earlier":
         raise InputError("The live view cannot be renewed by this policy yet.", hint=EARLIER)
     refuse_others(opened, policy, frozen_facts(opened.engine, where) or [])
 
 
 def _renewed(
-    source: object, policy: Policy, where: Place, found: Refresh, start: float, watch: Watcher | None
+    source: object, policy: Policy, where: Place, refreshed: Refresh, start: float, watch: Watcher | None
 ) -> Refresh:
     """Renew a live view, and look at it again.
 
@@ -258,20 +262,20 @@ def _renewed(
     return replace(
         after,
         refreshed=True,
-        reason=found.reason,
-        before=found.before,
-        epoch=replace(facts, over=found.epoch is not None and found.epoch.over, step=step),
+        reason=refreshed.reason,
+        before=refreshed.before,
+        epoch=replace(facts, over=refreshed.epoch is not None and refreshed.epoch.over, step=step),
         warnings=(*([BACK] if facts.back else []), *([STILL] if after.reason == "limit" else [])),
         seconds=time.perf_counter() - start,
     )
 
 
-def _warnings(found: Refresh) -> tuple[str, ...]:
+def _warnings(refreshed: Refresh) -> tuple[str, ...]:
     """Return the warnings to the operator of a view with an epoch that is left as it is, or brought up to date."""
-    if found.epoch is None:
+    if refreshed.epoch is None:
         return ()
-    said = {"unreadable": UNREADABLE, "earlier": EARLIER}.get(found.reason or "", REVEALING)
-    return (*([BACK] if found.epoch.back else []), *([said] if found.reason is not None else []))
+    said = {"unreadable": UNREADABLE, "earlier": EARLIER}.get(refreshed.reason or "", REVEALING)
+    return (*([BACK] if refreshed.epoch.back else []), *([said] if refreshed.reason is not None else []))
 
 
 def _look(opened: Source, policy: Policy, where: Place) -> Refresh:
@@ -321,19 +325,19 @@ def _epoch(engine: Engine, where: Place, output: Output, waiting: int | None = N
     return EpochFacts(output.epoch, shown, over=now > shown, back=now < shown, waiting=waiting)
 
 
-def _next_state(opened: Source, policy: Policy, where: Place, found: Refresh) -> Refresh:
+def _next_state(opened: Source, policy: Policy, where: Place, refreshed: Refresh) -> Refresh:
     """Bring a live view whose epoch has ended to its next state, and look again."""
     output, facts = live_output(policy), frozen_facts(opened.engine, where)
-    assert facts is not None and found.epoch is not None
+    assert facts is not None and refreshed.epoch is not None
     epoch = epoch_view(_frozen(opened, policy, where, facts), where, output, *places_of(facts, where))
     assert epoch is not None
     step = advance(opened.engine, where, epoch, output)
     if step is None:  # another session was faster
-        return found
+        return refreshed
     after = _look(opened, policy, where)
     waiting = None if after.epoch is None else after.epoch.waiting
     return replace(
-        after, before=found.before, epoch=replace(found.epoch, number=step.number, waiting=waiting, step=step)
+        after, before=refreshed.before, epoch=replace(refreshed.epoch, number=step.number, waiting=waiting, step=step)
     )
 
 

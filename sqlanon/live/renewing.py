@@ -76,7 +76,7 @@ def renew(plan: Plan, output: Output) -> EpochStep:
     """
     engine, policy = plan.engine, plan.policy
     where = check_live(plan.source, policy, output)
-    facts, found = frozen_facts(engine, where) or [], read_state(engine, where)
+    facts, state = frozen_facts(engine, where) or [], read_state(engine, where)
     refuse_others(plan.source, policy, facts)
     before, _ = places_of(facts, where)
     chain = chain_of(plan, output)
@@ -88,15 +88,15 @@ def renew(plan: Plan, output: Output) -> EpochStep:
     assert put is not None
     refuse_keys(engine, put)
     work(engine, names.SHOWN, _shown(put, was))
-    states = int(found[STATES]) + 1
+    states = int(state[STATES]) + 1
     turn = turn_of(output.cohorts, states, put.newcomers_at, comes=True)
     following, counted = decide_state(engine, replace(put, shown=table(names.SHOWN)), turn)
     places = exp.select(column(names.NODE_PLACE)).distinct().from_(following.shown.copy())
     used = {int(row[0]) for row in engine.run("places", places)}
     kept = tuple(at if place in used else None for place, at in enumerate(before))
-    number = max(number_now(engine, output), int(found[NUMBER]))
+    number = max(number_now(engine, output), int(state[NUMBER]))
     with engine.transaction():
-        if not same_state(engine, where, found):
+        if not same_state(engine, where, state):
             raise InputError("The live view was changed since this renewal began.", hint="run it again.")
         old = [fact for fact in facts if fact[0] == "lookup"]
         lookups, new = write_lookups(engine, where, frozen, old)

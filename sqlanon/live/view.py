@@ -138,10 +138,10 @@ def check_live(opened: Source, policy: Policy, output: Output) -> Place:
             "other rows.",
             hint=f"{SNAPSHOT}, or copy the rows that may be published into a table without it.",
         )
-    found = engine.existing(where)
-    if found and policy.if_exists == "replace" and not (found == "view" and tables_beneath(engine, where)):
+    kind = engine.existing(where)
+    if kind and policy.if_exists == "replace" and not (kind == "view" and tables_beneath(engine, where)):
         raise TargetError(
-            f"The relation {where.schema}.{where.name} is a {found}, and no view that sqlanon created.",
+            f"The relation {where.schema}.{where.name} is a {kind}, and no view that sqlanon created.",
             hint="choose another name for the live view, or drop it yourself.",
         )
     if not frozen_tables(engine, where):
@@ -198,8 +198,8 @@ def frozen_view(
         released: the columns of the view with their types, in order.
         heights: of the hierarchies of the sensitive columns.
     """
-    found = source_place(opened)
-    relation = found.table if found is not None and opened.engine.existing(found) else opened.relation
+    place = source_place(opened)
+    relation = place.table if place is not None and opened.engine.existing(place) else opened.relation
     quasi, lookups = [], 0
     for spec, level in zip(policy.quasi_identifiers, node, strict=True):
         lookup = None
@@ -219,10 +219,10 @@ def _sensitive(
     """Return the columns whose histograms the models look at; ``places``: of the lookups, in order."""
     specs = {spec.name: spec for spec in policy.columns}
     beneath = {spec.name: place for spec, place in zip(sensitive_with_lookup(policy), places, strict=False)}
-    found = []
+    sensitive = []
     for name in counted_columns(policy.models):
         by_tree, placed = told_by_hierarchy(policy, specs[name])
-        found.append(
+        sensitive.append(
             SensitiveColumn(
                 name,
                 opened.types[name],
@@ -232,7 +232,7 @@ def _sensitive(
                 by_value=opened.engine.capabilities.texts.by_value(opened.types[name]),
             )
         )
-    return tuple(found)
+    return tuple(sensitive)
 
 
 def heights_of(catalog: Catalog) -> dict[str, int]:

@@ -97,8 +97,8 @@ def manifests_of(where: Place) -> Place:
 
 def released_of(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the periods of a manifest in the order of time: the name of each, and its released records."""
-    found: list[dict[str, Any]] = manifest["periods"]["released"]
-    return found
+    released: list[dict[str, Any]] = manifest["periods"]["released"]
+    return released
 
 
 def count_periods(engine: Engine, relation: exp.Expr, name: str) -> dict[str, int]:
@@ -109,11 +109,11 @@ def count_periods(engine: Engine, relation: exp.Expr, name: str) -> dict[str, in
 
 def _count_values(lake: LakeTable, name: str) -> dict[str, int]:
     """Return the number of rows of each period that a table of a lakehouse has, read batch by batch."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for batch in lake.values(name):
         for counted in batch.column(0).value_counts():
-            found[str(counted["values"])] += counted["counts"].as_py()
-    return dict(found)
+            counts[str(counted["values"])] += counted["counts"].as_py()
+    return dict(counts)
 
 
 def seal(manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -144,10 +144,10 @@ def _text_beside(path: Path) -> str:
 def _checked(name: str, text: str = "") -> Mapping[str, Any]:
     """Return the manifest that a text is, if a run by periods wrote it."""
     try:
-        found = json.loads(text)
-        if isinstance(found, dict) and isinstance(found.get("periods"), dict):
-            if found == seal(found):
-                return found
+        manifest = json.loads(text)
+        if isinstance(manifest, dict) and isinstance(manifest.get("periods"), dict):
+            if manifest == seal(manifest):
+                return manifest
             raise _changed(name, "its manifest was changed.")
     except (ValueError, RecursionError):
         pass

@@ -86,14 +86,14 @@ def open_periods(policy: Policy, opened: Source, target: Target | None) -> tuple
             hint="leave such records out in a view of the source.",
         )
     run = RunPeriods(released, (end - timedelta(days=1)).isoformat(), common, policy.fingerprint(), earlier)
-    told = [BEGINS.format(len(released), end)] if earlier is None and len(released) > 1 else []
+    notes = [BEGINS.format(len(released), end)] if earlier is None and len(released) > 1 else []
     types = {item: "VARCHAR" if item == periods.column else opened.types[item] for item in opened.readable}
     return _with_levels(policy, periods), replace(
         opened,
         relation=table(names.PERIODS),
         types=types,
         unreadable=(),
-        warnings=(*opened.warnings, *_left_out(opened, periods, type_name, earlier, since), *told, ASSUMPTION),
+        warnings=(*opened.warnings, *_left_out(opened, periods, type_name, earlier, since), *notes, ASSUMPTION),
         periods=run,
     )
 

@@ -31,11 +31,11 @@ POINTS = 10
 """Thresholds of a curve that are shown."""
 
 
-def attack_view(found: AttackReport) -> View:
+def attack_view(report: AttackReport) -> View:
     """Return the report of attacks, which is for the operator."""
     now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    figures = [("Release", count(found.published), "records"), ("Source", count(found.records), "records")]
-    compared = {item.excess: item.attack for item in found.findings if item.excess is not None}
+    figures = [("Release", count(report.published), "records"), ("Source", count(report.records), "records")]
+    compared = {item.excess: item.attack for item in report.findings if item.excess is not None}
     worst = max(compared, default=None)
     if worst is None:
         headline = "Nothing was compared with a control group, so that nobody knows how much is due to the release."
@@ -44,25 +44,25 @@ def attack_view(found: AttackReport) -> View:
     else:
         headline = f"Largest excess over a control group: {share(worst)} ({compared[worst]})."
         figures.append(("Largest excess", share(worst), compared[worst]))
-    by_risk = [(risk, [item for item in found.findings if item.risk == risk]) for risk in RISKS]
+    by_risk = [(risk, [item for item in report.findings if item.risk == risk]) for risk in RISKS]
     return View(
         audience="operator",
         notice=FOR_THE_OPERATOR,
-        title=f"Attacks on {found.release}",
+        title=f"Attacks on {report.release}",
         about="",
         when=now,
         headline=headline,
         proof="",
         failure=None,
-        origin=(("control group", found.control), ("seed", str(found.seed)), ("time", now), ("version", VERSION)),
-        warnings=found.warnings,
+        origin=(("control group", report.control), ("seed", str(report.seed)), ("time", now), ("version", VERSION)),
+        warnings=report.warnings,
         figures=tuple(figures),
         sections=(
             *(Section(risk, TITLES[risk], tuple(_findings(items))) for risk, items in by_risk if items),
-            *_not_tried(found),
+            *_not_tried(report),
             Section("meaning", "What the figures mean", (Listing(MEANINGS),)),
         ),
-        facts=found.to_dict(),
+        facts=report.to_dict(),
         of="attacks",
     )
 
@@ -110,9 +110,9 @@ def _curve(item: Finding) -> Iterator[Block]:
     yield Table(fields, tuple(rows), caption=f"{_name(item)}: the surest guesses first", style="bars")
 
 
-def _not_tried(found: AttackReport) -> Iterator[Section]:
-    if found.not_applicable:
-        listed = Listing(tuple(f"{item.attack}: {item.reason}" for item in found.not_applicable))
+def _not_tried(report: AttackReport) -> Iterator[Section]:
+    if report.not_applicable:
+        listed = Listing(tuple(f"{item.attack}: {item.reason}" for item in report.not_applicable))
         yield Section("not-tried", "Not tried", (listed,))
-    if not found.findings:
+    if not report.findings:
         yield Section("nothing", "Nothing to attack", (Sentence("No attack has anything to try."),))

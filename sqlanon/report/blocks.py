@@ -164,11 +164,11 @@ class ComparedSizes:
         places = sides[0].keys() | sides[1].keys()
         if not places:
             return ()
-        found = []
+        pairs = []
         for bits in range(min(places), max(places) + 1):
             nothing = ClassSizes(1 << bits - 1, (1 << bits) - 1, 0, 0)
-            found.append((sides[0].get(bits, nothing), sides[1].get(bits, nothing)))
-        return tuple(found)
+            pairs.append((sides[0].get(bits, nothing), sides[1].get(bits, nothing)))
+        return tuple(pairs)
 
 
 @dataclass(frozen=True, slots=True)

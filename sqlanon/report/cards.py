@@ -132,10 +132,10 @@ def card_of(thing: object) -> Card:
 
 def _of_plan(plan: Planned) -> Card:
     ledger = plan.ledger
-    found = f"{count(ledger.published)} of {counted(ledger.records, 'record')} can be published"
+    extent = f"{count(ledger.published)} of {counted(ledger.records, 'record')} can be published"
     return Card(
         "Plan",
-        f"{found} in {counted(ledger.classes, 'class')}; nothing is written.",
+        f"{extent} in {counted(ledger.classes, 'class')}; nothing is written.",
         (describe_proof(plan.certificate),),
         _figures(plan),
         tuple(_plan_blocks(plan)),
@@ -206,8 +206,8 @@ def _rules(plan: RecodedPlan) -> tuple[str, ...]:
     return (*shown, *([f"and {count(more)} more"] if more > 0 else []))
 
 
-def _of_profile(found: Profile) -> Card:
-    what = found.source if found.table is None else f"{found.source}, table {found.table}"
+def _of_profile(profile: Profile) -> Card:
+    what = profile.source if profile.table is None else f"{profile.source}, table {profile.table}"
     fields = (
         Field("Column", width=28),
         Field("Reads as"),
@@ -218,7 +218,7 @@ def _of_profile(found: Profile) -> Card:
         Field("Suggested role"),
     )
     rows = []
-    for item in found.columns:
+    for item in profile.columns:
         missing = (item.nulls + item.empty) / item.records if item.records else 0.0
         values = count(item.distinct) if item.exact else f"about {count(item.distinct)}"
         shares = (part(item.uniqueness), part(missing))
@@ -226,15 +226,15 @@ def _of_profile(found: Profile) -> Card:
         rows.append((item.name, reading(item), item.looks_like.replace("_", " "), values, *shares, role))
     blocks: list[Block] = [Table(fields, tuple(rows), style="stack")] if rows else []
     for role, title in ROLES.items():
-        if reasons := tuple(f"{item.name}: {item.reason}" for item in found.with_role(role) if item.reason):
+        if reasons := tuple(f"{item.name}: {item.reason}" for item in profile.with_role(role) if item.reason):
             blocks.append(Listing(reasons, title))
-    if asked := tuple(f"{item.name}: {item.question}" for item in found.columns if item.question):
+    if asked := tuple(f"{item.name}: {item.question}" for item in profile.columns if item.question):
         blocks.append(Listing(asked, "Decisions for you"))
-    if found.ranking:
-        blocks.append(Listing(tuple(item.sentence for item in found.ranking), "What singles records out"))
-    lead = f"{what}: {counted(found.records, 'record')}, {counted(len(found.columns), 'column')}."
-    _, *lines = profile_lines(found)
-    return Card("Profile", lead, (), (), tuple(blocks), found.warnings, text=tuple(lines))
+    if profile.ranking:
+        blocks.append(Listing(tuple(item.sentence for item in profile.ranking), "What singles records out"))
+    lead = f"{what}: {counted(profile.records, 'record')}, {counted(len(profile.columns), 'column')}."
+    _, *lines = profile_lines(profile)
+    return Card("Profile", lead, (), (), tuple(blocks), profile.warnings, text=tuple(lines))
 
 
 def _of_risk(risk: Risk) -> Card:
@@ -251,15 +251,16 @@ def _of_risk(risk: Risk) -> Card:
     return Card("Risk", f"{what}{least}.", (*remarks, _attacker(risk)), (), tuple(blocks))
 
 
-def _of_comparison(found: RiskComparison) -> Card:
-    before, after = (counted(risk.classes, "class") for risk in (found.before, found.after))
-    lead = f"{counted(found.before.records, found.before.unit)} in {before} before, {count(found.after.records)} in "
+def _of_comparison(comparison: RiskComparison) -> Card:
+    before, after = (counted(risk.classes, "class") for risk in (comparison.before, comparison.after))
+    records = counted(comparison.before.records, comparison.before.unit)
+    lead = f"{records} in {before} before, {count(comparison.after.records)} in "
     return Card(
         "Risk before and after",
         f"{lead}{after} after.",
-        (_attacker(found.before),),
+        (_attacker(comparison.before),),
         (),
-        tuple(compared(found, cite=False)),
+        tuple(compared(comparison, cite=False)),
     )
 
 
@@ -268,41 +269,41 @@ def _attacker(risk: Risk) -> str:
     return f"An attacker is taken to know: {known}."
 
 
-def _of_frontier(found: Frontier) -> Card:
-    proven = sum(point.optimal for point in found.points)
+def _of_frontier(frontier: Frontier) -> Card:
+    proven = sum(point.optimal for point in frontier.points)
     fields = (
         Field("k", "number"),
         Field("Limit", "number"),
         Field("Loss", "number"),
-        Field(f"Suppressed {found.unit}", "number"),
+        Field(f"Suppressed {frontier.unit}", "number"),
         Field("Classes", "number"),
         Field("Highest risk", "number"),
         Field("Remark", width=40),
     )
     rows = []
-    for point in found.points:
+    for point in frontier.points:
         ledger = point.ledger
         if ledger is None:
             shown = ("none", "", "", "", point.reason or "")
         else:
             shown = (
                 figure(point.loss), count(point.suppressed), count(ledger.classes), shown_risk(point),
-                found.remark(point),
+                frontier.remark(point),
             )  # fmt: skip
         rows.append((str(point.k), percent(point.limit), *shown))
     knees = tuple(
         f"Knee {'of all points' if knee.limit is None else f'at a limit of {percent(knee.limit)}'}: k = "
         f"{knee.point.k}, limit {percent(knee.point.limit)}."
-        for knee in found.knees
+        for knee in frontier.knees
     )
-    lead = f"{counted(len(found.points), 'combination')} of k and limit, {count(proven)} of them proven optima."
+    lead = f"{counted(len(frontier.points), 'combination')} of k and limit, {count(proven)} of them proven optima."
     blocks = (Table(fields, tuple(rows), style="stack"),)
-    return Card("Frontier", lead, knees, (), blocks, found.warnings, picture=drawing(found))
+    return Card("Frontier", lead, knees, (), blocks, frontier.warnings, picture=drawing(frontier))
 
 
-def _of_check(found: CheckResult) -> Card:
-    of_entities = "" if found.entities is None else f" of {counted(found.entities, 'entity')}"
-    extent = f"{counted(found.records, 'record')}{of_entities} in {counted(found.classes, 'class')}"
+def _of_check(result: CheckResult) -> Card:
+    of_entities = "" if result.entities is None else f" of {counted(result.entities, 'entity')}"
+    extent = f"{counted(result.records, 'record')}{of_entities} in {counted(result.classes, 'class')}"
     fields = (
         Field("Model", width=60),
         Field("Result"),
@@ -311,10 +312,10 @@ def _of_check(found: CheckResult) -> Card:
     )
     rows = tuple(
         (item.model, "holds" if item.holds else "fails", count(item.failing_classes), count(item.failing_records))
-        for item in found.models
+        for item in result.models
     )
-    verdict = "All models hold" if found.holds else "Not all models hold"
-    least = counted(found.smallest_class, "record" if found.entities is None else "entity")
+    verdict = "All models hold" if result.holds else "Not all models hold"
+    least = counted(result.smallest_class, "record" if result.entities is None else "entity")
     lead = f"{verdict}: {extent}, the smallest has {least}."
     return Card("Check", lead, (), (), (Table(fields, rows),) if rows else ())
 
@@ -323,8 +324,8 @@ def _of_check(found: CheckResult) -> Card:
 def card_style() -> str:
     """Return the style of cards: the rules of the reports, inside a card, in the colours of its surroundings."""
     sheets = [files("sqlanon.report").joinpath(name).read_text(encoding="utf-8") for name in STYLES]
-    found: list[Any] = [re.findall(r":root \{(.*?)\}", sheet, re.DOTALL) for sheet in sheets]
-    light, dark = ("".join(sides) for sides in zip(*found, strict=True))
+    palettes: list[Any] = [re.findall(r":root \{(.*?)\}", sheet, re.DOTALL) for sheet in sheets]
+    light, dark = ("".join(sides) for sides in zip(*palettes, strict=True))
     rules = "\n".join(
         re.sub(r"@media screen and \(prefers-color-scheme: dark\) \{.*?\n\}\n", "", s, flags=re.DOTALL) for s in sheets
     )

@@ -119,12 +119,12 @@ def _counts(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[dict[s
         hidden = _tells_of_few(OF_PERSONS, persons, others, least) or (
             abs(others["published"] - persons["published"]) < least and bool(_differing(both, *rows))
         )
-        found = {
+        changes = {
             **_told(OF_PERSONS, persons, others, hidden=hidden),
             **_sizes(("smallest_class",), persons, others, least),
             **{f"rows of {name}": pair for name, pair in _told(both, *rows, hidden=hidden).items()},
         }
-        return found, hidden
+        return changes, hidden
     first, second = before["ledger"], after["ledger"]
     of_persons = any(manifest.get("entity") for manifest in (before, after))
     hidden = _tells_of_few(ACCOUNT, first, second, least) or (of_persons and bool(_differing(ACCOUNT, first, second)))
@@ -164,15 +164,15 @@ def _bounds(count: Any) -> tuple[float, float]:
 
 
 def _told(names: Sequence[str], before: Mapping[str, Any], after: Mapping[str, Any], *, hidden: bool) -> dict[str, Any]:
-    found = _differing(names, before, after)
-    return dict.fromkeys(found, HIDDEN) if hidden else found
+    changes = _differing(names, before, after)
+    return dict.fromkeys(changes, HIDDEN) if hidden else changes
 
 
 def _sizes(names: Sequence[str], before: Mapping[str, Any], after: Mapping[str, Any], least: int) -> dict[str, Any]:
     """Return the sizes that differ, by themselves: None is that of no class."""
-    found = _differing(names, before, after)
-    near = [name for name in found if name != "classes" and None not in found[name].values()]
-    return found | {name: HIDDEN for name in near if _is_near(before[name], after[name], least)}
+    changes = _differing(names, before, after)
+    near = [name for name in changes if name != "classes" and None not in changes[name].values()]
+    return changes | {name: HIDDEN for name in near if _is_near(before[name], after[name], least)}
 
 
 def _named(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
@@ -214,20 +214,20 @@ def _keys(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     return [key for key in second if first[key] != second[key]]
 
 
-def change_lines(found: Mapping[str, Any]) -> Iterator[str]:
+def change_lines(changes: Mapping[str, Any]) -> Iterator[str]:
     """Yield the changes, a line each, for a person; each begins with a word of ours, whatever names hold."""
-    yield from map(visible, _lines(found))
+    yield from map(visible, _lines(changes))
 
 
-def _lines(found: Mapping[str, Any]) -> Iterator[str]:
-    if found["policy"]["changed"]:
-        shown = found["policy"]["keys"]
+def _lines(changes: Mapping[str, Any]) -> Iterator[str]:
+    if changes["policy"]["changed"]:
+        shown = changes["policy"]["keys"]
         yield f"policy: changed, {', '.join(shown)}" if shown else "policy: changed, in what no manifest shows"
     for what in ("added", "removed"):
-        for model in found["models"][what]:
+        for model in changes["models"][what]:
             yield f"model {what}: {_model(model)}"
     for kind in ("table", "column"):
-        named = found.get(f"{kind}s", {"added": [], "removed": [], "changed": {}})
+        named = changes.get(f"{kind}s", {"added": [], "removed": [], "changed": {}})
         for what in ("added", "removed"):
             for name in named[what]:
                 yield f"{kind} {what}: {name}"
@@ -238,7 +238,7 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
                 if first != second:
                     yield f"{kind} {name}: {key} {_shown(first, NOTHING)} -> {_shown(second, NOTHING)}"
     for part in ("counts", "certificate", "versions"):
-        for name, pair in found[part].items():
+        for name, pair in changes[part].items():
             what = f"version of {name}" if part == "versions" else name
             absent = WITHHELD if part == "counts" or name == "loss" else NOTHING
             if pair == HIDDEN:

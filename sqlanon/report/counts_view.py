@@ -269,8 +269,8 @@ def _proof(release: CountsRelease) -> Iterator[Block]:
     """Yield how the complementary cells were found, for the operator."""
     protection = release.protection
     weights = {"cells": "1", "records": "its count"}.get(str(release.policy.rules.weights), "as the document says")
-    found = {"weight of the complementary cells": figure(protection.weight), "a cell weighs": weights}
-    found |= {"no choice has less than": figure(protection.lower_bound), "gap": share(protection.gap)}
-    found |= {"found by": protection.how}
-    found |= {f"time to {name}": duration(seconds) for name, seconds in release.seconds.items()}
-    yield from facts(found.items(), width=45)
+    rows = {"weight of the complementary cells": figure(protection.weight), "a cell weighs": weights}
+    rows |= {"no choice has less than": figure(protection.lower_bound), "gap": share(protection.gap)}
+    rows |= {"found by": protection.how}
+    rows |= {f"time to {name}": duration(seconds) for name, seconds in release.seconds.items()}
+    yield from facts(rows.items(), width=45)

@@ -37,13 +37,13 @@ def json_report(run: Reported, audience: str = "operator") -> str:
 
 
 def _sentences(section: blocks.Section) -> list[str]:
-    found: list[str] = []
+    sentences: list[str] = []
     for block in section.blocks:
         match block:
             case blocks.Sentence():
-                found.append(block.text)
+                sentences.append(block.text)
             case blocks.Listing():
-                found += block.items
+                sentences += block.items
             case blocks.Table() | blocks.Sizes() | blocks.ComparedSizes() | blocks.Pictures():
-                found += [block.caption] if block.caption else []
-    return found
+                sentences += [block.caption] if block.caption else []
+    return sentences

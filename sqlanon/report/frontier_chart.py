@@ -88,7 +88,7 @@ def check_chart(path: Path) -> None:
     check_file(path, "chart", ENDINGS)
 
 
-def write_chart(found: Frontier, path: str | Path) -> None:
+def write_chart(frontier: Frontier, path: str | Path) -> None:
     """Write the chart, whole or not at all; an older one is replaced.
 
     Raises:
@@ -96,25 +96,25 @@ def write_chart(found: Frontier, path: str | Path) -> None:
     """
     path = Path(path)
     check_chart(path)
-    write_text(path, (svg_chart if path.suffix.lower() == ".svg" else html_chart)(found))
+    write_text(path, (svg_chart if path.suffix.lower() == ".svg" else html_chart)(frontier))
 
 
-def svg_chart(found: Frontier) -> str:
+def svg_chart(frontier: Frontier) -> str:
     """Return the chart as a picture of its own."""
-    return _environment().get_template("frontier.svg.j2").render(**_facts(found), style=Markup(_style()), alone=True)
+    return _environment().get_template("frontier.svg.j2").render(**_facts(frontier), style=Markup(_style()), alone=True)
 
 
-def drawing(found: Frontier, here: FrontierPoint | None = None) -> str:
+def drawing(frontier: Frontier, here: FrontierPoint | None = None) -> str:
     """Return the chart without its style, to stand in a page that has it; ``here`` is a point that is marked."""
     place = None
     if here is not None and here.found:
-        points = [point for point in found.points if point.found]
+        points = [point for point in frontier.points if point.found]
         sizes = [math.log(point.smallest_class or 1) for point in points]
         place = (_x(here, sizes), _y(here.loss, _nice(max(point.loss for point in points))))
-    return _environment().get_template("frontier.svg.j2").render(**_facts(found) | {"here": place}, alone=False)
+    return _environment().get_template("frontier.svg.j2").render(**_facts(frontier) | {"here": place}, alone=False)
 
 
-def html_chart(found: Frontier) -> str:
+def html_chart(frontier: Frontier) -> str:
     """Return the chart with its table as a page. Its Content-Security-Policy allows the one style sheet in it."""
     style = _style()
     rows = [
@@ -123,18 +123,18 @@ def html_chart(found: Frontier) -> str:
             "limit": percent(point.limit),
             "risk": shown_risk(point) if point.found else "",
             "average": "" if point.average_risk is None else f"{point.average_risk:.4f}",
-            "remark": point.reason or found.remark(point),
+            "remark": point.reason or frontier.remark(point),
         }
-        for point in found.points
+        for point in frontier.points
     ]
     return (
         _environment()
         .get_template("frontier.html.j2")
         .render(
-            **_facts(found),
+            **_facts(frontier),
             alone=False,
             rows=rows,
-            knees=[(None if knee.limit is None else percent(knee.limit), knee) for knee in found.knees],
+            knees=[(None if knee.limit is None else percent(knee.limit), knee) for knee in frontier.knees],
             percent=percent,
             style=Markup(style),
             style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
@@ -142,21 +142,21 @@ def html_chart(found: Frontier) -> str:
     )
 
 
-def chart_of(found: Frontier) -> FrontierChart:
+def chart_of(frontier: Frontier) -> FrontierChart:
     """Return the geometry of the chart of a frontier; without any solution it has no curves."""
-    points = [point for point in found.points if point.found]
-    size = f"risk against loss, the best of every k and limit ({found.measure})"
+    points = [point for point in frontier.points if point.found]
+    size = f"risk against loss, the best of every k and limit ({frontier.measure})"
     if not points:
         return FrontierChart((), (), (), f"{size}: no point has a solution")
     sizes = [math.log(point.smallest_class or 1) for point in points]
     most = _nice(max(point.loss for point in points))
     curves = []
-    for number, limit in enumerate(found.limits):
+    for number, limit in enumerate(frontier.limits):
         line = sorted(
             (point for point in points if point.limit == limit), key=lambda point: (-point.highest_risk, point.loss)
         )
         if line:
-            marks = tuple(_mark(found, point, sizes, most) for point in line)
+            marks = tuple(_mark(frontier, point, sizes, most) for point in line)
             curves.append((number % KINDS, percent(limit), _labelled_once(marks)))
     names = _spread([marks[-1].y for _, _, marks in curves])
     drawn = tuple(
@@ -166,16 +166,16 @@ def chart_of(found: Frontier) -> FrontierChart:
     return FrontierChart(drawn, _risk_labels(points, sizes), _loss_labels(most), size)
 
 
-def _mark(found: Frontier, point: FrontierPoint, sizes: Sequence[float], most: float) -> Mark:
+def _mark(frontier: Frontier, point: FrontierPoint, sizes: Sequence[float], most: float) -> Mark:
     assert point.ledger is not None
-    dominated = point.place in found.dominated
-    knee = any(knee.point.place == point.place for knee in found.knees[:1])
+    dominated = point.place in frontier.dominated
+    knee = any(knee.point.place == point.place for knee in frontier.knees[:1])
     kind = "knee" if knee else "dominated" if dominated else "best"
     text = (
         f"k = {point.k}, limit {percent(point.limit)}: loss {point.loss:.6g}, highest risk {shown_risk(point)}, "
         f"{point.suppressed_share:.1%} suppressed"
     )
-    more = found.remark(point)
+    more = frontier.remark(point)
     label = "" if dominated else f"k = {point.k}"
     return Mark(_x(point, sizes), _y(point.loss, most), kind, label, f"{text}; {more}" if more else text)
 
@@ -241,13 +241,13 @@ def _spread(places: Sequence[float]) -> list[float]:
     return spread
 
 
-def _facts(found: Frontier) -> dict[str, object]:
+def _facts(frontier: Frontier) -> dict[str, object]:
     """Return what both templates draw."""
     return {
-        "chart": chart_of(found),
+        "chart": chart_of(frontier),
         "here": None,
-        "found": found,
-        "measure": "loss" if found.measure == "loss" else f"loss ({found.measure})",
+        "found": frontier,
+        "measure": "loss" if frontier.measure == "loss" else f"loss ({frontier.measure})",
         "notice": FOR_THE_OPERATOR,
         "width": WIDTH,
         "height": HEIGHT,

@@ -40,9 +40,9 @@ def escaped(text: str) -> str:
     return re.sub(r"(?i)(\bwww(?=\.)|:(?=\S))", _apart, text)
 
 
-def _apart(found: re.Match[str]) -> str:
+def _apart(match: re.Match[str]) -> str:
     """Return what a bare address or a picture by its name (``:name:``) begins with, so that it is neither."""
-    return "\\:" if found[0] == ":" else f"{found[0]}\\"
+    return "\\:" if match[0] == ":" else f"{match[0]}\\"
 
 
 def _head(view: View) -> Iterator[str]:

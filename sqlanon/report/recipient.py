@@ -154,7 +154,7 @@ def for_recipient(run: RunSummary) -> RecipientSummary:
         rules=_rules(run),
         rule_kind=run.recoding.kind if run.recoding is not None else "",
         sizes=tuple(PublishedSizes(max(b.least, k), b.most, b.records) for b in run.sizes if b.records and b.most >= k),
-        beside=tuple(_kept(found, counts, run) for found, counts in run.beside),
+        beside=tuple(_kept(judged, counts, run) for judged, counts in run.beside),
         nulls=_nulls(run),
         risk=_risk(run),
         thresholds=() if run.risk is None or run.counts_entities else run.risk.after.thresholds,
@@ -168,9 +168,9 @@ def _risk(run: RunSummary) -> tuple[Figure, ...]:
     """
     if run.risk is None or run.counts_entities:
         return ()
-    found = [figure for figure in run.risk.after if figure.key.startswith(OF_A_RELEASE) and figure.value is not None]
+    figures = [figure for figure in run.risk.after if figure.key.startswith(OF_A_RELEASE) and figure.value is not None]
     return tuple(
-        figure for figure in found if not is_small(round(figure.records or 0), run.least) or not figure.records
+        figure for figure in figures if not is_small(round(figure.records or 0), run.least) or not figure.records
     )
 
 
@@ -185,25 +185,25 @@ def _certificate(run: RunSummary, *, hides: bool) -> Mapping[str, Any] | None:
 
 def _column(a: AttributeSummary, run: RunSummary, *, hides: bool) -> PublishedColumn:
     public = run.public_certificate
-    told = not hides and run.measure in ADDS_UP and (public is None or public["loss"] is not None)
+    shows_loss = not hides and run.measure in ADDS_UP and (public is None or public["loss"] is not None)
     unread = (SOME if run.counts_entities else in_steps(a.at_root, run.least)) if a.at_root else None
-    return PublishedColumn(a.name, a.levels, a.height or 1, a.description or "", a.loss if told else None, unread)
+    return PublishedColumn(a.name, a.levels, a.height or 1, a.description or "", a.loss if shows_loss else None, unread)
 
 
 def _rules(run: RunSummary) -> tuple[PublishedRule, ...]:
     """Return the rules without their order, which would reveal why a record has the one that it has."""
     if run.recoding is None:
         return ()
-    found = (PublishedRule(rule.description, rule.records, rule.classes) for rule in run.recoding.rules)
-    return tuple(sorted(found, key=lambda rule: rule.description))
+    rules = (PublishedRule(rule.description, rule.records, rule.classes) for rule in run.recoding.rules)
+    return tuple(sorted(rules, key=lambda rule: rule.description))
 
 
-def _kept(found: JudgedColumn, counts: tuple[int, int] | None, run: RunSummary) -> KeptColumn:
+def _kept(judged: JudgedColumn, counts: tuple[int, int] | None, run: RunSummary) -> KeptColumn:
     if counts is None or run.ledger is None:
-        return KeptColumn(found.name, found.role)
+        return KeptColumn(judged.name, judged.role)
     if run.counts_entities:
-        return KeptColumn(found.name, found.role, *(SOME if records else NONE for records in counts))
-    return KeptColumn(found.name, found.role, *coarse_parts(counts, run.ledger, run.least))
+        return KeptColumn(judged.name, judged.role, *(SOME if records else NONE for records in counts))
+    return KeptColumn(judged.name, judged.role, *coarse_parts(counts, run.ledger, run.least))
 
 
 def coarse_parts(counts: Sequence[int], ledger: Ledger, k: int) -> tuple[int | str, int | str]:

@@ -38,7 +38,7 @@ WITHHELD = (
 
 def sections_for_recipient(run: RecipientSummary) -> tuple[Section, ...]:
     """Return the sections of the recipient's report in their order, without those that would be empty."""
-    found = (
+    sections = (
         Section("asked", "What was asked", facts(run.asked, width=45)),
         Section("promised", "What is promised, and what is not", promises(run)),
         Section("risk", "Risk", tuple(of_release(run.risk, run.thresholds, run.k))),
@@ -52,7 +52,7 @@ def sections_for_recipient(run: RecipientSummary) -> tuple[Section, ...]:
         Section("search", "Search", tuple(_search(run))),
         Section("withheld", "What is not in this report", (Sentence(WITHHELD, soft=False),)),
     )
-    return tuple(section for section in found if section.blocks)
+    return tuple(section for section in sections if section.blocks)
 
 
 def _records(run: RecipientSummary) -> Iterable[Block]:
@@ -160,16 +160,16 @@ def _nulls(run: RecipientSummary) -> Iterable[Block]:
 
 
 def _search(run: RecipientSummary) -> Iterable[Block]:
-    found = run.certificate
-    if found is None or run.ledger is None:
+    certificate = run.certificate
+    if certificate is None or run.ledger is None:
         return
     yield from facts(
         [
-            ("strategy", found["strategy"]),
-            ("measure", ", ".join(text for text in (found["measure"], found["aggregate"]) if text)),
+            ("strategy", certificate["strategy"]),
+            ("measure", ", ".join(text for text in (certificate["measure"], certificate["aggregate"]) if text)),
             (
                 "loss",
-                wording.NO_LOSS if found["loss"] is None else figure(found["loss"]),
+                wording.NO_LOSS if certificate["loss"] is None else figure(certificate["loss"]),
             ),
         ]
     )

@@ -45,7 +45,7 @@ def sections_of(run: RunSummary) -> tuple[Section, ...]:
     rules = run.recoding
     kind = rules.kind if rules is not None else ""
     columns = facts((name, wording.ROLES.get(role, role)) for name, role in run.columns)
-    found = (
+    sections = (
         Section("nearest", "Nearest node", tuple(_nearest(run.failure)) if run.failure else ()),
         Section("asked", "What was asked", facts(run.asked, width=45)),
         Section("promised", "What is promised, and what is not", promises(run)),
@@ -64,7 +64,7 @@ def sections_of(run: RunSummary) -> tuple[Section, ...]:
         Section("search", "Search", _search(run.search, kind) if run.search else (), folded=True),
         Section("time", "Time", _seconds(run.seconds), folded=True),
     )
-    return tuple(section for section in found if section.blocks)
+    return tuple(section for section in sections if section.blocks)
 
 
 def promises(run: RunSummary | RecipientSummary) -> tuple[Block, ...]:
@@ -133,13 +133,13 @@ def _beside(run: RunSummary) -> tuple[Block, ...]:
     )
     rows = tuple(
         (
-            Noted(found.name, wording.ROLES.get(found.role, found.role)),
-            count(found.values),
-            share(found.unique),
+            Noted(judged.name, wording.ROLES.get(judged.role, judged.role)),
+            count(judged.values),
+            share(judged.unique),
             *(("", "") if counts is None else (share_of(records, published) for records in counts)),
-            ", ".join(f"{name} ({share(spared)})" for name, spared in found.determines.items()),
+            ", ".join(f"{name} ({share(spared)})" for name, spared in judged.determines.items()),
         )
-        for found, counts in run.beside
+        for judged, counts in run.beside
     )
     said = wording.BESIDE.format(**units("entity" if run.counts_entities else "record"))
     return (Table(fields, rows, style="stack"), Sentence(said))

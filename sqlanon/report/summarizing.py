@@ -89,7 +89,7 @@ def summarize(
 
 def _beside(plan: Planned) -> tuple[tuple[JudgedColumn, tuple[int, int] | None], ...]:
     alone = {columns[0]: (records, few) for columns, records, few in plan.beside_release.alone if len(columns) == 1}
-    return tuple((found, alone.get(found.name)) for found in plan.beside_source.columns if found.role != "drop")
+    return tuple((judged, alone.get(judged.name)) for judged in plan.beside_source.columns if judged.role != "drop")
 
 
 def attributes_of(
@@ -154,10 +154,10 @@ def _sizes(plan: Planned) -> tuple[ClassSizes, ...]:
     """Return a bucket per power of two from the smallest to the largest class, also where no class is so large."""
     published = {least: rest for least, *rest in plan.class_sizes()}
     suppressed = {least: rest for least, *rest in plan.class_sizes(published=False)}
-    found = published.keys() | suppressed.keys()
-    if not found:
+    buckets = published.keys() | suppressed.keys()
+    if not buckets:
         return ()
-    powers = [1 << i for i in range(min(found).bit_length() - 1, max(found).bit_length())]
+    powers = [1 << i for i in range(min(buckets).bit_length() - 1, max(buckets).bit_length())]
     nothing = [0, 0, 0]
     return tuple(
         ClassSizes(power, 2 * power - 1, *published.get(power, nothing)[1:], *suppressed.get(power, nothing)[1:])

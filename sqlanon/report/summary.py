@@ -265,10 +265,10 @@ class RunSummary(AskedSummary):
     def to_dict(self) -> dict[str, Any]:
         """Return the facts for JSON; for the operator."""
         pairs = ("versions", "settings", "columns", "asked", "seconds", "output")
-        found = pick(self, *(f.name for f in fields(self) if f.name not in (*pairs, "beside", "public_certificate")))
-        found |= {name: dict(getattr(self, name)) for name in pairs}
-        found["beside"] = [
+        document = pick(self, *(f.name for f in fields(self) if f.name not in (*pairs, "beside", "public_certificate")))
+        document |= {name: dict(getattr(self, name)) for name in pairs}
+        document["beside"] = [
             {**column.to_dict(), "alone_in_release": counts and counts[0], "in_groups_below_k": counts and counts[1]}
             for column, counts in self.beside
         ]
-        return found
+        return document

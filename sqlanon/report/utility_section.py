@@ -130,9 +130,9 @@ def _picture(column: ColumnUtility) -> Picture:
     )
 
 
-def _association(found: Association) -> Iterable[Block]:
+def _association(association: Association) -> Iterable[Block]:
     """Yield the pairs of columns whose association changes most."""
-    most = sorted(found.pairs, key=lambda pair: -pair.change)[:MOST_PAIRS]
+    most = sorted(association.pairs, key=lambda pair: -pair.change)[:MOST_PAIRS]
     fields = (
         Field("Association of two columns", width=48),
         Field("Before", "number"),
@@ -142,38 +142,39 @@ def _association(found: Association) -> Iterable[Block]:
     rows = tuple(
         (f"{p.first}, {p.second}", figure(p.before), figure(p.after), Pair(p.before, p.after, 1.0)) for p in most
     )
-    caption = f"Mean change over {counted(len(found.pairs), 'pair')}: {figure(found.mean_change)}; the largest: "
-    caption += f"{figure(found.max_change)}."
+    caption = f"Mean change over {counted(len(association.pairs), 'pair')}: {figure(association.mean_change)}; "
+    caption += f"the largest: {figure(association.max_change)}."
     yield Table(fields, rows, f"{caption} ", "stack", legend=STRENGTH)
-    if found.left_out:
-        yield Sentence(f"Not compared: {', '.join(found.left_out)}.")
+    if association.left_out:
+        yield Sentence(f"Not compared: {', '.join(association.left_out)}.")
     yield Sentence(GO_TOGETHER)
 
 
-def _prediction(found: Prediction) -> Iterable[Block]:
+def _prediction(prediction: Prediction) -> Iterable[Block]:
     """Yield how well a column is predicted, from the source and from the release."""
     fields = (
         Field("Learner", width=40),
         Field("Trained on the source", "number"),
         Field("Trained on the release", "number"),
     )
-    majority = ("always the most frequent class", share(found.majority), share(found.majority))
-    rows = (majority, *((LEARNERS[a.learner], share(a.original), share(a.release)) for a in found.accuracies))
+    majority = ("always the most frequent class", share(prediction.majority), share(prediction.majority))
+    rows = (majority, *((LEARNERS[a.learner], share(a.original), share(a.release)) for a in prediction.accuracies))
     caption = (
-        f"Accuracy of predicting {found.target} ({found.classes} classes), on {counted(found.tests, 'record')} held "
-        f"out from training, of which {count(found.tests_suppressed)} are suppressed."
+        f"Accuracy of predicting {prediction.target} ({prediction.classes} classes), on "
+        f"{counted(prediction.tests, 'record')} held out from training, of which "
+        f"{count(prediction.tests_suppressed)} are suppressed."
     )
     yield Table(fields, rows, caption, "stack")
 
 
-def _queries(found: QueryErrors) -> Iterable[Block]:
+def _queries(errors: QueryErrors) -> Iterable[Block]:
     fields = (
         Field("Error of counts from the release", width=50),
         Field("Median error", "number"),
         Field("95th percentile", "number"),
     )
-    rows = tuple((ESTIMATES[e.estimate], share(e.median), share(e.percentile_95)) for e in found.errors)
-    caption = f"{counted(found.queries, 'random count')} (seed {found.seed}; true counts below "
-    caption += f"{figure(found.sanity_bound)} records count as that many)."
+    rows = tuple((ESTIMATES[e.estimate], share(e.median), share(e.percentile_95)) for e in errors.errors)
+    caption = f"{counted(errors.queries, 'random count')} (seed {errors.seed}; true counts below "
+    caption += f"{figure(errors.sanity_bound)} records count as that many)."
     yield Table(fields, rows, caption, style="stack")
     yield Sentence(ASKED)

@@ -95,13 +95,13 @@ def _headline(run: RecipientSummary) -> str:
 
 
 def _proof(run: RecipientSummary) -> str:
-    found = run.certificate
-    if found is None:
+    certificate = run.certificate
+    if certificate is None:
         return ""
-    if not found["optimal"] and found["gap"] is None:
+    if not certificate["optimal"] and certificate["gap"] is None:
         return NO_NEARNESS
-    loss = 0.0 if found["loss"] is None else found["loss"]
-    return describe_proof(Certificate(**{**found, "loss": loss}))
+    loss = 0.0 if certificate["loss"] is None else certificate["loss"]
+    return describe_proof(Certificate(**{**certificate, "loss": loss}))
 
 
 def _figures(run: RecipientSummary) -> tuple[tuple[str, str, str], ...]:

@@ -64,8 +64,8 @@ def _release(
     problem = build_tables_problem(policy, encoded.catalogs, persons=encoded.forest.persons, excluded=excluded)
     merged, stands_for = encoded.forest.merged()
     evaluator = ForestEvaluator(problem, merged, policy.k, engine.journal)
-    found = run_search(problem, evaluator, policy.first.search, extensions=policy.first.extensions)
-    verdict = found.verdict
+    outcome = run_search(problem, evaluator, policy.first.search, extensions=policy.first.extensions)
+    verdict = outcome.verdict
     suppressed = evaluator.suppressed(verdict.node)[stands_for]
     published = encoded.forest.rows_of(~suppressed)
     chosen = ChosenNode(verdict.node, encoded.persons[~suppressed], published)
@@ -77,7 +77,7 @@ def _release(
         verdict.node,
         persons=persons,
         published=dict(zip(policy.names, published, strict=True)),
-        certificate=found.certificate,
+        certificate=outcome.certificate,
         versions=versions(engine),
     )
     publishing, refuses = time.perf_counter(), policy.first.repeats == "refuse"
@@ -96,7 +96,7 @@ def _release(
     uncovered = [
         f"Table {each.name!r}: {text}"
         for each, encoding in zip(policy.tables, encoded.encodings, strict=True)
-        for text in root_warnings(encoding.catalog, found.certificate)
+        for text in root_warnings(encoding.catalog, outcome.certificate)
     ]
     return TablesRelease(
         policy=policy,
@@ -107,7 +107,7 @@ def _release(
         classes=verdict.classes,
         largest_class=verdict.largest,
         tables=_ledgers(policy, linked, published, target),
-        certificate=found.certificate,
+        certificate=outcome.certificate,
         output={} if policy.output is None else {policy.output.kind: policy.output.target},
         manifest=document,
         warnings=(*encoded.warnings, *uncovered, *replacing.warnings),

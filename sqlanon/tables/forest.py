@@ -111,15 +111,15 @@ class Forest:
 
     def costs(self) -> list[Amounts]:
         """Return per quasi-identifier a row a level: what suppressing each person costs, times whom they stand for."""
-        found = []
+        amounts = []
         for item in self.tables:
             for values, codes in zip(item.values, item.codes, strict=True):
                 per_level = [
                     np.bincount(item.persons, costs[values].astype(np.float64), self.tables[0].rows) * self.weights
                     for costs in codes.costs
                 ]
-                found.append(np.stack(per_level))
-        return found
+                amounts.append(np.stack(per_level))
+        return amounts
 
     def merged(self) -> tuple[Forest, Numbers]:
         """Return a forest with one person for all that no node distinguishes, and who stands for each person here."""
@@ -158,19 +158,19 @@ class Forest:
         for child in self._children[position]:
             numbers, _ = self._profiles(child, node)
             columns.append(number_multisets(self.tables[child].parents, numbers, item.rows)[0])
-        found = number_tuples(columns) if columns else (np.zeros(item.rows, np.int64), min(item.rows, 1))
-        self._keep((position, levels), found)
-        return found
+        numbered = number_tuples(columns) if columns else (np.zeros(item.rows, np.int64), min(item.rows, 1))
+        self._keep((position, levels), numbered)
+        return numbered
 
     def _levels(self, position: int, node: Node) -> tuple[int, ...]:
         """Return the levels of a node that the profiles of a table depend on: its own and those below it."""
         own = tuple(node[place] for place in self._places[position])
         return sum((self._levels(child, node) for child in self._children[position]), own)
 
-    def _keep(self, key: tuple[int, tuple[int, ...]], found: tuple[Numbers, int]) -> None:
+    def _keep(self, key: tuple[int, tuple[int, ...]], profiles: tuple[Numbers, int]) -> None:
         """Keep the numbers of profiles, as long as there is room."""
-        self._kept[key] = found
-        self._kept_numbers += len(found[0])
+        self._kept[key] = profiles
+        self._kept_numbers += len(profiles[0])
         while self._kept_numbers > KEPT_NUMBERS and len(self._kept) > 1:
             _, (numbers, _) = self._kept.popitem(last=False)
             self._kept_numbers -= len(numbers)

@@ -306,14 +306,14 @@ def _is_among(item: LinkedTable, source: Source, published: list[str]) -> exp.Ex
 def _leave_out(opened: Source, policy: TablesPolicy) -> list[int]:
     """Leave out the persons with a NULL in a quasi-identifier of any row; return how many rows each table loses."""
     engine = opened.engine
-    found: list[exp.Query] = []
+    queries: list[exp.Query] = []
     for position, item in enumerate(policy.tables):
         if quasi := item.policy.quasi_identifiers:
             missing = exp.or_(*[is_null(column(c.name)) for c in quasi])
-            found.append(exp.select(column(names.PERSON)).from_(table(names.linked(position))).where(missing))
-    if not found:
+            queries.append(exp.select(column(names.PERSON)).from_(table(names.linked(position))).where(missing))
+    if not queries:
         return [0] * len(policy.tables)
-    persons = exp.select(column(names.PERSON)).distinct().from_(union_all(found).subquery("found"))
+    persons = exp.select(column(names.PERSON)).distinct().from_(union_all(queries).subquery("found"))
     engine.create("persons with NULL", names.LEFT_OUT, persons)
     lost = []
     for position in range(len(policy.tables)):

@@ -121,9 +121,9 @@ class TablesPolicy(Documented):
     @property
     def read_files(self) -> tuple[Path, ...]:
         """The files that a run reads, and may not write to."""
-        found = [path for item in self.tables for path in item.policy.read_files]
-        found += [Path(self.key.file)] if self.key is not None and self.key.file is not None else []
-        return (*([self.file] if self.file is not None else []), *dict.fromkeys(found))
+        paths = [path for item in self.tables for path in item.policy.read_files]
+        paths += [Path(self.key.file)] if self.key is not None and self.key.file is not None else []
+        return (*([self.file] if self.file is not None else []), *dict.fromkeys(paths))
 
 
 def is_tables_file(path: str | Path) -> bool:

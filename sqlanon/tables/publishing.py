@@ -144,12 +144,12 @@ def audit_tables(
             auditor.attach(partial, ALIAS, read_only=True)
             auditor.source_catalog = ALIAS
             dialect = auditor.capabilities.dialect  # relations are listed as a policy would write them
-            found = [relation_parts(name, dialect)[-1] for name in auditor.relations()]
+            written = [relation_parts(name, dialect)[-1] for name in auditor.relations()]
         else:
-            found = [file.stem for file in partial.iterdir()]
-        if sorted(found) != sorted(policy.names):
+            written = [file.stem for file in partial.iterdir()]
+        if sorted(written) != sorted(policy.names):
             raise AuditError(
-                f"The audit unexpected_tables failed: {len(found)} tables were written, and {len(policy.names)} are "
+                f"The audit unexpected_tables failed: {len(written)} tables were written, and {len(policy.names)} are "
                 "due. Nothing was published.",
                 hint="report it as a defect of sqlanon.",
             )

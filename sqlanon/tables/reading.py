@@ -190,7 +190,7 @@ class _Reader:
         if len(ordered) < len(documents):
             return ()
         referred = {parent[0] for parent in parents.values() if parent is not None}
-        found = []
+        tables = []
         for name in ordered:
             item, parent = documents[name], parents[name]
             key = item.get("key")
@@ -209,8 +209,8 @@ class _Reader:
             if own is not None:
                 place = None if parent is None else ordered.index(parent[0])
                 latest = self._latest(f"tables.{name}.latest", item.get("latest"), link, name in referred)
-                found.append(LinkedTable(name, own, key, place, link, latest))
-        return tuple(found)
+                tables.append(LinkedTable(name, own, key, place, link, latest))
+        return tuple(tables)
 
     def _parent(self, name: str, item: Mapping[str, Any], known: Iterable[str]) -> tuple[str, str] | None:
         """Return the table that the rows of another belong to, and the column that holds its key."""

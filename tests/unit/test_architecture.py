@@ -50,13 +50,13 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 48_752,
+    "core": 48_755,
     "assess": 16_824,
-    "interop": 8_154,
-    "commands": 7_840,
-    "report": 6_272,
-    "recoding": 5_491,
-    "live": 3_668,
+    "interop": 8_158,
+    "commands": 7_843,
+    "report": 6_274,
+    "recoding": 5_495,
+    "live": 3_672,
     "ledger": 4_319,
     "periods": 618,
     "tables": 2_244,

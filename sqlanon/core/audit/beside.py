@@ -82,9 +82,9 @@ def judge_columns(
     ]  # fmt: skip
     judged = facts[: len(columns)]
     varying = [
-        _Guessed(item, found.most / found.records, found.values)
-        for item, found in zip(quasi_identifiers, facts[len(columns) :], strict=True)
-        if found.records and found.most < found.records
+        _Guessed(item, counted.most / counted.records, counted.values)
+        for item, counted in zip(quasi_identifiers, facts[len(columns) :], strict=True)
+        if counted.records and counted.most < counted.records
     ]
     pairs = _pairs(columns, judged, varying, counts_entities=entity is not None)
     pairs = _decided(engine, relation, columns, judged, pairs, varying, entity)
@@ -216,12 +216,12 @@ def _bounded(
     return decided
 
 
-def _may_decide(found: JudgedColumn, guessed: _Guessed) -> bool:
+def _may_decide(judged: JudgedColumn, guessed: _Guessed) -> bool:
     """Return False when a column has so few values that a pair is not decided even if records of each differ.
 
     Then each value errs once, and at most one record a value is left out because nobody shares its value.
     """
-    return guessed.spared(found.records - found.values, found.records - 2 * found.values) < NEARLY
+    return guessed.spared(judged.records - judged.values, judged.records - 2 * judged.values) < NEARLY
 
 
 def _with_likely(
@@ -271,18 +271,18 @@ def _counted(
         raise
 
 
-def _may_be_copied(item: SourceColumn, found: JudgedColumn, guessed: _Guessed) -> bool:
+def _may_be_copied(item: SourceColumn, judged: JudgedColumn, guessed: _Guessed) -> bool:
     """Return whether the texts of a column may be those of a quasi-identifier."""
-    return item.role != "drop" and item.kind != "bytes" and guessed.may_be_copied(found.values)
+    return item.role != "drop" and item.kind != "bytes" and guessed.may_be_copied(judged.values)
 
 
-def _with_shares(found: JudgedColumn, shares: dict[str, float], varying: Sequence[_Guessed]) -> JudgedColumn:
+def _with_shares(judged: JudgedColumn, shares: dict[str, float], varying: Sequence[_Guessed]) -> JudgedColumn:
     follow = sum(share >= NEARLY for share in shares.values())
     generalized = {guessed.column.name for guessed in varying if guessed.column.generalized}
     return replace(
-        found,
+        judged,
         determines={name: share for name, share in shares.items() if share >= NEARLY and name in generalized},
-        entity_like=not found.parts and repeats(found.values, found.records) and 2 * follow > len(varying),
+        entity_like=not judged.parts and repeats(judged.values, judged.records) and 2 * follow > len(varying),
     )
 
 

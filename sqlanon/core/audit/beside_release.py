@@ -91,7 +91,7 @@ def judge_released(
     if len(columns.kept) > 1:
         together.append(tuple(columns.kept))
     asked = [_alone(relation, columns, [counted[name] for name in names], k) for names in together]
-    asked += [_few(relation, columns, found, k) for found in columns.entity_like.values()]
+    asked += [_few(relation, columns, judged, k) for judged in columns.entity_like.values()]
     rows: list[tuple[int, ...]] = []
     if asked:
         placed = [_with_place(place, query) for place, query in enumerate(asked)]

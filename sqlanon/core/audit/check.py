@@ -98,7 +98,7 @@ def check_relation(
         entities, smallest = engine.run("check entities", counted)[0]
     if not records:
         raise InputError("The relation holds no records, so there is nothing to check.", hint="check the table name.")
-    found = []
+    checks = []
     reference_types = {} if reference is None else dict(engine.columns(reference))
     if reference is not None:
         some = exp.select(number(1)).from_(reference.copy()).limit(1)
@@ -120,8 +120,8 @@ def check_relation(
             counts = exp.select(exp.Count(this=exp.Star()), total(exp.column("records"))).from_(offending)
             some_classes, some_records = engine.run(f"check {model.type}", counts)[0]
             classes_failing, records_failing = classes_failing + some_classes, records_failing + some_records
-        found.append(ModelResult(model.label, classes_failing, records_failing))
-    return CheckResult(all(item.holds for item in found), records, classes, smallest, tuple(found), entities)
+        checks.append(ModelResult(model.label, classes_failing, records_failing))
+    return CheckResult(all(item.holds for item in checks), records, classes, smallest, tuple(checks), entities)
 
 
 def exact_columns(actual: Collection[str], subject: str, wanted: Sequence[str]) -> list[str]:
@@ -130,14 +130,14 @@ def exact_columns(actual: Collection[str], subject: str, wanted: Sequence[str]) 
     Raises:
         SourceError: the relation has no such column, or several that differ by case only.
     """
-    found = [names.matching(name, actual) for name in wanted]
-    missing = [name for name, matches in zip(wanted, found, strict=True) if len(matches) != 1]
+    columns = [names.matching(name, actual) for name in wanted]
+    missing = [name for name, matches in zip(wanted, columns, strict=True) if len(matches) != 1]
     if missing:
         raise SourceError(
             f"{subject} has no column {', '.join(map(repr, missing))}, or several that differ by case.",
             hint=f"it has {len(actual)} columns; check the names; a CSV file needs a header line with them.",
         )
-    return [matches[0] for matches in found]
+    return [matches[0] for matches in columns]
 
 
 def refuse_reserved(columns: Iterable[str], where: str = "relation") -> None:
@@ -189,15 +189,15 @@ def _references(
         .from_(reference.copy())
         .group_by(value.copy())
     )
-    found: dict[str, exp.Expr] = {"reference": distribution}
+    references: dict[str, exp.Expr] = {"reference": distribution}
     if "hierarchy" in wanted:
         if model.column not in hierarchies:
             raise InputError(
                 f"{model.label} is judged along a hierarchy, and there is none.",
                 hint="add hierarchy=FILE to the --sensitive of the column.",
             )
-        found["hierarchy"] = hierarchies[model.column]
-    return found
+        references["hierarchy"] = hierarchies[model.column]
+    return references
 
 
 def _population(reference: exp.Expr, found: Sequence[str], quasi_identifiers: Sequence[str]) -> exp.Expr:

@@ -64,11 +64,11 @@ def audit_joint(
     judged = beside.subquery("beside")
     audits = [cells, *[query for model in models for query in model.queries(judged, [*quasi_identifiers, *own])]]
     counts = [exp.select(named(count_rows(), "offending")).from_(query.subquery("offending")) for query in audits]
-    found = [int(row[0]) for query in counts for row in rows_of_all(engine, "audit joint cells", [query])]
-    if any(found):
+    sizes = [int(row[0]) for query in counts for row in rows_of_all(engine, "audit joint cells", [query])]
+    if any(sizes):
         raise AuditError(
             f"What was to be published does not satisfy the policy together with the earlier releases of the ledger: "
-            f"{max(found)} joint classes offend. Nothing was published.",
+            f"{max(sizes)} joint classes offend. Nothing was published.",
             hint="the source may have changed meanwhile; run again, and report it as a defect if it stays.",
         )
 

@@ -80,11 +80,11 @@ class ModelAudit:
         read = exp.select(*(cells or [number(1)])).from_(relation.copy())
         rows = table("known_rows")
         sets = list(combinations(quasi_identifiers, min(self.at_most, len(quasi_identifiers))))
-        found = []
+        queries = []
         for first in range(0, len(sets), SETS_AT_ONCE):
             own = [self.offending(rows, list(known), entity) for known in sets[first : first + SETS_AT_ONCE]]
-            found.append(with_ctes(union_all(own), [cte("known_rows", read.copy(), materialized=True)]))
-        return found
+            queries.append(with_ctes(union_all(own), [cte("known_rows", read.copy(), materialized=True)]))
+        return queries
 
     def offending(self, relation: exp.Expr, quasi_identifiers: list[str], entity: str | None = None) -> exp.Query:
         """Select the classes of ``relation`` that fail the model, one row each with its ``records``.

@@ -69,11 +69,11 @@ def audit_release(engine: Engine, relation: exp.Expr, claim: ReleaseClaim) -> No
         AuditError: names the audits that failed, with the number of offending rows; never a value.
     """
     described = engine.columns(relation)
-    found = [name for name, _ in described]
-    if found != claim.columns:
-        extra = [name for name in found if name not in claim.types]
+    columns = [name for name, _ in described]
+    if columns != claim.columns:
+        extra = [name for name in columns if name not in claim.types]
         raise AuditError(
-            f"The audit unexpected_columns failed: the release has {len(found)} columns, "
+            f"The audit unexpected_columns failed: the release has {len(columns)} columns, "
             f"{len(extra)} of them unexpected ({', '.join(map(repr, extra)) or 'none'}); "
             f"{len(claim.types)} in the order of the policy are due.",
             hint="nothing was published; report it as a defect of sqlanon.",
@@ -102,8 +102,8 @@ def _read_classes(engine: Engine, relation: exp.Expr, claim: ReleaseClaim) -> ex
         return None
     classes = exp.select(*cells, named(count_rows(), RECORDS)).from_(records_of(relation, claim).copy())
     classes = classes.group_by(*[cell.copy() for cell in cells])
-    found = engine.read_once("audit classes", names.AUDITED_CLASSES, classes.subquery("classes"))
-    return found if isinstance(found, exp.Table) else None
+    classes_read = engine.read_once("audit classes", names.AUDITED_CLASSES, classes.subquery("classes"))
+    return classes_read if isinstance(classes_read, exp.Table) else None
 
 
 def audit_entities(engine: Engine, relation: exp.Expr, claim: ReleaseClaim, *, entity: str) -> None:

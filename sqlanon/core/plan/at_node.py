@@ -44,8 +44,8 @@ class NodePlan(PublishablePlan):
 
     @property
     def ledger(self) -> Ledger:
-        found: Ledger = self._once("ledger", partial(ledger_of, self.catalog, self._verdict))
-        return found
+        ledger: Ledger = self._once("ledger", partial(ledger_of, self.catalog, self._verdict))
+        return ledger
 
     @property
     def levels(self) -> dict[str, int]:

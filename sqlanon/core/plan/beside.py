@@ -92,25 +92,25 @@ def judge_release(session: Session, rows: Rows, released: Mapping[str, str], rec
             engine.drop(names.BESIDE)
 
 
-def warnings_of(found: BesideRelease, session: Session, catalog: Catalog) -> tuple[str, ...]:
+def warnings_of(released: BesideRelease, session: Session, catalog: Catalog) -> tuple[str, ...]:
     """Return the warnings of a release, beside its classes."""
     k, warnings = max(2, least_count(session.policy.models)), []
     in_words = partial(_in_words, k=k, by_entity=session.policy.entity is not None)
-    if found.records and catalog.attributes and all(attribute.widths[0] <= 1 for attribute in catalog.attributes):
+    if released.records and catalog.attributes and all(attribute.widths[0] <= 1 for attribute in catalog.attributes):
         warnings.append(NOTHING_VARIES)
     unique = {item.name: item for item in _nearly_unique(session)}
-    kept = [counts for counts in found.alone if not unique.keys() & counts[0]]
+    kept = [counts for counts in released.alone if not unique.keys() & counts[0]]
     if kept and kept[-1][2]:
         ranked = sorted(kept, key=lambda item: (-len(item[0]), -item[1], -item[2]))[:MOST_LISTED]
         listed = [f"by {_listed(names)}: {in_words(alone, few)}" for names, alone, few in ranked if few]
         warnings.append(
-            f"Among {found.records:,} published records, these columns make some unique or rare for anyone who knows "
-            f"them besides the quasi-identifiers: {'; '.join(listed)}."
+            f"Among {released.records:,} published records, these columns make some unique or rare for anyone who "
+            f"knows them besides the quasi-identifiers: {'; '.join(listed)}."
         )
-    for (name, *_), alone, few in found.alone:
+    for (name, *_), alone, few in released.alone:
         if name in unique:
-            warnings.append(_of_sensitive(unique[name], found.records, in_words(alone, few)))
-    for name, classes, few in found.few:
+            warnings.append(_of_sensitive(unique[name], released.records, in_words(alone, few)))
+    for name, classes, few in released.few:
         if few:
             warnings.append(
                 f"The column {name!r} looks like the person that a record is about, and the policy names no entity: "
@@ -132,11 +132,12 @@ def warnings_of(found: BesideRelease, session: Session, catalog: Catalog) -> tup
                 "but anyone who knows more, or how many there are, may find the person alone, and then reads all of "
                 "the person's records. Leave at_most out to protect persons by all of their records."
             )
-    if found.apart:
+    if released.apart:
         warnings.append(
-            f"The records of a person are linked by {_listed(found.linking)}, the same in all of them: "
-            f"{found.apart:,} of {found.linked:,} persons stand in a set of classes that fewer than {k} share, and "
-            "anyone who knows of some of their records finds all. Drop the column, or publish one record per person."
+            f"The records of a person are linked by {_listed(released.linking)}, the same in all of them: "
+            f"{released.apart:,} of {released.linked:,} persons stand in a set of classes that fewer than {k} share, "
+            "and anyone who knows of some of their records finds all. Drop the column, or publish one record per "
+            "person."
         )
     return tuple(warnings)
 
@@ -165,9 +166,9 @@ def root_warnings(catalog: Catalog, certificate: Certificate) -> tuple[str, ...]
 def _nearly_unique(session: Session) -> list[JudgedColumn]:
     """Return the sensitive columns of which nearly each record holds a value of its own."""
     return [
-        found
-        for found in session.beside.columns
-        if found.role == "sensitive" and found.alone >= FEWEST and found.unique >= NEARLY_UNIQUE
+        judged
+        for judged in session.beside.columns
+        if judged.role == "sensitive" and judged.alone >= FEWEST and judged.unique >= NEARLY_UNIQUE
     ]
 
 

@@ -167,19 +167,19 @@ def search_plan(session: Session, *, shared: SharedCounts | None = None, choose:
     problem, evaluator = judging(session, shared=shared)
     with nullcontext() if session.judged_in_process else engine.side_by_side():
         if choose is None:
-            found = run_search(problem, evaluator, policy.search, extensions=policy.extensions)
+            outcome = run_search(problem, evaluator, policy.search, extensions=policy.extensions)
         else:
-            found = choose(problem, evaluator)
+            outcome = choose(problem, evaluator)
     return Plan(
         catalog=problem.catalog,
-        solution=_solution(problem.catalog, found.verdict),
-        certificate=found.certificate,
-        proof=found.proof,
-        search=found.progress,
+        solution=_solution(problem.catalog, outcome.verdict),
+        certificate=outcome.certificate,
+        proof=outcome.proof,
+        search=outcome.progress,
         seconds={**session.seconds, "search": time.perf_counter() - start},
         warnings=session.warnings + _ignored_aggregate(policy, problem.measure),
-        node=found.verdict.node,
-        _verdict=found.verdict,
+        node=outcome.verdict.node,
+        _verdict=outcome.verdict,
         _session=session,
         _evaluator=evaluator,
         _problem=problem,

@@ -122,16 +122,16 @@ def keyed_warnings(policy: Policy, types: Mapping[str, str]) -> tuple[str, ...]:
         types: of the columns of the source.
     """
     linked = policy.key is not None and policy.key.context is not None
-    found = [CONTEXT] if linked and any(item.role in KEYED_ROLES for item in policy.columns) else []
+    warnings = [CONTEXT] if linked and any(item.role in KEYED_ROLES for item in policy.columns) else []
     kept = [
         repr(item.name)
         for item in policy.columns
         if item.role in ("keep", "sensitive") and types[item.name].upper().startswith(("DATE", "TIMESTAMP"))
     ]
     if kept and shift_of(policy) is not None:
-        found.append(
+        warnings.append(
             f"Dates are published as they are beside dates that are shifted: {', '.join(kept)}. Where both are of one "
             "event, or of events that follow each other, they reveal by how many days each person's dates are shifted. "
             "Shift them too, or drop them."
         )
-    return tuple(found)
+    return tuple(warnings)

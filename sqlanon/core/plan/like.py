@@ -139,13 +139,13 @@ def _search_from(session: Session, manifest: Mapping[str, Any] | None, problem: 
 
 def _levels(manifest: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
     """Return the level of each quasi-identifier, and how many levels its hierarchy has; -1: several, or none."""
-    found: dict[str, tuple[int, int]] = {}
+    levels: dict[str, tuple[int, int]] = {}
     for item in manifest["columns"]:
         if item["role"] == "quasi_identifier":
             level, height = item.get("level"), item.get("height")
             are_counts = all(isinstance(each, int) and not isinstance(each, bool) for each in (level, height))
-            found[item["name"]] = (level, height) if are_counts and "rules" not in manifest else (-1, 0)
-    return found
+            levels[item["name"]] = (level, height) if are_counts and "rules" not in manifest else (-1, 0)
+    return levels
 
 
 def _compare_columns(
@@ -180,11 +180,11 @@ def _other_handling(policy: Policy, manifest: Mapping[str, Any]) -> list[str]:
 
 
 def _other_columns(now: PolicyQuestion, then: PolicyQuestion) -> list[str]:
-    found = {
+    differences = {
         "columns that are gone": [name for name in then.columns if name not in now.columns],
         "another treatment of": [name for name, keys in now.columns.items() if then.columns.get(name, keys) != keys],
     }
-    return [f"{what} {listing(which)}" for what, which in found.items() if which]
+    return [f"{what} {listing(which)}" for what, which in differences.items() if which]
 
 
 def _compare_models(now: PolicyQuestion, then: PolicyQuestion) -> None:

@@ -46,8 +46,8 @@ class MeasuredPlan(PlanFacts):
     def null_audit(self) -> NullAudit | None:
         """Measure what an attacker gains who takes the NULLs of the release for wildcards; None when it holds none, or
         so many classes that comparing them would take long, or the engine cannot measure it."""
-        found: NullAudit | None = self._once("null audit", partial(behind("null audit"), self))
-        return found
+        audit: NullAudit | None = self._once("null audit", partial(behind("null audit"), self))
+        return audit
 
     def null_bias(self) -> NullBias | None:
         """Measure how the columns change because the records with a NULL are left out (basic match).
@@ -55,8 +55,8 @@ class MeasuredPlan(PlanFacts):
         None when none is, or for δ-presence, where the source holds the population too. Columns whose values cannot be
         compared (JSON) are passed over.
         """
-        found: NullBias | None = self._once("null bias", partial(behind("null bias"), self))
-        return found
+        bias: NullBias | None = self._once("null bias", partial(behind("null bias"), self))
+        return bias
 
     def risk(
         self,
@@ -84,7 +84,7 @@ class MeasuredPlan(PlanFacts):
                 missing or not positive.
             SourceError: the population cannot be read, or has no such column.
         """
-        found: RiskComparison = behind("risk")(
+        comparison: RiskComparison = behind("risk")(
             self,
             k=k,
             population=population,
@@ -93,7 +93,7 @@ class MeasuredPlan(PlanFacts):
             weights=weights,
             column_sets=column_sets,
         )
-        return found
+        return comparison
 
     def utility(
         self,
@@ -116,8 +116,8 @@ class MeasuredPlan(PlanFacts):
             InputError: the release has no such target, or a number is out of its range.
             UnsupportedError: whole persons are suppressed, or scikit-learn is asked for and cannot be had.
         """
-        found: Utility = behind("utility")(self, target, queries=queries, seed=seed, ml=ml, pairs=pairs)
-        return found
+        utility: Utility = behind("utility")(self, target, queries=queries, seed=seed, ml=ml, pairs=pairs)
+        return utility
 
     @property
     def beside_source(self) -> BesideSource:
@@ -157,6 +157,6 @@ class MeasuredPlan(PlanFacts):
     @property
     def all_warnings(self) -> tuple[str, ...]:
         """The warnings to the user, of the release too."""
-        found = warnings_of(self.beside_release, self._session, self.catalog)
-        found += self._blank_warnings + mean_warnings(self.policy) + root_warnings(self.catalog, self.certificate)
-        return self.warnings + found + keyed_warnings(self.policy, self._session.encoding.types)
+        warnings = warnings_of(self.beside_release, self._session, self.catalog)
+        warnings += self._blank_warnings + mean_warnings(self.policy) + root_warnings(self.catalog, self.certificate)
+        return self.warnings + warnings + keyed_warnings(self.policy, self._session.encoding.types)

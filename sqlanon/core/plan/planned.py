@@ -104,7 +104,7 @@ class Planned(MeasuredPlan):
         of a database that are deleted meanwhile would be published otherwise. How many values a column has beside the
         quasi-identifiers is known of all records: where some are suppressed, the order must not reveal theirs.
         """
-        of_all = {found.name: found.values for found in self._session.beside.columns}
+        of_all = {judged.name: judged.values for judged in self._session.beside.columns}
         values = {} if self.ledger.suppressed else of_all
         passed = [name for name in self.generalized if name not in self._quasi]
         most: int | None = max(1, self.ledger.classes)

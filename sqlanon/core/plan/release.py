@@ -163,9 +163,9 @@ class Release(WithCard, Closing, Frames):
             engine.drop(RELEASED)
 
     def _read_file(self, path: Path) -> pa.Table:
-        found = self.plan.policy.extensions.format_of(path.suffix)
-        if found is not None:
-            return read_file(found[1], path, {}).read_all()
+        known = self.plan.policy.extensions.format_of(path.suffix)
+        if known is not None:
+            return read_file(known[1], path, {}).read_all()
         if path.is_dir():
             return self._read_folder(path)
         with open_source(path, "release" if is_database(path.name) else None) as written:

@@ -74,11 +74,13 @@ class Representing(ABC):
     @property
     def represented(self) -> tuple[RepresentedColumn, ...]:
         """The quasi-identifiers of which the policy publishes numbers or dates."""
-        found = self._session.encoding.represented
-        if not found:
+        represented = self._session.encoding.represented
+        if not represented:
             return ()
         loaded: tuple[RepresentedColumn, ...]
-        loaded = self._once("represented", lambda: load_bounds(self._session.engine, found, self.published_levels))
+        loaded = self._once(
+            "represented", lambda: load_bounds(self._session.engine, represented, self.published_levels)
+        )
         return loaded
 
     def _release_query(self, *, entities: bool = False, persons: str | None = None) -> exp.Query:
@@ -108,9 +110,9 @@ class Representing(ABC):
         """The columns that travel with a quasi-identifier, with the highest level at which each is published."""
         if not self._session.encoding.travelling:
             return {}
-        found: dict[str, TravellingColumn]
-        found = self._once("travelling", lambda: travelling_at(self._session, self.published_levels))
-        return found
+        travelling: dict[str, TravellingColumn]
+        travelling = self._once("travelling", lambda: travelling_at(self._session, self.published_levels))
+        return travelling
 
     @abstractmethod
     def _records_by_levels(self) -> Sequence[tuple[Sequence[int], int]]:
@@ -188,7 +190,7 @@ def travelling_at(session: Session, published_levels: Sequence[Sequence[int]]) -
     Two rules may publish one text at two levels. The column must not distinguish their records: its level is lowered
     until no text of the levels up to it stands on a published level above.
     """
-    found = {}
+    travelling = {}
     for item in session.encoding.travelling:
         levels, level = published_levels[item.position], item.level
         while level > NOWHERE:
@@ -198,8 +200,8 @@ def travelling_at(session: Session, published_levels: Sequence[Sequence[int]]) -
             if not session.engine.run("texts of two levels", shared_texts(item.position, low, high))[0][0]:
                 break
             level = low[-1] - 1
-        found[item.name] = replace(item, level=level)
-    return found
+        travelling[item.name] = replace(item, level=level)
+    return travelling
 
 
 def claims_of_travelling(

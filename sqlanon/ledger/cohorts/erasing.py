@@ -75,9 +75,9 @@ def erase_records(policy: Policy, keys: Sequence[str]) -> Erasure:
 def _known(ledger: ReleaseLedger, opened: Source, digests: Sequence[str]) -> set[str]:
     """Return those of digests that the source has, or a release has or had."""
     persons = ledger.load_persons(opened.engine, opened.relation, opened.types[ledger.person_column])
-    found = exp.select(column("person")).from_(persons).where(column("person").isin(*digests))
+    known = exp.select(column("person")).from_(persons).where(column("person").isin(*digests))
     held = persons_of(ledger.database, "members") | persons_of(ledger.database, "erased", erased_of(ledger.source))
-    return {str(row[0]) for row in opened.engine.run("records to be erased", found)} | held
+    return {str(row[0]) for row in opened.engine.run("records to be erased", known)} | held
 
 
 def _digests(ledger: ReleaseLedger, type_name: str, keys: Sequence[str]) -> list[str]:

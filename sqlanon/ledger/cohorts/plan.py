@@ -71,9 +71,9 @@ class CohortLedger(Ledger):
         return {} if self.counts is None else self.counts.to_dict()
 
     def coarsened(self, k: int) -> dict[str, Any]:
-        found = Ledger.coarsened(self, k)
+        document = Ledger.coarsened(self, k)
         withheld = dict.fromkeys(("suppressed", "excluded"), "withheld")
-        return {**found, "records": None, **withheld, "reasons": dict.fromkeys(self.reasons, "withheld")}
+        return {**document, "records": None, **withheld, "reasons": dict.fromkeys(self.reasons, "withheld")}
 
     def hides(self, k: int) -> Literal[True]:
         return True
@@ -147,7 +147,7 @@ class CohortPlan(PublishablePlan):
 
     def _judge_release(self) -> BesideRelease:
         session = self._session
-        known = tuple(found for found in session.beside.columns if not found.entity_like)  # others have no cells
+        known = tuple(judged for judged in session.beside.columns if not judged.entity_like)  # others have no cells
         session = replace(session, beside=replace(session.beside, columns=known))
 
         return judge_release(session, self.generalized_query, self.generalized, self.ledger.published)

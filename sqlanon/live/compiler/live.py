@@ -278,8 +278,8 @@ def _records(view: LiveView) -> exp.Select:
             alias = lookup_alias(position)
             joins.append((_single(counted).subquery(alias), _meets(counted, alias)))
     if keeps_all(view):
-        found = [not_null(column(VALUE, relation.alias)) for relation, _ in joins]
-        cells.append(named(when(both(found), number(1), number(0)), PLACED))
+        present = [not_null(column(VALUE, relation.alias)) for relation, _ in joins]
+        cells.append(named(when(both(present), number(1), number(0)), PLACED))
     query = exp.select(*cells).from_(aliased(view.source, SOURCE))
     for relation, condition in joins:
         query = query.join(relation, on=condition, join_type="left" if keeps_all(view) else "", copy=False)

@@ -175,11 +175,11 @@ def with_values(view: LiveView, ctes: list[exp.CTE], before: str) -> str:
     """
     if not (columns := histograms_of(view)):
         return before
-    for step, found in (
+    for step, cells in (
         ("counted", [cell for counted in columns for cell in _counts(counted)]),
         ("weighed", [cell for counted in columns for cell in _weights(counted)]),
     ):
-        ctes.append(cte(step, exp.select(exp.Star(), *found).from_(table(before))))
+        ctes.append(cte(step, exp.select(exp.Star(), *cells).from_(table(before))))
         before = step
     for counted in columns:
         if "ordered" in counted.distances:
@@ -215,11 +215,11 @@ def _counts(counted: ColumnHistogram) -> list[exp.Expr]:
     scopes = [("held", "person", counted.in_class())]
     if counted.compared:
         scopes.append(("total", "person_of_all", among_counted(counted.view)))
-    found: list[exp.Expr] = []
+    cells: list[exp.Expr] = []
     for name, person, scope in scopes:
         counts = count_rows() if counted.view.entity is None else exp.Max(this=counted.get(person))
-        found.append(named(window(counts, [*scope, counted.text("value")]), counted.name(name)))
-    return found
+        cells.append(named(window(counts, [*scope, counted.text("value")]), counted.name(name)))
+    return cells
 
 
 def sum_over(value: exp.Expr, partition: Sequence[exp.Expr], order: Sequence[exp.Expr] = ()) -> exp.Expr:
@@ -238,28 +238,28 @@ def _weights(counted: ColumnHistogram) -> list[exp.Expr]:
     """Return the totals that shares are taken of: all values of the class, and of all; orders and trees add theirs."""
     inside, outside = counted.in_class(), among_counted(counted.view)
     once, once_of_all = counted.once("held", "first"), counted.once("total", "first_of_all")
-    found: list[exp.Expr] = [named(sum_over(once, inside), counted.name("weight"))]
+    cells: list[exp.Expr] = [named(sum_over(once, inside), counted.name("weight"))]
     if counted.compared:
-        found.append(named(sum_over(once_of_all, outside), counted.name("everything")))
+        cells.append(named(sum_over(once_of_all, outside), counted.name("everything")))
     if counted.asks("recursive_l_diversity"):
         is_first = when(equal(counted.get("first"), number(1)), number(1), number(0))
         descending = exp.Order(expressions=[exp.Ordered(this=counted.get("held"), desc=True, nulls_first=False)])
         rank = exp.Window(this=exp.RowNumber(), partition_by=[*inside, is_first], order=descending)
-        found.append(named(rank, counted.name("largest")))
+        cells.append(named(rank, counted.name("largest")))
     for level in _upper_levels(counted):
         path = counted.held_by(level)
-        found.append(named(sum_over(once, [*inside, *path]), counted.name("held", level)))
-        found.append(named(sum_over(once_of_all, [*outside, *path]), counted.name("total", level)))
+        cells.append(named(sum_over(once, [*inside, *path]), counted.name("held", level)))
+        cells.append(named(sum_over(once_of_all, [*outside, *path]), counted.name("total", level)))
     if "ordered" in counted.distances:
         order = counted.order()
         rank = exp.Window(this=exp.DenseRank(), partition_by=outside, order=_ordering(order))
-        found.append(named(rank, counted.name("rank")))
-        found.append(named(sum_over(once, inside, order), counted.name("held_so_far")))
-        found.append(named(sum_over(once_of_all, outside, order), counted.name("total_so_far")))
+        cells.append(named(rank, counted.name("rank")))
+        cells.append(named(sum_over(once, inside, order), counted.name("held_so_far")))
+        cells.append(named(sum_over(once_of_all, outside, order), counted.name("total_so_far")))
         if counted.item.placed:
             unknown = when(equal(counted.get("known"), number(1)), number(0), number(1))
-            found.append(named(sum_over(unknown, outside), counted.name("unknown")))
-    return found
+            cells.append(named(sum_over(unknown, outside), counted.name("unknown")))
+    return cells
 
 
 def share_of(part: exp.Expr, whole: exp.Expr) -> exp.Expr:

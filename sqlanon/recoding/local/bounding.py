@@ -103,9 +103,9 @@ def _raised(
         cost = whole - numbers.kept(node, firsts) / numbers.arrays.n[firsts]
         slack = np.where(sums(counts, starts) >= size, cost - dearest / size, math.inf)
         room[rows] = np.minimum(room[rows], np.repeat(slack, lengths))
-    found = np.empty(len(prices))
-    found[order] = own + np.maximum(room, 0.0)
-    return found
+    bounds = np.empty(len(prices))
+    bounds[order] = own + np.maximum(room, 0.0)
+    return bounds
 
 
 def _by_least_cost(numbers: ClassNumbers, problem: Problem, whole: float) -> list[tuple[float, Node]]:

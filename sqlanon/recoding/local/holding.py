@@ -112,8 +112,8 @@ class Starts:
         order = np.lexsort(keys[::-1])
         counts = types.column(names.COUNT).to_numpy().astype(np.int64)[order]
         rows, starts = self._drawn(counts)
-        found, n = np.unique(rows * (len(self.later) + 1) + starts, return_counts=True)
-        row, start = order[found // (len(self.later) + 1)], found % (len(self.later) + 1)
+        pairs, n = np.unique(rows * (len(self.later) + 1) + starts, return_counts=True)
+        row, start = order[pairs // (len(self.later) + 1)], pairs % (len(self.later) + 1)
         columns = {names.key(w): pa.array(keys[w][row], pa.int64()) for w in range(words)}
         columns |= {START: pa.array(start, pa.int32()), names.COUNT: pa.array(n, pa.int64())}
         return pa.table(columns)

@@ -116,19 +116,21 @@ def _greedy(
     """Run Algorithm 1; where more is left over than may be, a class joins it."""
     limit = session.policy.search.time_limit
     run = partial(greedy, session.engine, catalog, patterns, k, weights=weights, time_limit=limit)
-    found = run()
-    if found.left_over > catalog.allowed:
-        found = run(left_over=False)
-    return _rules(catalog, found), _certificate("patterns_greedy", found.tried, patterns.size)
+    assignment = run()
+    if assignment.left_over > catalog.allowed:
+        assignment = run(left_over=False)
+    return _rules(catalog, assignment), _certificate("patterns_greedy", assignment.tried, patterns.size)
 
 
 def _exact(session: Session, catalog: Catalog, patterns: PatternSet, weights: Sequence[float] | None, k: int) -> Solved:
     """Solve the integer program of section 2.2; its bound is that of HiGHS."""
     limits = session.policy.search
-    found, proof = exactly(session.engine, catalog, patterns, k, weights=weights, most=catalog.allowed, limits=limits)
+    assignment, proof = exactly(
+        session.engine, catalog, patterns, k, weights=weights, most=catalog.allowed, limits=limits
+    )
     certificate = _certificate("patterns_exact", patterns.size, patterns.size)
     whole = _all_cells(catalog)
-    return _rules(catalog, found), replace(
+    return _rules(catalog, assignment), replace(
         certificate, lower_bound=proof.bound / whole if whole else 0.0, gap=proof.gap, optimal=proof.optimal
     )
 
@@ -155,22 +157,22 @@ def _one_by_one(
     best, least = question.size, math.inf
     for size in trials.sizes(question.size):
         left = None if deadline is None else max(deadline - time.monotonic(), 0.0)
-        found = trials.fitted(nodes, size, time_limit=left)
-        lost = _loss(catalog, found.rules, trials.suppressed(found))
+        trial = trials.fitted(nodes, size, time_limit=left)
+        lost = _loss(catalog, trial.rules, trials.suppressed(trial))
         if lost >= least:
             break
-        if trials.suppressed(found) <= catalog.allowed:
+        if trials.suppressed(trial) <= catalog.allowed:
             best, least = size, lost
-    found = trials.fitted(nodes, best)
+    trial = trials.fitted(nodes, best)
     session.engine.drop(names.PATTERNS)
     session.engine.load("patterns", names.PATTERNS, pattern_table(catalog, ordered))
-    return found.rules, _certificate("patterns_greedy", len(ordered), patterns.size)
+    return trial.rules, _certificate("patterns_greedy", len(ordered), patterns.size)
 
 
-def _rules(catalog: Catalog, found: Assignment) -> tuple[Rule, ...]:
+def _rules(catalog: Catalog, assignment: Assignment) -> tuple[Rule, ...]:
     return tuple(
         Rule(use.number, pattern_node(catalog, use.pattern), use.records, use.row_types, use.smallest, use.largest)
-        for use in found.uses
+        for use in assignment.uses
     )
 
 

@@ -60,28 +60,28 @@ class ClassNumbers:
 
     def classes(self, node: Node) -> Whole:
         """Return per row the number of its class."""
-        found = self._classes.get(node)
-        if found is None:
+        classes = self._classes.get(node)
+        if classes is None:
             base = self.grains.base
             keys, _ = self.grains.sorted_keys(base, node)
-            found = self.grains.of_base(base, keys, group_starts(keys, self.grains.layout.rest_shift))
-            while self._classes and (len(self._classes) + 1) * len(found) > KEPT_NUMBERS:
+            classes = self.grains.of_base(base, keys, group_starts(keys, self.grains.layout.rest_shift))
+            while self._classes and (len(self._classes) + 1) * len(classes) > KEPT_NUMBERS:
                 self._classes.pop(next(iter(self._classes)))
-            self._classes[node] = found = found.astype(np.int32)
-        return found
+            self._classes[node] = classes = classes.astype(np.int32)
+        return classes
 
     def large(self, node: Node, rows: Whole, size: int) -> NDArray[np.bool_]:
         """Return for some rows whether their class, among these rows, holds so many records."""
         classes = self.classes(node)[rows]
-        found: NDArray[np.bool_] = (np.bincount(classes, self.arrays.n[rows]) >= size)[classes]
-        return found
+        is_large: NDArray[np.bool_] = (np.bincount(classes, self.arrays.n[rows]) >= size)[classes]
+        return is_large
 
     def kept(self, node: Node, rows: Whole) -> Real:
         """Return the part that the records of some rows keep at a node, as a share of the loss of all."""
-        found = np.zeros(len(rows))
+        amounts = np.zeros(len(rows))
         for by_level, level in zip(self.values, node, strict=True):
-            found += by_level[level][rows]
-        return found
+            amounts += by_level[level][rows]
+        return amounts
 
 
 def has_room(catalog: Catalog) -> bool:
@@ -112,12 +112,12 @@ class RowState(State):
     def gains(self, nodes: Sequence[Node], present: float) -> list[float]:
         """Return the gain of each node by the rows that it takes, whatever the nodes behind it lose by that."""
         self.evaluated += len(nodes)
-        found = []
+        gains = []
         for node in nodes:
             left = np.flatnonzero(self._at >= self._place(node))
             taken = left[self.rows.large(node, left, self.question.size)]
-            found.append(float((self.rows.kept(node, taken) - self._kept[taken]).sum()))
-        return found
+            gains.append(float((self.rows.kept(node, taken) - self._kept[taken]).sum()))
+        return gains
 
     def judge(self, nodes: Sequence[Node]) -> list[Candidate]:
         self.evaluated += len(nodes)

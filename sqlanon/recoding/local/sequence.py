@@ -121,9 +121,9 @@ class _FirstFitRun:
                 self.engine.journal.report("assigning records", done=position, total=len(self.nodes), unit="nodes")
                 self._fit(position)
             self.engine.create("assigned", names.ASSIGNED, self._assigned())
-            found = self.engine.run("records by rule", compiler.published(self.question))
-            rules = [Rule(row[0], self.nodes[row[0]], *row[1:]) for row in found if row[0] is not None]
-            suppressed = sum(row[1] for row in found if row[0] is None)
+            counts = self.engine.run("records by rule", compiler.published(self.question))
+            rules = [Rule(row[0], self.nodes[row[0]], *row[1:]) for row in counts if row[0] is not None]
+            suppressed = sum(row[1] for row in counts if row[0] is None)
             return Recoding(tuple(rules), suppressed, self._loss(rules) if adds(self.problem) else None)
 
     def drop(self) -> None:

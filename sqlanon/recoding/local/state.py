@@ -120,12 +120,12 @@ class State:
         rows |= node_arrays(compiler.node_rows(self.question, [node for _, node in tried]))
         self.engine.append("candidates", compiler.CANDIDATES, pa.table(rows))
         jobs = [self._job(first, tried, low, high) for low, high in self._shares([place for place, _ in tried])]
-        found: dict[int, dict[int, dict[int, int]]] = {}
+        counts: dict[int, dict[int, dict[int, int]]] = {}
         for answer in self.engine.run_many("candidates judged", jobs):
             for number, step, attribute, kept in answer:
-                found.setdefault(number, {}).setdefault(step, {})[attribute] = kept
+                counts.setdefault(number, {}).setdefault(step, {})[attribute] = kept
         judged = {
-            node: self._candidate(place, node, found.get(first + offset, {}))
+            node: self._candidate(place, node, counts.get(first + offset, {}))
             for offset, (place, node) in enumerate(tried)
         }
         return [judged[node] for node in nodes]
@@ -180,10 +180,10 @@ class State:
             [first + low, first + high, least],
         )
 
-    def _candidate(self, place: int, node: Node, found: dict[int, dict[int, int]]) -> Candidate:
+    def _candidate(self, place: int, node: Node, counts: dict[int, dict[int, int]]) -> Candidate:
         after = []
         for step, own in enumerate([node, *self.nodes[place:]]):
-            kept = found.get(step, {})
+            kept = counts.get(step, {})
             records = kept.get(compiler.TOTALS, 0)
             if has_costs(self.problem):
                 parts = tuple(kept.get(i, 0) for i in range(len(node)))

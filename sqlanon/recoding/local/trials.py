@@ -176,8 +176,8 @@ class Trials:
             if few is None or self.late:
                 return few
             first = few.size
-        found = self.best(lambda size: self._with_top(start, most, seed, size, limits), self.sizes(first))
-        return few if few is not None and (found is None or _loss(few) < _loss(found)) else found
+        trial = self.best(lambda size: self._with_top(start, most, seed, size, limits), self.sizes(first))
+        return few if few is not None and (trial is None or _loss(few) < _loss(trial)) else trial
 
     def _with_top(self, start: Node, most: int, seed: int, size: int, limits: SearchOptions) -> Trial:
         """Choose nodes; where too many records would be left over, the last is the most general of all."""
@@ -196,11 +196,11 @@ class Trials:
         if self.deadline is not None:
             limits = replace(limits, time_limit=max(self.deadline - time.monotonic(), 0.0))
         question = of_size(self.question, size)
-        found = choose(self.engine, self.problem, question, start, most=most, seed=seed, limits=limits)
-        self.candidates += found.evaluated
-        self.stop(found.stopped)
-        nodes = found.nodes or (start,)
-        return Trial(nodes, size, self.fitted(nodes, size), found)
+        sequence = choose(self.engine, self.problem, question, start, most=most, seed=seed, limits=limits)
+        self.candidates += sequence.evaluated
+        self.stop(sequence.stopped)
+        nodes = sequence.nodes or (start,)
+        return Trial(nodes, size, self.fitted(nodes, size), sequence)
 
 
 def _loss(trial: Trial) -> float:

@@ -142,15 +142,15 @@ class Rules:
         """Yield the items, those together that conflict directly or through others."""
         left = set(range(len(self.items)))
         while left:
-            found, waiting = [], [min(left)]
+            component, waiting = [], [min(left)]
             left.discard(waiting[0])
             while waiting:
                 item = waiting.pop()
-                found.append(item)
+                component.append(item)
                 near = {other for other in left if self.conflicts[item] >> other & 1}
                 left -= near
                 waiting.extend(near)
-            yield sorted(found)
+            yield sorted(component)
 
     def _independent(self, component: Sequence[int]) -> list[int]:
         """Count the sets of items of a component without a conflict, by number of ☆."""

@@ -136,10 +136,10 @@ def exactly(
     apart = not allowed or run.fully_suppressed(shares) < k
     used = sorted({share.pattern for share in shares if not (apart and share.pattern == full)})
     _load(engine, catalog, {position: listed[position] for position in used}, words, shares)
-    found = uses(engine, catalog, [listed[position] for position in used])
+    used_patterns = uses(engine, catalog, [listed[position] for position in used])
     assignment = replace(
         start,
-        **found._asdict(),
+        **used_patterns._asdict(),
         tried=len(listed) - (not allowed),
         statements=engine.journal.statements - before,
     )
@@ -203,7 +203,7 @@ class _ExactRun:
         limits, spent = self.limits, time.monotonic() - self.began
         if limits.time_limit is not None:
             limits = replace(limits, time_limit=max(0.0, limits.time_limit - spent))
-        found: ExactSolution = solve(
+        solution: ExactSolution = solve(
             self.table,
             self.listed,
             self.k,
@@ -213,29 +213,31 @@ class _ExactRun:
             start=self.begun,
             limits=limits,
         )
-        if found.interrupted and self.limits.on_interrupt == "discard":
-            raise interrupted(f"{found.nodes} nodes of HiGHS", None if surcharge else self._reached(found, factor))
-        if found.interrupted:
+        if solution.interrupted and self.limits.on_interrupt == "discard":
+            raise interrupted(
+                f"{solution.nodes} nodes of HiGHS", None if surcharge else self._reached(solution, factor)
+            )
+        if solution.interrupted:
             self.limits = replace(self.limits, time_limit=0.0)  # what is still to be solved takes what is known
-        return found.assignment, CostProof(
-            cost=found.cost / factor,
-            bound=found.bound / factor,
-            gap=found.gap,
-            optimal=found.optimal,
-            status=found.status,
+        return solution.assignment, CostProof(
+            cost=solution.cost / factor,
+            bound=solution.bound / factor,
+            gap=solution.gap,
+            optimal=solution.optimal,
+            status=solution.status,
             heuristic=self.start.cost,
             seconds=time.monotonic() - self.began,
-            nodes=found.nodes,
-            programs=found.programs,
+            nodes=solution.nodes,
+            programs=solution.programs,
         )
 
-    def _reached(self, found: ExactSolution, factor: int) -> Certificate:
+    def _reached(self, solution: ExactSolution, factor: int) -> Certificate:
         """Return the certificate of the solution at which the user stopped the solver."""
         patterns = len(self.listed) - (not self.member)
         cells = int(self.table.counts.sum()) * weight(self.listed[-1], self.weights) * factor
-        loss, bound = (float(amount / cells) if cells else 0.0 for amount in (found.cost, found.bound))
+        loss, bound = (float(amount / cells) if cells else 0.0 for amount in (solution.cost, solution.bound))
         return Certificate(
-            SUPPRESSED_CELLS, None, loss, bound, found.gap, found.optimal, "patterns_exact", patterns, patterns
+            SUPPRESSED_CELLS, None, loss, bound, solution.gap, solution.optimal, "patterns_exact", patterns, patterns
         )
 
     def within(self, most: int, shares: Sequence[Share], free: CostProof) -> tuple[Sequence[Share], CostProof]:
@@ -248,36 +250,36 @@ class _ExactRun:
         solution within the limit costs at least the bound with the surcharge, less the surcharges of ``most``.
         """
         if self.member:
-            shares, found = self.solved(left_over=False)
-            return shares, self._claimed(found, shares, free.bound)
-        least, found, records = free.bound, free, int(self.table.counts.sum())
+            shares, proof = self.solved(left_over=False)
+            return shares, self._claimed(proof, shares, free.bound)
+        least, proof, records = free.bound, free, int(self.table.counts.sum())
         everything = len(self.listed[-1]) if self.weights is None else math.ceil(sum(self.weights))
         for surcharge in (everything, 8 * everything, records * everything + 1):
             if (surcharge + everything) * self._factor * records >= MOST_COST:
                 break
-            shares, found = self.solved(surcharge=surcharge)
-            least = max(least, found.bound - surcharge * most)
+            shares, proof = self.solved(surcharge=surcharge)
+            least = max(least, proof.bound - surcharge * most)
             if self.left_over(shares) <= most:
                 break
-        return shares, self._claimed(found, shares, least)
+        return shares, self._claimed(proof, shares, least)
 
     @property
     def _factor(self) -> int:
         """The number that makes weights whole."""
         return 1 if self.weights is None else whole(self.weights)[1]
 
-    def _claimed(self, found: CostProof, shares: Sequence[Share], least: float) -> CostProof:
+    def _claimed(self, proof: CostProof, shares: Sequence[Share], least: float) -> CostProof:
         """Return the proof of a solution by a bound of another program; costs are compared as whole numbers."""
         prices = [weight(pattern, self.weights) for pattern in self.listed]
         cost = round(sum(share.records * prices[share.pattern] for share in shares) * self._factor)
         bound = min(cost, round(least * self._factor))
         return replace(
-            found,
+            proof,
             cost=cost / self._factor,
             bound=bound / self._factor,
             gap=(cost - bound) / cost if cost else 0.0,
             optimal=cost == bound,
-            status="optimal" if cost == bound else "not proven" if found.status == "optimal" else found.status,
+            status="optimal" if cost == bound else "not proven" if proof.status == "optimal" else proof.status,
         )
 
 

@@ -208,11 +208,11 @@ class _GreedyRun:
             self._assign()
             joining = None if self.left_over else self._joining()
             self.engine.create("assigned", names.ASSIGNED, compiler.assigned(self.catalog, joining))
-            found = uses(self.engine, self.catalog, self.loaded)
+            used = uses(self.engine, self.catalog, self.loaded)
         return Assignment(
             k=self.k,
             columns=len(self.catalog.attributes),
-            **found._asdict(),
+            **used._asdict(),
             tried=self.tried,
             statements=self.engine.journal.statements - before,
             weights=self.weights,
@@ -314,11 +314,11 @@ class _GreedyRun:
         everything = self.patterns.nothing_kept
         if self.rows == 0 or everything not in self.patterns:
             return None
-        found = self.engine.run("smallest row types", compiler.smallest(self.catalog))
-        if not found:
+        sizes = self.engine.run("smallest row types", compiler.smallest(self.catalog))
+        if not sizes:
             return None
         most = weight(everything, self.weights)
-        taken, _, *key = min(found, key=lambda row: row[1] * (most - weight(self.loaded[row[0]], self.weights)))
+        taken, _, *key = min(sizes, key=lambda row: row[1] * (most - weight(self.loaded[row[0]], self.weights)))
         self._load([everything])  # the last in order, so that it may have the last number
         return compiler.Joining(taken, self.loaded[taken], tuple(key), len(self.loaded) - 1)
 

@@ -200,7 +200,7 @@ class _SolverRun:
         records, bound = begun, low
         if rest > 0 and not self.interrupted:
             model = HighsModel(self.highs, part)
-            found, proven = model.optimum(begun, rest, float(self.limits.gap))
+            solved, proven = model.optimum(begun, rest, float(self.limits.gap))
             self.nodes += model.nodes
             self.programs += 1
             self.interrupted = model.interrupted
@@ -210,8 +210,8 @@ class _SolverRun:
                     hint="allow the pattern that suppresses all columns, or more patterns, or lower k.",
                     nearest=None,
                 )
-            if found is not None and (begun is None or part.price(found) < part.price(begun)):
-                records = found
+            if solved is not None and (begun is None or part.price(solved) < part.price(begun)):
+                records = solved
             if records is not None and low <= proven <= part.price(records):
                 bound = proven
             if self.interrupted:

@@ -87,9 +87,9 @@ class Program:
     @property
     def least(self) -> Ints:
         """The cost of a record of each row type in its cheapest group."""
-        found = np.full(len(self.counts), np.iinfo(np.int64).max)
-        np.minimum.at(found, self.row, self.cost[self.group])
-        return found
+        costs = np.full(len(self.counts), np.iinfo(np.int64).max)
+        np.minimum.at(costs, self.row, self.cost[self.group])
+        return costs
 
     def part(self, pairs: Bools) -> Program:
         """Return the program of these pairs, which are all of their row types; rows and groups are numbered anew."""

@@ -37,11 +37,11 @@ def stretches(assignment: Iterable[Share]) -> list[Stretch]:
     >>> [tuple(each) for each in stretches([Share(0, 2, 3), Share(0, 5, 1), Share(1, 2, 4)])]
     [(0, 2, 1, 3), (0, 5, 4, 4), (1, 2, 1, 4)]
     """
-    found: list[Stretch] = []
+    stretches: list[Stretch] = []
     for row, pattern, records in assignment:
-        before = found[-1].last if found and found[-1].row == row else 0
-        found.append(Stretch(row, pattern, before + 1, before + records))
-    return found
+        before = stretches[-1].last if stretches and stretches[-1].row == row else 0
+        stretches.append(Stretch(row, pattern, before + 1, before + records))
+    return stretches
 
 
 def broken(

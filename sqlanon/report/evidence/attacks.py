@@ -54,7 +54,7 @@ class Attack(Facts):
 def attacks(release: Release, recounted: Recount, *, for_operator: bool) -> tuple[Attack, ...]:
     """Return the attacks that are tried on a release; its plan must still be open."""
     plan = release.plan
-    found: dict[str, Found] = {
+    outcomes: dict[str, Found] = {
         "class_sizes": _class_sizes(plan, recounted),
         "models": _models(plan, recounted),
         "null_wildcards": _null_wildcards(plan),
@@ -63,7 +63,7 @@ def attacks(release: Release, recounted: Recount, *, for_operator: bool) -> tupl
         "alike": _alike(plan, recounted),
         "linked_records": _linked(plan, for_operator=for_operator),
     }
-    return tuple(_described(key, *found[key]) for key in catalog("attacks")["tried"])
+    return tuple(_described(key, *outcomes[key]) for key in catalog("attacks")["tried"])
 
 
 def attacks_not_tried() -> Sequence[Mapping[str, str]]:
@@ -73,30 +73,30 @@ def attacks_not_tried() -> Sequence[Mapping[str, str]]:
 
 
 def _described(key: str, outcome: str, result: str, figures: Figures) -> Attack:
-    told = catalog("attacks")["tried"][key]
+    words = catalog("attacks")["tried"][key]
     return Attack(
         key=key,
-        name=told["name"],
-        knows=told["knows"],
-        how=told["how"],
+        name=words["name"],
+        knows=words["knows"],
+        how=words["how"],
         outcome=outcome,
-        result=sentence(told["results"][result], figures),
+        result=sentence(words["results"][result], figures),
         figures=figures,
-        reference=told["reference"],
+        reference=words["reference"],
     )
 
 
 def _class_sizes(plan: Planned, recounted: Recount) -> Found:
-    found, k = recounted.found, least_count(plan.models)
-    if found is None:
+    result, k = recounted.found, least_count(plan.models)
+    if result is None:
         return NOT_RUN, recounted.reason, {}
     counted: Figures = {
-        "records": found.records,
-        "classes": found.classes,
-        "smallest_class": found.smallest_class,
+        "records": result.records,
+        "classes": result.classes,
+        "smallest_class": result.smallest_class,
         "k": k,
     }
-    outcome = NO_FINDING if found.smallest_class >= k > 1 else NEEDS_REVIEW
+    outcome = NO_FINDING if result.smallest_class >= k > 1 else NEEDS_REVIEW
     by_person = outcome == NO_FINDING and plan.catalog.has_entity  # whose records they are is not in the release
     return outcome, "persons" if by_person else outcome, counted
 
@@ -131,10 +131,10 @@ def _null_wildcards(plan: Planned) -> Found:
 def _wildcards(audit: NullAudit) -> Found:
     """Return the sizes of the smallest crowds: each is a union of published classes, which a recipient can count."""
     smallest = audit.smallest
-    found = {"extended": smallest.extended, "right_maybe": smallest.right_maybe, "maybe": smallest.maybe}
+    sizes = {"extended": smallest.extended, "right_maybe": smallest.right_maybe, "maybe": smallest.maybe}
     only = audit.only_wildcards
     outcome = NEEDS_REVIEW if only is not None and (only.right_maybe or only.maybe) else NO_FINDING
-    return outcome, outcome, found
+    return outcome, outcome, sizes
 
 
 def _identifying(plan: Planned) -> Found:
@@ -193,11 +193,11 @@ def _alike(plan: Planned, recounted: Recount) -> Found:
 def _linked(plan: Planned, *, for_operator: bool) -> Found:
     if not plan.catalog.has_entity:
         return NOT_APPLICABLE, NOT_APPLICABLE, {}
-    found, least = plan.beside_release, max(2, least_count(plan.models))
-    counts: Figures = {"linked": found.linked, "apart": found.apart}
-    figures: Figures = {"least": least, "columns": ", ".join(found.linking)}
-    figures |= counts if for_operator else {"apart": _word(found.apart)}
-    outcome = NEEDS_REVIEW if found.apart else NO_FINDING
+    judged, least = plan.beside_release, max(2, least_count(plan.models))
+    counts: Figures = {"linked": judged.linked, "apart": judged.apart}
+    figures: Figures = {"least": least, "columns": ", ".join(judged.linking)}
+    figures |= counts if for_operator else {"apart": _word(judged.apart)}
+    outcome = NEEDS_REVIEW if judged.apart else NO_FINDING
     return outcome, outcome, figures
 
 

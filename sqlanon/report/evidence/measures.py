@@ -106,8 +106,8 @@ def utility_paper(run: RunSummary, visible: RecipientSummary | None) -> dict[str
     """Return the document of what the release is still good for."""
     if visible is not None:
         return _visible_utility(visible)
-    found = run.utility
-    if found is None:
+    utility = run.utility
+    if utility is None:
         return {"measured": False, "withheld": None, "columns": [], "errors": [], "warnings": [], "definitions": {}}
     return {
         "measured": True,
@@ -120,15 +120,15 @@ def utility_paper(run: RunSummary, visible: RecipientSummary | None) -> dict[str
                 "loss": _loss(column.loss),
                 **{name: _share(getattr(column, name)) for name in RATIOS},
             }
-            for column in found.columns
+            for column in utility.columns
         ],
         "errors": [
             {"estimate": item.estimate, "median": _share(item.median), "percentile_95": _share(item.percentile_95)}
-            for item in (found.queries.errors if found.queries is not None else ())
+            for item in (utility.queries.errors if utility.queries is not None else ())
         ],
-        "warnings": list(found.warnings),
+        "warnings": list(utility.warnings),
         "definitions": {name: DEFINITIONS[name] for name in _DEFINED},
-        "exact": {key: value for key, value in found.to_dict().items() if key != "definitions"},
+        "exact": {key: value for key, value in utility.to_dict().items() if key != "definitions"},
     }
 
 

@@ -75,8 +75,8 @@ class Material:
     @property
     def digest(self) -> str | None:
         """The SHA-256 of a file release."""
-        found: str | None = self.evidenced.release.manifest.get(DIGESTS, {}).get("release")
-        return found
+        digest: str | None = self.evidenced.release.manifest.get(DIGESTS, {}).get("release")
+        return digest
 
 
 def pack_texts(material: Material) -> dict[str, str]:
@@ -87,12 +87,12 @@ def pack_texts(material: Material) -> dict[str, str]:
     texts |= {f"{name}.md": _markdown(name, context) for name in (*documents, *ANNEXES)}
     if (certificate := _certificate(material)) is not None:
         texts[f"certificate.{material.audience}.json"] = certificate
-    told = catalog("words")["papers"]
+    words = catalog("words")["papers"]
     names = {name: "certificate" if name.startswith("certificate.") else name for name in texts}
     names |= {name: name for name in ("README.md", INDEX, "hashes.md", SUMS)}
-    order = [*told]
+    order = [*words]
     files = sorted(names, key=lambda name: (order.index(names[name]), name))
-    listed = [{"file": name, "holds": told[names[name]]} for name in files]
+    listed = [{"file": name, "holds": words[names[name]]} for name in files]
     texts["README.md"] = _markdown("README", {**context, "files": listed})
     hashes = {
         "evidence_version": VERSION,
@@ -200,7 +200,7 @@ def _limitations(material: Material) -> list[str]:
 
 def _columns(material: Material) -> tuple[ReviewedColumn, ...]:
     """Return the columns with how they are published; those that are left out are for the operator alone."""
-    described = {found.name: found.description or "" for found in material.run.attributes}
+    described = {attribute.name: attribute.description or "" for attribute in material.run.attributes}
     return tuple(
         ReviewedColumn(column.name, column.role, described.get(column.name) or ROLES.get(column.role, column.role))
         for column in material.policy.columns

@@ -68,14 +68,14 @@ def _limit(policy: Policy) -> dict[str, Any]:
 
 
 def _column(column: Column, policy: Policy) -> dict[str, Any]:
-    found = pick(column, "role min_level max_level uncovered days")
-    found["keep_weekday"] = column.keep_weekday or None
-    found["with"] = None if column.travels is None else written_travels(column.travels)
-    found |= pick(column, "redact? redact_finds") if column.redact else {}
-    found["weight"] = float(column.weight) if column.weight != 1 else None
-    found["models"] = [_model(model, policy) for model in column.models]
-    found["hierarchy"] = None if column.hierarchy is None else _hierarchy(column.hierarchy, policy)
-    return {key: value for key, value in found.items() if value not in (None, [])}
+    document = pick(column, "role min_level max_level uncovered days")
+    document["keep_weekday"] = column.keep_weekday or None
+    document["with"] = None if column.travels is None else written_travels(column.travels)
+    document |= pick(column, "redact? redact_finds") if column.redact else {}
+    document["weight"] = float(column.weight) if column.weight != 1 else None
+    document["models"] = [_model(model, policy) for model in column.models]
+    document["hierarchy"] = None if column.hierarchy is None else _hierarchy(column.hierarchy, policy)
+    return {key: value for key, value in document.items() if value not in (None, [])}
 
 
 def _hierarchy(spec: specs.HierarchySpec, policy: Policy) -> dict[str, Any]:
@@ -103,17 +103,17 @@ def _hierarchy(spec: specs.HierarchySpec, policy: Policy) -> dict[str, Any]:
 
 
 def _model(model: Model, policy: Policy) -> dict[str, Any]:
-    found: dict[str, Any] = {"type": model.type}
+    document: dict[str, Any] = {"type": model.type}
     for name, value in model.parameters.items():
         if names_records(name, value):
-            found[name] = {
+            document[name] = {
                 kind: _path(str(item), policy) if kind == "file" else str(item) for kind, item in value.items()
             }
         elif is_number(value):
-            found[name] = _number(value)
+            document[name] = _number(value)
         else:
-            found[name] = value if value in WORDS else WITHHELD
-    return found
+            document[name] = value if value in WORDS else WITHHELD
+    return document
 
 
 def _number(value: Any) -> int | float:
@@ -133,10 +133,10 @@ def _output(policy: Policy, *, for_operator: bool) -> dict[str, Any] | None:
     output = policy.output
     if output is None:
         return None
-    found: dict[str, Any] = {output.kind: target_name(output.kind, output.target)}
+    document: dict[str, Any] = {output.kind: target_name(output.kind, output.target)}
     if for_operator and output.readers:
-        found["readers"] = list(output.readers)
-    return found
+        document["readers"] = list(output.readers)
+    return document
 
 
 def _relation(source: str | None, policy: Policy) -> str | None:

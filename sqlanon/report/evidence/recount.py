@@ -79,14 +79,14 @@ def _counted(engine: Engine, relation: exp.Expr, evidenced: Evidenced) -> Recoun
     # of entities nothing is published, so that their models were judged before the release was written
     alone = [model for model in plan.models if not model.references] if policy.entity is None else []
     known = [column.name for column in policy.quasi_identifiers]
-    found: CheckResult | None = None
+    result: CheckResult | None = None
     try:
-        found = check_relation(engine, relation, quasi_identifiers=known, models=alone)
+        result = check_relation(engine, relation, quasi_identifiers=known, models=alone)
     except InputError as error:  # it is empty, or lacks a column
         failure: SqlanonError = error
-    if found is None:
+    if result is None:
         raise AuditError(f"The release is not what its accompanying files say. {failure.message}", hint=_HINT)
-    if not found.holds or found.records != release.ledger.published:
+    if not result.holds or result.records != release.ledger.published:
         raise AuditError(
             "The release is not what its accompanying files say: counted again where it stands, it has another number "
             "of records, or classes that fail a model.",
@@ -97,8 +97,8 @@ def _counted(engine: Engine, relation: exp.Expr, evidenced: Evidenced) -> Recoun
     several = [DistinctLDiversity(column=name, l=TWO) for name in beside]
     judged = check_relation(engine, relation, quasi_identifiers=known, models=several).models if several else ()
     return Recount(
-        found,
-        beside=_beside(engine, relation, policy, beside, found.records),
+        result,
+        beside=_beside(engine, relation, policy, beside, result.records),
         alike={n: (item.failing_classes, item.failing_records) for n, item in zip(beside, judged, strict=True)},
     )
 

@@ -44,11 +44,11 @@ class Identifier(Facts):
 def checklist(columns: Sequence[ReviewedColumn]) -> tuple[Identifier, ...]:
     """Return the identifiers of 45 CFR 164.514(b)(2)(i) in their order, with the columns that may be one of them."""
     listed: Sequence[Mapping[str, Any]] = catalog("safe_harbor")["identifiers"]
-    found = []
+    identifiers = []
     for item in listed:
         words = set(item["words"])
         matched = [column for column in columns if words & _words(column.name)]
-        found.append(
+        identifiers.append(
             Identifier(
                 letter=item["letter"],
                 identifier=item["identifier"],
@@ -56,7 +56,7 @@ def checklist(columns: Sequence[ReviewedColumn]) -> tuple[Identifier, ...]:
                 left_out=tuple(column.name for column in matched if not column.is_published),
             )
         )
-    return tuple(found)
+    return tuple(identifiers)
 
 
 def _words(name: str) -> set[str]:
