@@ -87,12 +87,12 @@ def _attacked(
     return attack_file(release, source, known, sensitive=sensitive, control=holdout, **others)
 
 
-def _lines(found: AttackReport) -> list[str]:
-    lines = [f"{found.release}: {found.published:,} records, of {found.records:,} records of the source."]
-    lines.append(f"Control group: {found.control}")
+def _lines(report: AttackReport) -> list[str]:
+    lines = [f"{report.release}: {report.published:,} records, of {report.records:,} records of the source."]
+    lines.append(f"Control group: {report.control}")
     for risk in RISKS:
-        own = [item for item in found.findings if item.risk == risk]
-        others = [item for item in found.not_applicable if item.risk == risk]
+        own = [item for item in report.findings if item.risk == risk]
+        others = [item for item in report.not_applicable if item.risk == risk]
         lines += [TITLES[risk], *(line for item in own for line in _finding(item))]
         lines += [f"  {item.attack}: not tried. {item.reason}" for item in others]
         lines += [] if own or others else ["  no attack was tried"]

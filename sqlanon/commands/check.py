@@ -132,15 +132,15 @@ def execute(**given: Any) -> int:
     return 0 if holds else 1
 
 
-def _print(found: CheckResult, judged: Judged) -> None:
-    of_entities = "" if found.entities is None else f" of {counted(found.entities, 'entity')}"
-    classes = f"{counted(found.records, 'record')}{of_entities} in {counted(found.classes, 'class')}"
-    say(f"{classes}, the smallest has {counted(found.smallest_class, 'entity' if of_entities else 'record')}.")
+def _print(result: CheckResult, judged: Judged) -> None:
+    of_entities = "" if result.entities is None else f" of {counted(result.entities, 'entity')}"
+    classes = f"{counted(result.records, 'record')}{of_entities} in {counted(result.classes, 'class')}"
+    say(f"{classes}, the smallest has {counted(result.smallest_class, 'entity' if of_entities else 'record')}.")
     for line in judged.lines():
         say(f"  {line}")
-    for item in found.models:
+    for item in result.models:
         verb = "fails" if item.failing_classes == 1 else "fail"
-        failing = f": {counted(item.failing_classes, 'class')} ({item.failing_records:,} {found.unit}) {verb}"
+        failing = f": {counted(item.failing_classes, 'class')} ({item.failing_records:,} {result.unit}) {verb}"
         say(f"  {item.model} {'holds' if item.holds else 'does not hold' + failing}")
 
 
@@ -154,7 +154,7 @@ def check_named(options: CheckOptions) -> tuple[CheckResult, Judged]:
         requested = [(column, model) for column, (_, model) in zip(judged.watched, requested, strict=True)]
         hierarchies, levels = _hierarchies(opened.engine, requested)
         models: list[PrivacyModel] = [KAnonymity(options.k)] if options.k is not None else []
-        found = check_relation(
+        result = check_relation(
             opened.engine,
             opened.relation,
             quasi_identifiers=judged.quasi_identifiers,
@@ -164,7 +164,7 @@ def check_named(options: CheckOptions) -> tuple[CheckResult, Judged]:
             levels=levels,
             entity=judged.entity,
         )
-        return found, judged
+        return result, judged
 
 
 def _reference(opened: Source, options: CheckOptions, reading: Reading) -> exp.Expr | None:
@@ -206,21 +206,21 @@ def _beside(opened: Source, options: CheckOptions) -> exp.Expr:
     raise SourceError(f"The reference {name!r} cannot be read ({failure}).", hint=hint)
 
 
-def _document(found: CheckResult, judged: Judged, options: CheckOptions) -> dict[str, Any]:
+def _document(result: CheckResult, judged: Judged, options: CheckOptions) -> dict[str, Any]:
     """Return the document of ``check --json``; ``failing_classes`` and ``failing_records`` are those of --k."""
-    size = found.models[0] if options.k is not None else None
+    size = result.models[0] if options.k is not None else None
     columns = [*([None] if options.k is not None else []), *judged.watched]
     return {
-        "holds": found.holds,
+        "holds": result.holds,
         "k": options.k,
         **judged.to_dict(),
-        **pick(found, "records classes"),
+        **pick(result, "records classes"),
         "failing_classes": size.failing_classes if size else 0,
         "failing_records": size.failing_records if size else 0,
-        **pick(found, "smallest_class entities?"),
+        **pick(result, "smallest_class entities?"),
         "models": [
             {"column": column, **pick(item, "model holds failing_classes failing_records")}
-            for column, item in zip(columns, found.models, strict=True)
+            for column, item in zip(columns, result.models, strict=True)
         ],
     }
 
@@ -311,13 +311,16 @@ def find_belonging(release: str, manifest: str) -> Belonging:
     return check_papers(path, None if manifest == BESIDE else Path(manifest))
 
 
-def belonging_lines(found: Belonging) -> list[str]:
+def belonging_lines(belonging: Belonging) -> list[str]:
     """Return the lines to print."""
-    if found.holds:
-        return [f"The release and its accompanying files belong together (SHA-256 {found.sha256})."]
-    return ["The release and its accompanying files do not belong together.", *(f"  {fault}" for fault in found.faults)]
+    if belonging.holds:
+        return [f"The release and its accompanying files belong together (SHA-256 {belonging.sha256})."]
+    return [
+        "The release and its accompanying files do not belong together.",
+        *(f"  {fault}" for fault in belonging.faults),
+    ]
 
 
-def belonging_document(found: Belonging) -> dict[str, Any]:
+def belonging_document(belonging: Belonging) -> dict[str, Any]:
     """Return the document of ``--json``."""
-    return pick(found, "file=manifest holds sha256 faults")
+    return pick(belonging, "file=manifest holds sha256 faults")

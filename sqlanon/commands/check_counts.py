@@ -46,19 +46,19 @@ def execute(counts: bool, **given: Any) -> int:
     path = str(spool_standard_input()) if given["source"] == STANDARD else given["source"]
     for name in ("by", "count"):
         own[name] = [part.strip() for text in own[name] for part in text.split(",")]
-    found = check_counts(
+    checked = check_counts(
         path,
         given["table"],
         reading=reading_with(given["csv"]),
         **{name: value for name, value in own.items() if name != "show_values"},
     )
     if given["as_json"]:
-        cells = [_document(cell, own["show_values"]) for cell in found.computed]
-        print(json.dumps(found.to_dict() | {"computed": cells}))
+        cells = [_document(cell, own["show_values"]) for cell in checked.computed]
+        print(json.dumps(checked.to_dict() | {"computed": cells}))
     else:
-        for line in _lines(found, own["show_values"]):
+        for line in _lines(checked, own["show_values"]):
             say(line)
-    return {"holds": 0, "fails": 1, "cannot say": 2}[found.verdict]
+    return {"holds": 0, "fails": 1, "cannot say": 2}[checked.verdict]
 
 
 def _document(cell: ComputedCell, shows: bool) -> dict[str, Any]:
@@ -66,27 +66,27 @@ def _document(cell: ComputedCell, shows: bool) -> dict[str, Any]:
     return document if shows else {name: value for name, value in document.items() if name not in ("low", "high")}
 
 
-def _lines(found: CountsCheck, shows: bool) -> Iterator[str]:
+def _lines(checked: CountsCheck, shows: bool) -> Iterator[str]:
     """Yield the recognized columns, and the findings, for a person."""
-    hidden = {"suppressed": found.suppressed, "bounded": found.bounded, "without a row": found.absent}
-    parts = ", ".join(f"{number:,} {what}" for what, number in ({"shown": found.shown} | hidden).items() if number)
-    yield f"{counted(found.cells, 'cell')} ({parts}) by {', '.join(found.dimensions) or 'nothing'}"
-    yield f"  a count below {found.threshold} is small; that counts are of persons, or of records, no table says"
-    yield from (f"  {note}" for note in found.notes)
-    for name, of in found.relations.items():
+    hidden = {"suppressed": checked.suppressed, "bounded": checked.bounded, "without a row": checked.absent}
+    parts = ", ".join(f"{number:,} {what}" for what, number in ({"shown": checked.shown} | hidden).items() if number)
+    yield f"{counted(checked.cells, 'cell')} ({parts}) by {', '.join(checked.dimensions) or 'nothing'}"
+    yield f"  a count below {checked.threshold} is small; that counts are of persons, or of records, no table says"
+    yield from (f"  {note}" for note in checked.notes)
+    for name, of in checked.relations.items():
         account = f"{of['hold']:,} hold, {of['open']:,} have cells that are not shown, {of['broken']:,} are broken"
         yield f"  sums of {name}: {account}"
-    if found.contradictions:
+    if checked.contradictions:
         yield "No table agrees with what is shown. These contradict it, or each other:"
-        yield from (f"  {each}" for each in found.contradictions)
+        yield from (f"  {each}" for each in checked.contradictions)
         yield "Name the totals (--total), or leave out what is no part of them (--by, --count)."
-    if found.small:
-        yield f"{counted(len(found.small), 'cell')} with a small count that is shown:"
-        yield from (f"  {_at(cell)}" for cell in found.small[:MOST])
+    if checked.small:
+        yield f"{counted(len(checked.small), 'cell')} with a small count that is shown:"
+        yield from (f"  {_at(cell)}" for cell in checked.small[:MOST])
     for finding, words in FINDINGS.items():
-        cells = [cell for cell in found.computed if cell.finding == finding]
+        cells = [cell for cell in checked.computed if cell.finding == finding]
         if cells:
-            yield f"{counted(len(cells), 'cell')} that {words.format(threshold=found.threshold)}:"
+            yield f"{counted(len(cells), 'cell')} that {words.format(threshold=checked.threshold)}:"
         for cell in cells[:MOST]:
             ends = f": {cell.low}" + (f" to {'any' if cell.high is None else cell.high}" if cell.width != 0 else "")
             width = ", without an upper end" if cell.width is None else f", {cell.width} wide" if cell.width else ""
@@ -94,8 +94,8 @@ def _lines(found: CountsCheck, shows: bool) -> Iterator[str]:
             yield f"  {_at(cell.cell)}{ends * shows}{width}{how}"
         if len(cells) > MOST:
             yield f"  and {len(cells) - MOST:,} more; --json has all"
-    yield from (f"  {reason}" for reason in found.reasons)
-    yield f"{TEXTS[found.verdict].format(found.threshold)}."
+    yield from (f"  {reason}" for reason in checked.reasons)
+    yield f"{TEXTS[checked.verdict].format(checked.threshold)}."
 
 
 def _at(cell: Any) -> str:

@@ -87,19 +87,19 @@ class CheckFiles:
         """Write that nothing could be checked, and why; without numbers, which may be small counts, and folders."""
         self._write([], [], f"{type(error).__name__}: {without_numbers(_without_folders(str(error)))}")
 
-    def _models(self, found: CheckResult, judged: Judged) -> list[CheckOutcome]:
-        watched = [*([None] * (len(found.models) - len(judged.watched))), *judged.watched]
+    def _models(self, result: CheckResult, judged: Judged) -> list[CheckOutcome]:
+        watched = [*([None] * (len(result.models) - len(judged.watched))), *judged.watched]
         findings = []
-        for column, item in zip(watched, found.models, strict=True):
+        for column, item in zip(watched, result.models, strict=True):
             rule = item.model.removeprefix(f"{column}: ").partition("(")[0]
-            whole = found.records if found.entities is None else found.entities
-            text = failing_text(item.failing_classes, item.failing_records, whole, found.unit, self.least)
+            whole = result.records if result.entities is None else result.entities
+            text = failing_text(item.failing_classes, item.failing_records, whole, result.unit, self.least)
             findings.append(CheckOutcome(rule, item.model, item.holds, "" if item.holds else text))
         return findings
 
-    def _facts(self, found: CheckResult, judged: Judged) -> list[str]:
-        shown = {name: coarse(getattr(found, name), self.least) for name in ("records", "classes", "smallest_class")}
-        unit = "records" if found.entities is None else "entities"
+    def _facts(self, result: CheckResult, judged: Judged) -> list[str]:
+        shown = {name: coarse(getattr(result, name), self.least) for name in ("records", "classes", "smallest_class")}
+        unit = "records" if result.entities is None else "entities"
         classes = f"{shown['records']} records in {shown['classes']} classes"
         return [
             f"{classes}, the smallest has {shown['smallest_class']} {unit}.",
@@ -139,9 +139,9 @@ def _without_folders(message: str) -> str:
     ("There is no file 'a.csv' in '…/secret'.", "'…/a.csv'")
     """
 
-    def name_alone(found: re.Match[str]) -> str:
-        last = re.split(r"[/\\]", found[2].rstrip("/"))[-1]
-        return f"{found[1]}…/{last}{found[1]}"
+    def name_alone(match: re.Match[str]) -> str:
+        last = re.split(r"[/\\]", match[2].rstrip("/"))[-1]
+        return f"{match[1]}…/{last}{match[1]}"
 
     return QUOTED.sub(name_alone, message)
 

@@ -10,14 +10,14 @@ from sqlanon.core.publish.leftovers import IN_USE, STUCK, clean
 
 def execute(place: str, dry_run: bool, as_json: bool) -> int:
     """Carry the command out, with the options of ``usage``, and return the exit code."""
-    found = clean(Path(place), dry_run=dry_run)
-    stuck = any(item.state == STUCK for item in found)
+    cleaned = clean(Path(place), dry_run=dry_run)
+    stuck = any(item.state == STUCK for item in cleaned)
     if as_json:
-        document = {"dry_run": dry_run, "found": [{"path": str(item.path), "state": item.state} for item in found]}
+        document = {"dry_run": dry_run, "found": [{"path": str(item.path), "state": item.state} for item in cleaned]}
         print(json.dumps(document))
     else:
-        for item in found:
+        for item in cleaned:
             print(f"{item.state}: {item.path}")
-        if all(item.state == IN_USE for item in found):
+        if all(item.state == IN_USE for item in cleaned):
             print("Nothing was left behind.")
     return 2 if stuck else 0

@@ -57,21 +57,21 @@ def execute(
             raise InputError("A certificate is verified by a document.", hint="write one, in the place of --by.")
     check_beside(taken_by(asked.policy), files)
     with progress() as watch:
-        found = counts(None, asked, watch=watch)
+        release = counts(None, asked, watch=watch)
     if "report" in files:
-        write_report(found, files["report"], audience=audience)
+        write_report(release, files["report"], audience=audience)
     if "certificate" in files:
-        found.write_proof(files["certificate"])
-        warn_beside(files["certificate"], found.output.get("file"))
-    for warning in found.warnings:
+        release.write_proof(files["certificate"])
+        warn_beside(files["certificate"], release.output.get("file"))
+    for warning in release.warnings:
         warn(warning)
     if as_json:
-        rows = {} if found.output else {"rows": found.rows.to_pylist()}
-        print(json.dumps(found.to_dict() | rows))
+        rows = {} if release.output else {"rows": release.rows.to_pylist()}
+        print(json.dumps(release.to_dict() | rows))
         return 0
-    if not found.output:
-        print("\n".join(_drawn(found)))
-    for line in [*_account(found), *(f"  {what}: {path}" for what, path in files.items())]:
+    if not release.output:
+        print("\n".join(_drawn(release)))
+    for line in [*_account(release), *(f"  {what}: {path}" for what, path in files.items())]:
         say(line)
     return 0
 
@@ -103,46 +103,46 @@ def _asked(
     return CountsPolicy.from_dict(document)
 
 
-def _drawn(found: CountsRelease) -> list[str]:
+def _drawn(release: CountsRelease) -> list[str]:
     """Return the released table in columns, for a terminal."""
-    first = found.rows.slice(0, MOST_ROWS).to_pylist()
+    first = release.rows.slice(0, MOST_ROWS).to_pylist()
     rows = [["NULL" if value is None else str(value) for value in row.values()] for row in first]
-    titles = found.rows.column_names
-    if found.policy.rules.form == "long":
-        of_count = titles.index(columns_of(found.policy).count)
-        hidden = found.rows.column(titles[-1]).to_pylist()
+    titles = release.rows.column_names
+    if release.policy.rules.form == "long":
+        of_count = titles.index(columns_of(release.policy).count)
+        hidden = release.rows.column(titles[-1]).to_pylist()
         for row, is_hidden in zip(rows, hidden, strict=False):
             row[of_count:] = [SUPPRESSED if is_hidden else value for value in row[of_count:]]
         titles, rows = titles[:-1], [row[:-1] for row in rows]
     widths = [max(len(title), *(len(row[i]) for row in rows), 0) for i, title in enumerate(titles)]
     padded = [[cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in [titles, *rows]]
     lines = ["  ".join(row).rstrip() for row in padded]
-    left = found.rows.num_rows - len(rows)
+    left = release.rows.num_rows - len(rows)
     return lines + ([f"and {counted(left, 'row')} more; --to FILE writes all of them."] if left else [])
 
 
-def _account(found: CountsRelease) -> list[str]:
+def _account(release: CountsRelease) -> list[str]:
     """Return the sentence on the suppressed cells, and how far they are the fewest."""
-    protection, rules, cells = found.protection, found.policy.rules, counted(found.cells, "cell")
-    unit = UNITS[found.unit]
+    protection, rules, cells = release.protection, release.policy.rules, counted(release.cells, "cell")
+    unit = UNITS[release.unit]
     least = "the fewest" if rules.weights == "cells" else "of least weight"
     suppressed = (
         f"{cells}, of which {protection.suppressed_cells:,} are suppressed ({SUPPRESSED}): "
         f"{protection.unsafe:,} unsafe and {protection.complementary:,} that protect them "
         f"({'' if protection.optimal else 'not '}proven {least})"
     )
-    lines = [suppressed, f"  counts are of {unit}; below {found.threshold} one is unsafe"]
+    lines = [suppressed, f"  counts are of {unit}; below {release.threshold} one is unsafe"]
     if rules.method == "keys":
         noise = f"noise of mean 0 and variance {rules.keys.variance:g}, of {rules.keys.most} at most"
         lines = [f"{cells}, each with {noise}", f"  counts are of {unit}; totals are not the sums of their parts"]
     elif not rules.suppress:
         lines[0] = f"{cells}, of which {protection.unsafe:,} are unsafe and shown as 0"
-    for name, own in found.by_dimension.items() if rules.suppress and rules.method == "suppress" else ():
+    for name, own in release.by_dimension.items() if rules.suppress and rules.method == "suppress" else ():
         lines.append(f"  {name}: {own['suppressed']:,} of {own['cells']:,} cells that show it are suppressed")
     if rules.round is not None:
         adds = f"totals add up, and counts are within {counted(protection.steps, 'multiple')}"
         how = adds if rules.additive else f"rounding: {rules.rounding}; totals are not the sums of their parts"
         lines.append(f"  counts are multiples of {rules.round} ({how})")
-    if found.left_out:
-        lines.append(f"  {counted(found.left_out, 'record')} with a NULL were left out")
-    return lines + [f"  {kind}: {target}" for kind, target in found.output.items()]
+    if release.left_out:
+        lines.append(f"  {counted(release.left_out, 'record')} with a NULL were left out")
+    return lines + [f"  {kind}: {target}" for kind, target in release.output.items()]

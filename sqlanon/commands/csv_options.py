@@ -56,7 +56,7 @@ def read_format_options(texts: Sequence[str]) -> dict[str, dict[str, Any]]:
 def _pairs(texts: Iterable[str], known: Sequence[Parameter], option: str) -> dict[str, Any]:
     names = names_of(known)
     between = re.compile(rf",\s*(?=(?:{'|'.join(names)})=)")  # a comma before anything else belongs to a value
-    found: dict[str, Any] = {}
+    pairs: dict[str, Any] = {}
     for pair in (pair for text in texts for pair in between.split(text)):
         name, separator, text = pair.partition("=")
         name = name.strip()
@@ -65,14 +65,14 @@ def _pairs(texts: Iterable[str], known: Sequence[Parameter], option: str) -> dic
                 f"A part of {option} has no value.", hint=f"write key=value with the keys {', '.join(names)}."
             )
         value = _value(name, text, known, option)
-        if name == "null" and name in found:
-            found[name] = [*texts_of(found[name]), value]
+        if name == "null" and name in pairs:
+            pairs[name] = [*texts_of(pairs[name]), value]
             continue
-        if found.setdefault(name, value) != value:
+        if pairs.setdefault(name, value) != value:
             raise InputError(
                 f"{option} names {name} twice.", hint="name it once; --delimiter and --no-header name it too."
             )
-    return found
+    return pairs
 
 
 def _value(name: str, text: str, known: Sequence[Parameter], option: str) -> Any:

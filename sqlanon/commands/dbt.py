@@ -96,13 +96,13 @@ def _dialect(plan: Plan) -> str:
     Raises:
         UnsupportedError: there is none.
     """
-    found = plan.source.engine.capabilities.dialect
-    if found not in DIALECTS:
+    dialect = plan.source.engine.capabilities.dialect
+    if dialect not in DIALECTS:
         raise UnsupportedError(
             f"No dbt model is written in the SQL of {plan.source.engine.capabilities.name}.",
             hint=f"say --dialect {' or '.join(DIALECTS)}.",
         )
-    return found
+    return dialect
 
 
 def _warnings(plan: Plan, release: DbtRelease) -> list[str]:

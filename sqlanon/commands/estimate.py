@@ -78,11 +78,11 @@ class Estimate:
 
 def execute(policy: str, as_json: bool, records: int) -> int:
     """Carry the command out, with the options of ``usage``, and return the exit code."""
-    found = estimate(read_policy(policy), records)
+    estimated = estimate(read_policy(policy), records)
     if as_json:
-        print(json.dumps(asdict(found)))
+        print(json.dumps(asdict(estimated)))
     else:
-        print("\n".join(_lines(found)))
+        print("\n".join(_lines(estimated)))
     return 0
 
 
@@ -189,8 +189,8 @@ def _peak() -> int:
         import resource
     except ImportError:  # of Unix alone
         return 0
-    found = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return found if sys.platform == "darwin" else 1024 * found
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak
 
 
 def _bytes(text: str) -> int:
@@ -203,17 +203,17 @@ def _bytes(text: str) -> int:
     return int(float(amount) * 1024 ** (("bytes", "KiB", "MiB", "GiB", "TiB").index(unit)))
 
 
-def _lines(found: Estimate) -> list[str]:
+def _lines(estimated: Estimate) -> list[str]:
     """Return the lines for a person."""
-    few, more = found.samples
+    few, more = estimated.samples
     lines = [
-        f"{found.records:,} records, estimated from samples of {few.records:,} and {more.records:,}",
-        f"  distinct combinations: {_span(found.distinct, '{:,}')} ({few.distinct:,} and {more.distinct:,})",
+        f"{estimated.records:,} records, estimated from samples of {few.records:,} and {more.records:,}",
+        f"  distinct combinations: {_span(estimated.distinct, '{:,}')} ({few.distinct:,} and {more.distinct:,})",
     ]
-    for phase, span in found.seconds.items():
+    for phase, span in estimated.seconds.items():
         taken = "" if phase == "whole" else f" ({few.seconds[phase]:.2f} and {more.seconds[phase]:.2f})"
         lines.append(f"  {phase}: {_span(span, '{:,.1f}')} s{taken}")
-    memory, beyond = ([amount // 2**20 for amount in pair] for pair in (found.memory, found.temporary))
+    memory, beyond = ([amount // 2**20 for amount in pair] for pair in (estimated.memory, estimated.temporary))
     lines.append(f"  memory: {_span(memory, '{:,}')} MiB ({few.peak // 2**20:,} and {more.peak // 2**20:,})")
     lines.append(f"  temporary files: {_span(beyond, '{:,}')} MiB beyond the limit of {more.limit // 2**20:,} MiB")
     lines.append(f"The samples judged {few.judged:,} and {more.judged:,} nodes; all records may take more or fewer.")

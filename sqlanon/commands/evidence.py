@@ -36,7 +36,7 @@ def _print_pack(pack: EvidencePack) -> None:
     say(f"  {catalog('words')['came'][pack.came]}")
     if pack.release is not None:
         say(f"  release: {pack.release}{f' (SHA-256 {pack.release_sha256})' if pack.release_sha256 else ''}")
-    told = catalog("attacks")
+    words = catalog("attacks")
     for key, outcome in pack.outcomes.items():
-        say(f"  {told['tried'][key]['name']}: {told['outcomes'][outcome]}")
+        say(f"  {words['tried'][key]['name']}: {words['outcomes'][outcome]}")
     say(f"  {catalog('words')['status']}")

@@ -36,18 +36,18 @@ def execute(
         if any(same_file(path, other) for other in loaded.read_files):
             raise TargetError(f"The chart {path.name!r} is another file of this run.", hint="choose another name.")
     with progress() as watch:
-        found = frontier(None, loaded, ks, limits, watch=watch)
-    for warning in found.warnings:
+        measured = frontier(None, loaded, ks, limits, watch=watch)
+    for warning in measured.warnings:
         warn(warning)
     if path is not None:
-        write_chart(found, path)
+        write_chart(measured, path)
     if as_json:
-        print(json.dumps({**found.to_dict(), "chart": chart}))
+        print(json.dumps({**measured.to_dict(), "chart": chart}))
     else:
-        print("\n".join(_lines(found)))
+        print("\n".join(_lines(measured)))
         if path is not None:
             print(f"  chart: {path}")
-    return 0 if any(point.found for point in found.points) else 1
+    return 0 if any(point.found for point in measured.points) else 1
 
 
 def _whole_numbers(text: str) -> tuple[int, ...]:
@@ -58,17 +58,17 @@ def _whole_numbers(text: str) -> tuple[int, ...]:
     return tuple(map(int, parts))
 
 
-def _lines(found: Frontier) -> Iterator[str]:
+def _lines(measured: Frontier) -> Iterator[str]:
     """Yield the lines for a person."""
-    effort = found.effort
-    proven = sum(point.optimal for point in found.points)
-    counted = "; suppressed and risk count entities" if found.unit == "entities" else ""
-    yield f"{found.measure}: {len(found.points)} points, {proven} of them proven optima{counted}"
+    effort = measured.effort
+    proven = sum(point.optimal for point in measured.points)
+    counted = "; suppressed and risk count entities" if measured.unit == "entities" else ""
+    yield f"{measured.measure}: {len(measured.points)} points, {proven} of them proven optima{counted}"
     yield (
         f"  nodes judged: {effort.evaluated:,}, {effort.evaluated - effort.judged:,} of them known from other points; "
         + ", ".join(f"{name} {value:.2f} s" for name, value in effort.seconds.items())
     )
-    rows = [HEAD, *(_row(found, point) for point in found.points)]
+    rows = [HEAD, *(_row(measured, point) for point in measured.points)]
     widths = [max(len(row[place]) for row in rows) for place in range(len(HEAD))]
     for row in rows:
         cells = [
@@ -76,13 +76,13 @@ def _lines(found: Frontier) -> Iterator[str]:
             for place, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
         yield ("  " + "  ".join(cells)).rstrip()
-    for point in found.points:
+    for point in measured.points:
         if point.reason is not None:
             yield f"  k = {point.k}, limit {percent(point.limit)}: {point.reason}"
-    for knee in found.knees:
+    for knee in measured.knees:
         curve = "of all points" if knee.limit is None else f"at a limit of {percent(knee.limit)}"
         yield f"  knee {curve}: k = {knee.point.k}, limit {percent(knee.point.limit)}"
-    for sentence in _steps(found):
+    for sentence in _steps(measured):
         yield f"  {sentence}"
 
 

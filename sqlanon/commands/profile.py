@@ -47,14 +47,14 @@ def execute(
         _check_target(target, drafting["replace_it"])
     if preset is not None and has_linked(source, table, preset):
         return _linked(source, preset, target, as_json)
-    found = profile(source, table, csv=read_csv_options(csv), formats=read_format_options(csv), preset=preset)
-    for warning in found.warnings:
+    profiled = profile(source, table, csv=read_csv_options(csv), formats=read_format_options(csv), preset=preset)
+    for warning in profiled.warnings:
         warn(warning)
-    document = found.to_dict()
+    document = profiled.to_dict()
     drafted = None
     if target is not None:
         drafted = draft(
-            found, output=_release_beside(target), folder=target.absolute().parent, search=search, proposal=proposal
+            profiled, output=_release_beside(target), folder=target.absolute().parent, search=search, proposal=proposal
         )
         for warning in drafted.warnings:
             warn(warning)
@@ -63,7 +63,7 @@ def execute(
     if as_json:
         print(json.dumps(document))
         return 0
-    shown, asked = (found, None) if drafted is None else (drafted.profile, drafted.decisions)
+    shown, asked = (profiled, None) if drafted is None else (drafted.profile, drafted.decisions)
     print("\n".join(profile_lines(shown, asked)))
     if drafted is None:
         print("\nA draft of a policy from this: add --write policy.yaml")

@@ -94,10 +94,10 @@ def execute(**given: Any) -> int:
         compared = None if options.compare is None else _compared(options, sample, question, before, csv)
         before = before if compared is None else compared.before
     if options.as_json:
-        found: dict[str, Any] = {"risk": before.to_dict()}
+        document: dict[str, Any] = {"risk": before.to_dict()}
         if compared is not None:
-            found = {**compared.to_dict(), "release": options.compare}
-        print(json.dumps({**judged.to_dict(), **found}))
+            document = {**compared.to_dict(), "release": options.compare}
+        print(json.dumps({**judged.to_dict(), **document}))
         return 0
     for name, risk in (("", before),) if compared is None else (("Before: ", before), ("After: ", compared.after)):
         if risk.left_out:
@@ -166,10 +166,10 @@ def _compared(
         sample, notes = _released_sample(opened, source, question)
         if sample.entity is None:
             question = replace(question, unit="record")
-        weights, found = options.weights, None
+        weights, actual = options.weights, None
         if weights is not None:
-            found = _column_of(opened, weights)
-            if found is None:
+            actual = _column_of(opened, weights)
+            if actual is None:
                 notes.append(f"The release has no column {weights!r}, so that the risk by its weights is not known.")
         if options.population is not None or options.population_table is not None:
             notes.append(
@@ -182,7 +182,7 @@ def _compared(
                 f"The release has {-suppressed} more records than the source, so it is no release of it.",
                 hint="check which relations are compared; with --policy, a release of the policy's own source.",
             )
-        question = replace(question, population=None, weights=found)
+        question = replace(question, population=None, weights=actual)
         after = with_notes(measure_relation(sample, question, suppressed=suppressed), *notes)
         if sample.entity is not None:
             return RiskComparison(before, _of_published(after) if suppressed else after)
@@ -221,9 +221,9 @@ def _of_rows(risk: Risk) -> Risk:
 
 def _released_sample(opened: Source, source: Sample, question: RiskQuestion) -> tuple[Sample, list[str]]:
     """Return a release with the quasi-identifiers that it has, and what to know of those that it lacks."""
-    found = {name: _column_of(opened, name) for name in question.quasi_identifiers}
-    present = tuple(name for name in found.values() if name is not None)
-    lacking = [name for name, there in found.items() if there is None]
+    columns = {name: _column_of(opened, name) for name in question.quasi_identifiers}
+    present = tuple(name for name in columns.values() if name is not None)
+    lacking = [name for name, there in columns.items() if there is None]
     notes = []
     if not present and question.quasi_identifiers:
         raise InputError(

@@ -92,17 +92,17 @@ def _size_lines(title: str, sizes: Sequence[ClassSizes], unit: str) -> Iterator[
 
 def _set_lines(risk: Risk, when: str) -> Iterator[str]:
     """Yield the records that sets of columns single out, and the share of each column in it."""
-    found = risk.column_sets
-    if found is None:
+    sets = risk.column_sets
+    if sets is None:
         return
     yield from ("", f"Sets of columns that single records out{when}:")
-    ranked = rank_sets(found)
+    ranked = rank_sets(sets)
     for item in ranked:
         yield from _wrapped(singling_out(item), 2, more=2)
     if not ranked:
         yield f"  None singles out a record{' that takes part' if risk.left_out else ''}."
-    yield from _wrapped(found.scope(), 2)
-    minimal = found.minimal
+    yield from _wrapped(sets.scope(), 2)
+    minimal = sets.minimal
     if minimal is None or not minimal.total:
         return
     columns = "column" if minimal.largest == 1 else "columns"

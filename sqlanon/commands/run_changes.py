@@ -19,10 +19,10 @@ def earlier_release(path: Path, policy: Policy | TablesPolicy) -> Earlier:
     Raises:
         InputError: the manifest cannot be read, or is of another kind of release.
     """
-    found = Earlier.read(path, policy.fingerprint(), several=isinstance(policy, TablesPolicy))
-    if found.shares_no_column(_published(policy)):
+    earlier = Earlier.read(path, policy.fingerprint(), several=isinstance(policy, TablesPolicy))
+    if earlier.shares_no_column(_published(policy)):
         warn(f"the manifest {path.name!r} has no column that the policy publishes; is it of another release?")
-    return found
+    return earlier
 
 
 def _published(policy: Policy | TablesPolicy) -> Iterator[str]:

@@ -110,12 +110,12 @@ class Lineage:
 
     def _sources(self) -> list[Dataset]:
         """Return the sources of the policy's records, the first one first."""
-        return list(dict.fromkeys(found for policy in self._policies().values() for found in _read_by(policy)))
+        return list(dict.fromkeys(dataset for policy in self._policies().values() for dataset in _read_by(policy)))
 
     def _origins(self) -> dict[str | None, Dataset | None]:
         """Return where the columns of each table are from; None where several relations are read for it."""
         read = {name: _read_by(policy) for name, policy in self._policies().items()}
-        return {name: found[0] if len(found) == 1 else None for name, found in read.items()}
+        return {name: dataset[0] if len(dataset) == 1 else None for name, dataset in read.items()}
 
     def _released(self, table: str | None) -> Dataset:
         """Return how a table of the release is named."""

@@ -42,6 +42,6 @@ def installed() -> list[tuple[str, str | None, str]]:
 def lines() -> list[str]:
     """Return the versions, for a person."""
     return [
-        f"{name} {found}" if found is not None else f"{name}: not installed (sqlanon[{extra}])"
-        for name, found, extra in installed()
+        f"{name} {version}" if version is not None else f"{name}: not installed (sqlanon[{extra}])"
+        for name, version, extra in installed()
     ]

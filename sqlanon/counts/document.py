@@ -57,11 +57,11 @@ class CountsPolicy(Documented):
     rules: CountsFacts
 
     @classmethod
-    def parsed(cls, document: Any, base: Path, extensions: Extensions) -> CountsPolicy:
+    def _parsed(cls, document: Any, base: Path, extensions: Extensions) -> CountsPolicy:
         """Return what a document says."""
         return _CountsReader(base, extensions).read(document)
 
-    def with_file(self, file: Path) -> CountsPolicy:
+    def _with_file(self, file: Path) -> CountsPolicy:
         """Return it with the file that it was read from."""
         return replace(self, policy=replace(self.policy, file=file))
 

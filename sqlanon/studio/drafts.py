@@ -125,9 +125,9 @@ def _written(value: Any) -> str:
     return scalar(value) if isinstance(value, str) else typed(value)
 
 
-def drafted(found: PolicyDraft, folder: Path) -> EditedPolicy:
+def drafted(draft: PolicyDraft, folder: Path) -> EditedPolicy:
     """Return a draft as a policy that can be edited."""
-    return of_document(yaml.safe_load(found.yaml), found.profile, folder, found)
+    return of_document(yaml.safe_load(draft.yaml), draft.profile, folder, draft)
 
 
 def of_document(document: Keys, profile: Profile, folder: Path, draft: PolicyDraft | None = None) -> EditedPolicy:
@@ -370,12 +370,12 @@ def _models_of(policy: EditedPolicy, name: str, other: Callable[[list[Keys]], li
 
 def _number(value: Any) -> int | float:
     try:
-        found = Decimal(str(value).strip())
+        number = Decimal(str(value).strip())
     except InvalidOperation:
         raise InputError("This is no number.", hint="write digits, with a point before decimals.") from None
-    if not found.is_finite() or found.adjusted() > MOST_DIGITS:
+    if not number.is_finite() or number.adjusted() > MOST_DIGITS:
         raise InputError("This is no number.", hint="write digits, with a point before decimals.")
-    return int(found) if found == found.to_integral_value() else float(found)
+    return int(number) if number == number.to_integral_value() else float(number)
 
 
 def _value(text: str) -> Any:

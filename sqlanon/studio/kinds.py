@@ -76,13 +76,13 @@ def parameters_of(model: Mapping[str, Any]) -> list[Option]:
 
 
 def _options(parameters: tuple[Parameter, ...], given: Mapping[str, Any]) -> list[Option]:
-    found = []
+    options = []
     for each in parameters:
         words = tuple(each.check.words) if isinstance(each.check, ValueCheck) else ()
         value = typed(given[each.name]) if each.name in given else ""
         about = each.about + (f" For example {each.example}." if each.example and not words else "")
-        found.append(Option(each.name, about, value, words, each.required))
-    return found
+        options.append(Option(each.name, about, value, words, each.required))
+    return options
 
 
 def listed(models: Any) -> list[dict[str, Any]]:
@@ -97,14 +97,14 @@ def typed(value: Any) -> str:
     return yaml.safe_dump(value, default_flow_style=True, width=10**9, allow_unicode=True).removesuffix("...\n").strip()
 
 
-def example_of(kind: str, found: ColumnProfile | None) -> Any:
+def example_of(kind: str, profile: ColumnProfile | None) -> Any:
     """Return what a hierarchy or model of a kind begins with: what its documentation has as an example.
 
     Raises:
         InputError: there is no such kind.
     """
     if kind in HIERARCHIES:
-        spread = None if found is None else found.spread
+        spread = None if profile is None else profile.spread
         if kind == "intervals" and spread is not None:
             width = max(spread.step, round((spread.q95 - spread.q05) / 20 / spread.step) * spread.step) or 1
             width = int(width) if float(width).is_integer() else width

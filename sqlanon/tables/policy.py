@@ -54,11 +54,11 @@ class TablesPolicy(Documented):
     variables: tuple[WrittenPlace, ...] = ()
 
     @classmethod
-    def parsed(cls, document: Any, base: Path, extensions: Extensions) -> TablesPolicy:
+    def _parsed(cls, document: Any, base: Path, extensions: Extensions) -> TablesPolicy:
         """Return the policy of a document."""
         return cls(**read_tables(document, base, extensions))
 
-    def with_file(self, file: Path) -> TablesPolicy:
+    def _with_file(self, file: Path) -> TablesPolicy:
         """Return the policy with the file that it was read from."""
         return replace(self, file=file)
 

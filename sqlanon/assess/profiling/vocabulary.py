@@ -119,7 +119,9 @@ SUBJECTS = (
     "poziom niva offense offence incident distance distanz distan* afstand quantity menge quantit* cantidad ilosc "
     "problem* attrition turnover accept* reject* approv* denied =deny admit* hired dropout exited subscribed takeup "
     "noshow label =item itemid itemname =test testname analyt* paramet* messwert measure* concept evolucao evolucion "
-    "desfecho callback regeling vote voted =wage wages =pay =gpa =exam injury =force satisfaction crash collision"
+    "desfecho callback regeling vote* voted votes wage* *wage earns earning* =pay =gpa =exam injury =force "
+    "satisfaction crash collision durat relapse* recurren* remission surviv* birthweight bwght =bwt absence* absent* "
+    "attendance"
 )
 """Words of what a record is about: of which kind it is, what was found or decided, how long it took, what it cost."""
 STUDIED = (

@@ -28,9 +28,9 @@ OF_PERSONS = "entities_below_k"
 """The one that counts persons."""
 
 
-def profile_answer(found: Profile, sieve: Sieve) -> dict[str, Any]:
+def profile_answer(profile: Profile, sieve: Sieve) -> dict[str, Any]:
     """Return the columns with what they look like and the roles they may have; no bound, length or shape of values."""
-    n = found.records
+    n = profile.records
     return {
         "records": sieve.count(n),
         "columns": [
@@ -42,12 +42,12 @@ def profile_answer(found: Profile, sieve: Sieve) -> dict[str, Any]:
                 "records_without_a_value": sieve.share(item.nulls, n),
                 "distinct_values": values_of(item, sieve),
             }
-            for item in found.columns
+            for item in profile.columns
         ],
     }
 
 
-def risk_answer(found: Risk, sieve: Sieve) -> dict[str, Any]:
+def risk_answer(risk: Risk, sieve: Sieve) -> dict[str, Any]:
     """Return how many records stand in small classes, by the figures of ``sqlanon risk``, or how many persons do.
 
     A class is small if it has fewer records than a multiple of the sieve's k: a figure with another limit, of records
@@ -55,21 +55,21 @@ def risk_answer(found: Risk, sieve: Sieve) -> dict[str, Any]:
 
     A record more in a class may be the same person's: no answer contains a figure that counts persons once a class.
     """
-    n, figures = found.records if found.entities is None else found.entities, {}
-    for item in found:
-        if found.entities is not None:
+    n, figures = risk.records if risk.entities is None else risk.entities, {}
+    for item in risk:
+        if risk.entities is not None:
             is_told = item.key == OF_PERSONS
         else:
             limit = AT_RISK.get(item.key.removeprefix(AT_RISK_OVER))
             is_told = item.key == SMALL or (limit is not None and ceil(1 / limit) % sieve.k == 0)
-            if item.key in OF_CLASSES and isinstance(_classes(found, sieve), int):
-                figures[item.key] = sieve.share(found.classes, n)
+            if item.key in OF_CLASSES and isinstance(_classes(risk, sieve), int):
+                figures[item.key] = sieve.share(risk.classes, n)
         if is_told:
             figures[item.key] = sieve.share(item.records, n)
     return {
-        "quasi_identifiers": list(map(shown, found.quasi_identifiers)),
-        "k": found.k,
-        **_extent(found, sieve),
+        "quasi_identifiers": list(map(shown, risk.quasi_identifiers)),
+        "k": risk.k,
+        **_extent(risk, sieve),
         "figures": figures,
     }
 
@@ -95,41 +95,41 @@ def check_answer(found: CheckResult, sieve: Sieve) -> dict[str, Any]:
     return {"holds": all(told["holds"] for told in models), **_extent(found, sieve), "models": models}
 
 
-def _extent(found: Risk | CheckResult, sieve: Sieve) -> dict[str, Any]:
+def _extent(judged: Risk | CheckResult, sieve: Sieve) -> dict[str, Any]:
     """Return how many records, or persons, a relation has, and its classes."""
-    unit, n = ("records", found.records) if found.entities is None else ("persons", found.entities)
+    unit, n = ("records", judged.records) if judged.entities is None else ("persons", judged.entities)
     return {
         "counts": unit,
         unit: sieve.count(n),
-        "classes": _classes(found, sieve),
-        "smallest_class": sieve.size(found.smallest_class),
+        "classes": _classes(judged, sieve),
+        "smallest_class": sieve.size(judged.smallest_class),
     }
 
 
-def _classes(found: Risk | CheckResult, sieve: Sieve) -> int | str | None:
+def _classes(judged: Risk | CheckResult, sieve: Sieve) -> int | str | None:
     """Return the number of classes, of all records or persons."""
-    n = found.records if found.entities is None else found.entities
-    return sieve.kinds(found.classes, n, small=_has_small(found.smallest_class, sieve))
+    n = judged.records if judged.entities is None else judged.entities
+    return sieve.kinds(judged.classes, n, small=_has_small(judged.smallest_class, sieve))
 
 
 def _has_small(smallest_class: int | None, sieve: Sieve) -> bool:
     return smallest_class is not None and smallest_class < sieve.k
 
 
-def plan_answer(found: Planned, sieve: Sieve) -> dict[str, Any]:
+def plan_answer(plan: Planned, sieve: Sieve) -> dict[str, Any]:
     """Return the solution and its proof; what the manifest of the release would withhold is withheld."""
-    certificate, account = found.certificate, found.ledger.entities or found.ledger
+    certificate, account = plan.certificate, plan.ledger.entities or plan.ledger
     n = account.total if isinstance(account, Entities) else account.records
-    rules = {"rules": len(found.rules)} if isinstance(found, RecodedPlan) else {}
+    rules = {"rules": len(plan.rules)} if isinstance(plan, RecodedPlan) else {}
     levels = {
         shown(attribute.name): own[0] if len(own) == 1 else list(own)
-        for attribute, own in zip(found.catalog.attributes, found.published_levels, strict=True)
+        for attribute, own in zip(plan.catalog.attributes, plan.published_levels, strict=True)
     }
     return {
         "levels": levels,
-        "heights": {shown(attribute.name): attribute.height - 1 for attribute in found.catalog.attributes},
+        "heights": {shown(attribute.name): attribute.height - 1 for attribute in plan.catalog.attributes},
         **rules,
-        "models": [shown(model.label) for model in found.models],
+        "models": [shown(model.label) for model in plan.models],
         "optimal": certificate.optimal,
         "measure": certificate.measure,
         "loss": sieve.mean(certificate.loss, n),
@@ -137,6 +137,6 @@ def plan_answer(found: Planned, sieve: Sieve) -> dict[str, Any]:
         "all": sieve.count(n),
         "published": sieve.share(account.published, n),
         "suppressed": sieve.share(account.suppressed, n),
-        "classes": sieve.kinds(found.ledger.classes, n, small=_has_small(account.smallest_class, sieve)),
+        "classes": sieve.kinds(plan.ledger.classes, n, small=_has_small(account.smallest_class, sieve)),
         "smallest_class": sieve.size(account.smallest_class),
     }

@@ -19,55 +19,55 @@ FEW = 3
 """Stands for all numbers of distinct values that are not told; one would be a constant, and two a flag."""
 
 
-def looks_of(found: ColumnProfile, sieve: Sieve) -> dict[str, Any]:
+def looks_of(profile: ColumnProfile, sieve: Sieve) -> dict[str, Any]:
     """Return the look of a column, and the role that it may have."""
-    if not is_scalar(found.type):
-        return {"looks_like": found.looks_like, "suggested_role": found.role}  # by its type alone
-    rounded = _rounded(found, sieve)
+    if not is_scalar(profile.type):
+        return {"looks_like": profile.looks_like, "suggested_role": profile.role}  # by its type alone
+    rounded = _rounded(profile, sieve)
     look = look_of(rounded)
     suggested = suggest(replace(rounded, looks_like=look.kind, because=look.because))
     return {"looks_like": FEW_VALUES if look.kind == "empty" else look.kind, "suggested_role": suggested.role}
 
 
-def values_of(found: ColumnProfile, sieve: Sieve) -> int | str | None:
+def values_of(profile: ColumnProfile, sieve: Sieve) -> int | str | None:
     """Return the number of distinct values: where few records have one, or where it is small, as that of small classes.
 
     A value may be rare unless it has as many records as a threshold of the profile from k on.
     """
-    known = next((item.values for item in found.frequent if item.at_least >= sieve.k), 0)
-    return sieve.kinds(found.distinct, found.records, small=known < found.distinct or found.distinct < sieve.k)
+    known = next((item.values for item in profile.frequent if item.at_least >= sieve.k), 0)
+    return sieve.kinds(profile.distinct, profile.records, small=known < profile.distinct or profile.distinct < sieve.k)
 
 
-def _rounded(found: ColumnProfile, sieve: Sieve) -> ColumnProfile:
+def _rounded(profile: ColumnProfile, sieve: Sieve) -> ColumnProfile:
     """Return a column with the counts that an agent may know in the place of its own."""
-    records = int(_part(found.records, None, sieve))
+    records = int(_part(profile.records, None, sieve))
 
-    is_told = not str(values_of(found, sieve)).startswith("<")
+    is_told = not str(values_of(profile, sieve)).startswith("<")
 
     def part(count: float) -> int:
-        return min(records, int(_part(count, found.records, sieve)))
+        return min(records, int(_part(count, profile.records, sieve)))
 
-    values = max(found.examined, 1)
+    values = max(profile.examined, 1)
     shapes = {
         shape: _part(share * values, values, sieve) / _part(values, None, sieve)
-        for shape, share in found.shapes.items()
+        for shape, share in profile.shapes.items()
         if values >= sieve.k
     }
     tells_bounds = sieve.k <= TAIL
     return replace(
-        found,
-        topic=topic_of(found.name),  # and not by values, of which few records may have one
+        profile,
+        topic=topic_of(profile.name),  # and not by values, of which few records may have one
         records=records,
-        nulls=part(found.nulls),
-        empty=part(found.empty),
-        distinct=part(found.distinct) if is_told else FEW,
-        alone=part(found.alone),
-        most=part(found.most),
+        nulls=part(profile.nulls),
+        empty=part(profile.empty),
+        distinct=part(profile.distinct) if is_told else FEW,
+        alone=part(profile.alone),
+        most=part(profile.most),
         shapes=shapes,
-        number_share=part(found.number_share * found.records) / max(records, 1),
-        reads_as=reading_of(kind_of(found.type), shapes)[0],
-        spread=found.spread if tells_bounds else None,
-        lengths=found.lengths if tells_bounds else None,
+        number_share=part(profile.number_share * profile.records) / max(records, 1),
+        reads_as=reading_of(kind_of(profile.type), shapes)[0],
+        spread=profile.spread if tells_bounds else None,
+        lengths=profile.lengths if tells_bounds else None,
         examined=0,
         separation=None,
         frequent=(),

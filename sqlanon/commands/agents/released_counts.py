@@ -76,9 +76,9 @@ def _text(value: object) -> str:
 
 def _manifest(places: Places, path: Path) -> dict[str, Any] | None:
     beside = path.with_name(path.name + MANIFEST)
-    found = paper_beside(path) if beside.is_file() and places.holds(beside) else None
-    good = found is not None and isinstance(found.get("counts"), list) and isinstance(found.get("rules"), dict)
-    return found if good else None
+    manifest = paper_beside(path) if beside.is_file() and places.holds(beside) else None
+    good = manifest is not None and isinstance(manifest.get("counts"), list) and isinstance(manifest.get("rules"), dict)
+    return manifest if good else None
 
 
 def _read(path: Path, manifest: Mapping[str, Any]) -> pa.Table:

@@ -100,8 +100,8 @@ class Tools:
         """
         path, least = self.places.path(source, self.sources), self._least(k)
         with self.places.opened([path]):
-            found = risk(str(path), quasi_identifiers, k=least, table=table, entity=self._counted(entity))
-        return risk_answer(found, self.sieve)
+            measured = risk(str(path), quasi_identifiers, k=least, table=table, entity=self._counted(entity))
+        return risk_answer(measured, self.sieve)
 
     def check(
         self,
@@ -125,8 +125,8 @@ class Tools:
         path, least, models = self.places.path(source, self.sources), self._least(k), self._diversities(sensitive or [])
         counted = self._counted(entity)
         with self.places.opened([path]):
-            found = check(str(path), quasi_identifiers, k=least, sensitive=models, table=table, entity=counted)
-        return check_answer(found, self.sieve)
+            result = check(str(path), quasi_identifiers, k=least, sensitive=models, table=table, entity=counted)
+        return check_answer(result, self.sieve)
 
     def plan(self, policy: str, k: int | None = None, suppression_limit: float | None = None) -> dict[str, Any]:
         """Search for the best solution of a policy and say what it would publish; nothing is written (a dry run).
@@ -144,9 +144,9 @@ class Tools:
             return self._planned(loaded)
 
     def _planned(self, policy: Policy) -> dict[str, Any]:
-        with (plan if policy.transformation is None else recode)(None, policy) as found:
-            assert isinstance(found, Planned)
-            return plan_answer(found, self.sieve)
+        with (plan if policy.transformation is None else recode)(None, policy) as planned:
+            assert isinstance(planned, Planned)
+            return plan_answer(planned, self.sieve)
 
     def explain(self, policy: str, k: int | None = None) -> dict[str, Any]:
         """Show the SQL by which the solution of a policy is judged. Texts in it read '…', and numbers `?`.

@@ -29,7 +29,7 @@ class Documented:
         """
         file = Path(path).absolute()
         found = cls.from_dict(read_document(Path(path)), base_directory=file.parent, extensions=extensions)
-        return found.with_file(file)
+        return found._with_file(file)
 
     @classmethod
     def from_dict(
@@ -45,7 +45,7 @@ class Documented:
             PolicyError: it has faults.
         """
         base = Path(base_directory).absolute() if base_directory is not None else Path.cwd()
-        return cls.parsed(document, base, extensions)
+        return cls._parsed(document, base, extensions)
 
     @classmethod
     def of(cls, given: object) -> Self:
@@ -69,9 +69,9 @@ class Documented:
 
     @classmethod
     @abstractmethod
-    def parsed(cls, document: Any, base: Path, extensions: Extensions) -> Self:
+    def _parsed(cls, document: Any, base: Path, extensions: Extensions) -> Self:
         """Return what a document says, with the directory of its relative paths; raises as ``from_dict``."""
 
     @abstractmethod
-    def with_file(self, file: Path) -> Self:
+    def _with_file(self, file: Path) -> Self:
         """Return it with the file that it was read from."""

@@ -48,11 +48,13 @@ def not_kept(path: Path) -> list[str]:
     Raises:
         InputError: the file cannot be read (as above).
     """
-    found = opened(_bytes(path), path.name)
-    used = {attribute.get("hierarchy") for attribute in found.root.iterfind("attributes/*")}
-    unused = [item.get("name") for item in found.root.iterfind("hierarchies/hierarchy") if item.get("name") not in used]
+    definition = opened(_bytes(path), path.name)
+    used = {attribute.get("hierarchy") for attribute in definition.root.iterfind("attributes/*")}
+    unused = [
+        item.get("name") for item in definition.root.iterfind("hierarchies/hierarchy") if item.get("name") not in used
+    ]
     remarks = [f"The hierarchy {name!r} is left out: no attribute refers to it." for name in unused]
-    return [*remarks, "Comments are left out."] if found.comments else remarks
+    return [*remarks, "Comments are left out."] if definition.comments else remarks
 
 
 def _bytes(path: Path) -> bytes:

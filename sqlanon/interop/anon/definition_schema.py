@@ -55,21 +55,23 @@ OTHER = ("This does not fit the schema of definitions.", "compare it with docs/d
 SECTIONS = "the sections are parameters, datasources, output, attributes, hierarchies, in this order."
 
 
-def validate(found: Opened) -> etree._Element:
+def validate(definition: Opened) -> etree._Element:
     """Return the root of a document, when it is a definition.
 
     Raises:
         PolicyError: it is none; the key of each fault is its line and its place.
     """
     schema: Any = etree.XMLSchema(etree.fromstring(SCHEMA.read_bytes()))
-    streamed = _streamed(found.text, schema)
+    streamed = _streamed(definition.text, schema)
     if len(streamed) > MOST:
         raise PolicyError([*map(_fault, streamed[:MOST]), MANY])
-    if not schema(found.root):
+    if not schema(definition.root):
         raise PolicyError(
-            _one_per_place([*filter(None, map(_entry, schema.error_log)), *islice(_dangling(found.root), MOST + 1)])
+            _one_per_place(
+                [*filter(None, map(_entry, schema.error_log)), *islice(_dangling(definition.root), MOST + 1)]
+            )
         )
-    return found.root
+    return definition.root
 
 
 def _streamed(text: bytes, schema: Any) -> list[_Entry]:
@@ -140,9 +142,9 @@ def _dangling(root: etree._Element) -> Iterator[_Entry]:
 
 def _entry(entry: Any) -> _Entry | None:
     """Return the fault that an entry of the log stands for; None for the echo of another one."""
-    found = PLACE.match(entry.message)
-    element, attribute = (found[1], found[2] or "") if found else ("", "")
-    message = entry.message[found.end() :] if found else ""
+    match = PLACE.match(entry.message)
+    element, attribute = (match[1], match[2] or "") if match else ("", "")
+    message = entry.message[match.end() :] if match else ""
     kind = str(entry.type_name)
     if kind == "SCHEMAV_CVC_IDC":
         constraint = CONSTRAINT.search(message)
@@ -183,7 +185,7 @@ def _attributes() -> Mapping[str, Mapping[str, str]]:
     types = {item.get("name"): item for item in root.iterchildren(f"{XS}complexType")}
     groups = {item.get("name"): item for item in root.iterchildren(f"{XS}attributeGroup")}
     words = {item.get("name"): item.findtext(f"{XS}annotation/{XS}documentation") for item in root}
-    found: dict[str, dict[str, str]] = {}
+    attributes: dict[str, dict[str, str]] = {}
     for element in root.iter(f"{XS}element"):
         kind = element.find(f"{XS}complexType")
         if kind is None:
@@ -191,5 +193,5 @@ def _attributes() -> Mapping[str, Mapping[str, str]]:
         for part in (kind, *[groups[group.get("ref")] for group in kind.iterchildren(f"{XS}attributeGroup")]):
             for attribute in part.iterchildren(f"{XS}attribute"):
                 meaning = words[attribute.get("type")] or ""
-                found.setdefault(str(element.get("name")), {})[str(attribute.get("name"))] = meaning
-    return found
+                attributes.setdefault(str(element.get("name")), {})[str(attribute.get("name"))] = meaning
+    return attributes

@@ -163,15 +163,15 @@ def read_mapping(
 
 
 def _with_options(
-    element: etree._Element, found: dict[str, Any], faults: list[Fault], taken: Collection[str] = ()
+    element: etree._Element, keys: dict[str, Any], faults: list[Fault], taken: Collection[str] = ()
 ) -> dict[str, Any]:
     for option in element.iterchildren("option"):
         name = str(option.get("name"))
-        if name in found or name in taken:
+        if name in keys or name in taken:
             message = f"The option {name!r} stands twice, or has an attribute or an element of its own."
             note(faults, option, message, "remove it.")
-        found[name] = _option_value(option, faults)
-    return found
+        keys[name] = _option_value(option, faults)
+    return keys
 
 
 READERS: Mapping[str, tuple[re.Pattern[str], Callable[[str], Any]]] = {

@@ -61,19 +61,19 @@ def columns_of(file: ProjectFile, project: Project, models: Models, notes: Notes
             f"The project {file.name!r} has no attributes, or two whose names differ in case at most.",
             hint="rename them in ARX, and save the project again.",
         )
-    found = Columns()
+    columns = Columns()
     largest_k = max((model["k"] for model in models.privacy if model["type"] == "k_anonymity"), default=0)
     kept = []
     for attribute in project.attributes:
         if attribute.kind == "QUASI_IDENTIFYING_ATTRIBUTE":
-            _add_quasi_identifier(file, project, attribute, largest_k, found, notes)
+            _add_quasi_identifier(file, project, attribute, largest_k, columns, notes)
         elif attribute.kind == "SENSITIVE_ATTRIBUTE" and attribute.name in models.watched:
-            _add_sensitive(file, project, attribute, models.watched[attribute.name], found, notes)
+            _add_sensitive(file, project, attribute, models.watched[attribute.name], columns, notes)
         elif attribute.kind == "IDENTIFYING_ATTRIBUTE":
-            found.keys[attribute.name] = {"role": "drop"}
+            columns.keys[attribute.name] = {"role": "drop"}
         else:
             kept.append(attribute.name)
-            found.keys[attribute.name] = {"role": "keep"}
+            columns.keys[attribute.name] = {"role": "keep"}
             if attribute.kind == "SENSITIVE_ATTRIBUTE":
                 notes.unprotected(
                     f"Sensitive attribute {attribute.name!r}: no privacy model of the policy watches it, so it is "
@@ -86,7 +86,7 @@ def columns_of(file: ProjectFile, project: Project, models: Models, notes: Notes
             "them, or "
             "name them under accept."
         )
-    return found
+    return columns
 
 
 def _note_strays(project: Project, models: Models, notes: Notes) -> None:
@@ -118,35 +118,35 @@ def _rows(file: ProjectFile, project: Project, attribute: ArxAttribute, notes: N
 
 
 def _add_quasi_identifier(
-    file: ProjectFile, project: Project, attribute: ArxAttribute, k: int, found: Columns, notes: Notes
+    file: ProjectFile, project: Project, attribute: ArxAttribute, k: int, columns: Columns, notes: Notes
 ) -> None:
     name = attribute.name
     rows = _rows(file, project, attribute, notes)
     keys: dict[str, Any] = {"role": "quasi_identifier"}
     if attribute.function is not None and not attribute.clustered:
-        if not _publishes_mean(attribute, k, found, notes, "it is dropped"):
-            found.keys[name] = {"role": "drop"}
+        if not _publishes_mean(attribute, k, columns, notes, "it is dropped"):
+            columns.keys[name] = {"role": "drop"}
             return
-        found.keys[name] = keys | ALWAYS_TOP
-        found.levels[name] = 1
+        columns.keys[name] = keys | ALWAYS_TOP
+        columns.levels[name] = 1
         return
     if attribute.function is not None:
-        _publishes_mean(attribute, k, found, notes, "it is published generalized")
+        _publishes_mean(attribute, k, columns, notes, "it is published generalized")
     if rows is None:
         keys |= NOTHING_ABOVE
-        found.levels[name] = 1
+        columns.levels[name] = 1
         notes.note(f"ArxAttribute {name!r} has no hierarchy with levels: its values are published, or suppressed.")
     else:
-        found.hierarchies[name] = rows
-        found.levels[name] = max(map(len, rows)) - 1
+        columns.hierarchies[name] = rows
+        columns.levels[name] = max(map(len, rows)) - 1
         limits = {"min_level": attribute.least, "max_level": attribute.most}
         keys |= {key: level for key, level in limits.items() if level is not None}
         if keys.get("min_level") == 0:
             del keys["min_level"]
-    found.keys[name] = keys
+    columns.keys[name] = keys
 
 
-def _publishes_mean(attribute: ArxAttribute, k: int, found: Columns, notes: Notes, otherwise: str) -> bool:
+def _publishes_mean(attribute: ArxAttribute, k: int, columns: Columns, notes: Notes, otherwise: str) -> bool:
     """Publish the mean of each class, if a policy can, and say what is different; otherwise note what becomes of it."""
     name, function = attribute.name, str(attribute.function)
     if function.lower() != MEAN or k < LEAST_CLASS or attribute.datatype not in TYPED:
@@ -157,8 +157,8 @@ def _publishes_mean(attribute: ArxAttribute, k: int, found: Columns, notes: Note
         )
         notes.left_out(f"Microaggregation of {name!r}: {why}; {otherwise}.")
         return False
-    found.publish[name] = {"as": ["class_mean"]}
-    found.types[name] = TYPED[attribute.datatype]
+    columns.publish[name] = {"as": ["class_mean"]}
+    columns.types[name] = TYPED[attribute.datatype]
     notes.different(
         f"Microaggregation of {name!r}: the mean of each class is in a column of its own ({name}_class_mean), "
         "and is "
@@ -174,7 +174,7 @@ def _add_sensitive(
     project: Project,
     attribute: ArxAttribute,
     models: list[dict[str, Any]],
-    found: Columns,
+    columns: Columns,
     notes: Notes,
 ) -> None:
     name = attribute.name
@@ -187,14 +187,14 @@ def _add_sensitive(
                 f"The project has no hierarchy of {name!r}, which its hierarchical t-closeness needs.",
                 hint="assign one in ARX, and save the project again.",
             )
-        found.hierarchies[name] = rows
+        columns.hierarchies[name] = rows
     if "ordered" in distances:
-        _add_order(attribute, "hierarchical" in distances, keys, found, notes)
-    found.keys[name] = keys
+        _add_order(attribute, "hierarchical" in distances, keys, columns, notes)
+    columns.keys[name] = keys
 
 
 def _add_order(
-    attribute: ArxAttribute, has_hierarchy: bool, keys: dict[str, Any], found: Columns, notes: Notes
+    attribute: ArxAttribute, has_hierarchy: bool, keys: dict[str, Any], columns: Columns, notes: Notes
 ) -> None:
     """Order the values of a column as ARX does: by its data type."""
     name = attribute.name
@@ -208,18 +208,18 @@ def _add_order(
         keys["hierarchy"] = {"levels": {value: ["*"] for value in str(attribute.format).splitlines()}}
     elif attribute.datatype == "Date/Time":
         pattern = strptime(attribute.format or "dd.MM.yyyy")
-        if pattern is None or "%H" in pattern or found.date_format not in (None, pattern):
+        if pattern is None or "%H" in pattern or columns.date_format not in (None, pattern):
             notes.left_out(
                 f"Format of the dates of {name!r}: sqlanon has no such format, or one of the policy's columns has "
                 "another. "
                 "Give the column the type DATE, and say csv: {date_format: …}."
             )
         else:
-            found.date_format, found.types[name] = pattern, "DATE"
+            columns.date_format, columns.types[name] = pattern, "DATE"
             notes.different(f"Dates of {name!r}: they are ordered as dates, and so published as 2024-12-31.")
     else:
         if attribute.datatype not in TYPED:
-            found.types[name] = "VARCHAR"
+            columns.types[name] = "VARCHAR"
         if attribute.format:
             notes.left_out(
                 f"Format of the numbers of {name!r}: sqlanon reads numbers without separators of thousands, with a "

@@ -63,18 +63,18 @@ class Known:
 
 def models_of(project: Project, notes: Notes) -> Models:
     """Return the models of a project; those that a policy cannot state are noted."""
-    found = Models()
+    models = Models()
     for criterion in project.criteria:
         known = next((known for known in KNOWN if _is(known, criterion)), None)
-        if known is None or not _added(known, criterion, found, notes):
+        if known is None or not _added(known, criterion, models, notes):
             notes.unprotected(
                 f"{criterion.text}: sqlanon has no such model, or its numbers could not be read; the policy protects "
                 "less than the project did. Choose another model (docs/policy.md) before you publish."
             )
-    needed = found.subset is not None or any(m.get("population") == "source" for m in found.privacy)
-    if needed and found.subset is None:
-        found.subset = {"min": 0, "max": 1}
-    return found
+    needed = models.subset is not None or any(m.get("population") == "source" for m in models.privacy)
+    if needed and models.subset is None:
+        models.subset = {"min": 0, "max": 1}
+    return models
 
 
 def _is(known: Known, criterion: Criterion) -> bool:
@@ -90,8 +90,8 @@ def _added(known: Known, criterion: Criterion, models: Models, notes: Notes) -> 
     try:
         facts = {name: _number(text) for name, text in stated.items() if text is not None}
         if criterion.object is not None:
-            found = {name: criterion.object.get(each) for name, each in known.fields.items()}
-            facts |= {name: value for name, value in found.items() if isinstance(value, str | int | float)}
+            parameters = {name: criterion.object.get(each) for name, each in known.fields.items()}
+            facts |= {name: value for name, value in parameters.items() if isinstance(value, str | int | float)}
         if any(isinstance(value, float) and not math.isfinite(value) for value in facts.values()):
             return False
         known.add(facts, criterion, models, notes)

@@ -136,13 +136,13 @@ class _StreamReader:
     def first(self) -> Any:
         if self._bytes(len(MAGIC)) != MAGIC:
             raise self.refused("they do not begin as such")
-        found = self._content()
-        return self.first_after_blocks() if isinstance(found, bytes) else found
+        content = self._content()
+        return self.first_after_blocks() if isinstance(content, bytes) else content
 
     def first_after_blocks(self) -> Any:
-        while isinstance(found := self._content(), bytes):
+        while isinstance(content := self._content(), bytes):
             pass
-        return found
+        return content
 
     # -- the grammar ---------------------------------------------------------------------------------------------------
 
@@ -168,9 +168,9 @@ class _StreamReader:
         return self.known[place]
 
     def _description(self) -> _JavaClass | None:
-        found = self._content()
-        if found is None or isinstance(found, _JavaClass):
-            return found
+        content = self._content()
+        if content is None or isinstance(content, _JavaClass):
+            return content
         raise self.refused("a class is expected, and is none")
 
     def _class(self) -> _JavaClass:
@@ -272,9 +272,9 @@ class _StreamReader:
         end = self.place + count
         if end > len(self.data):
             raise IndexError
-        found = self.data[self.place : end]
+        part = self.data[self.place : end]
         self.place = end
-        return found
+        return part
 
     def _number(self, kind: str) -> Any:
         (found,) = struct.unpack_from(kind, self.data, self.place)

@@ -270,5 +270,5 @@ def _subset(configuration: JavaObject | None) -> tuple[tuple[int, ...] | None, i
     words, length, size = rows.get("array"), rows.get("length"), rows.get("size")
     if not isinstance(words, list) or not isinstance(length, int) or len(words) * 64 < length:
         return None, 0
-    found = tuple(i for i in range(length) if words[i >> 6] >> (i & 63) & 1)
-    return (found if len(found) == size else None), length
+    members = tuple(i for i in range(length) if words[i >> 6] >> (i & 63) & 1)
+    return (members if len(members) == size else None), length

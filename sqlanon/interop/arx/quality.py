@@ -128,8 +128,8 @@ def _part(metric: JavaObject | None, name: str) -> Any:
     if metric is None:
         return None
     wrapped = metric.fields.get("defaultMetric")
-    found = metric.get(name)
-    return wrapped.get(name) if found is None and isinstance(wrapped, JavaObject) else found
+    part = metric.get(name)
+    return wrapped.get(name) if part is None and isinstance(wrapped, JavaObject) else part
 
 
 def _aggregate(project: Project, measure: str, notes: Notes) -> str | None:

@@ -164,17 +164,17 @@ def _folders(folder: Path, settings: Mapping[str, Any]) -> dict[str, str]:
     Raises:
         TargetError: that is not in the folder, or a template computes it.
     """
-    found = {}
+    folders = {}
     for kind in ("models", "seeds", "tests"):
         key = sources.PATHS[kind]
         named = settings.get(key)
-        found[kind] = named[0] if isinstance(named, list) and named and isinstance(named[0], str) else kind
-        if any(sign in found[kind] for sign in SIGNS) or not sources.within(folder, found[kind]):
+        folders[kind] = named[0] if isinstance(named, list) and named and isinstance(named[0], str) else kind
+        if any(sign in folders[kind] for sign in SIGNS) or not sources.within(folder, folders[kind]):
             raise TargetError(
                 f"The first of the {key} of dbt_project.yml is no plain path within the project.",
                 hint=f"write it as it stands, such as {kind}.",
             )
-    return found
+    return folders
 
 
 def _missing_files(release: DbtRelease, folder: Path) -> tuple[dict[str, str], dict[str, str]]:
@@ -192,10 +192,10 @@ def _missing_files(release: DbtRelease, folder: Path) -> tuple[dict[str, str], d
 
 def _listed(path: Path) -> list[Any]:
     """Return the packages of a project."""
-    found = yml.read(path).get("packages") or []
-    if not isinstance(found, list):
+    packages = yml.read(path).get("packages") or []
+    if not isinstance(packages, list):
         raise TargetError(f"The packages of {path.name!r} are no list.", hint="correct it first.")
-    return found
+    return packages
 
 
 def _manifest(path: Path) -> dict[str, Any]:
@@ -209,10 +209,10 @@ def _known(folder: Path, manifest: Mapping[str, Any], name: str) -> dict[str, st
     A manifest may come from anybody: paths out of the folder, and files that no run of this release writes, are
     ignored.
     """
-    found = manifest.get("files")
+    listed = manifest.get("files")
     return {
         path: digest
-        for path, digest in (found.items() if isinstance(found, dict) else ())
+        for path, digest in (listed.items() if isinstance(listed, dict) else ())
         if isinstance(digest, str)
         and sources.within(folder, path)
         and (Path(path).name.startswith((f"{name}_", f"{name}.")) or Path(path).is_relative_to(PACKAGE))
@@ -224,13 +224,13 @@ def _digest(text: str) -> str:
 
 
 def _unchanged(folder: Path, path: str, known: Mapping[str, str]) -> bool:
-    found = folder / path
-    return found.is_file() and hashlib.sha256(found.read_bytes()).hexdigest() == known.get(path)
+    file = folder / path
+    return file.is_file() and hashlib.sha256(file.read_bytes()).hexdigest() == known.get(path)
 
 
 def _ours(folder: Path, path: str, known: Mapping[str, str], text: str) -> bool:
     """Return True if a file may be written: there is none, or it has that very text, or what we wrote before."""
-    found = folder / path
-    if not found.exists():
+    file = folder / path
+    if not file.exists():
         return True
     return _unchanged(folder, path, known) or _unchanged(folder, path, {path: _digest(text)})

@@ -87,9 +87,9 @@ def broken_classes(view: LiveView, released: exp.Table) -> exp.Query:
     records = records.having(exp.GT(this=exp.Count(this=exp.Star()), expression=number(0)))
     meets = both(_same_cell(cell) for cell in classes)
     kept = ((_RECORDS, _RELEASED), (_MEMBERS, _SOURCED), (_POPULATION, _SOURCED))
-    found = exp.select(*[column(name, relation) for name, relation in kept]).from_(table(_RELEASED))
-    found = found.join(table(_SOURCED), on=meets, join_type="left", copy=False).where(exp.or_(*_faults(view)))
-    return with_ctes(found, [cte(_RELEASED, records), cte(_SOURCED, sourced)])
+    kept_rows = exp.select(*[column(name, relation) for name, relation in kept]).from_(table(_RELEASED))
+    kept_rows = kept_rows.join(table(_SOURCED), on=meets, join_type="left", copy=False).where(exp.or_(*_faults(view)))
+    return with_ctes(kept_rows, [cte(_RELEASED, records), cte(_SOURCED, sourced)])
 
 
 def _taking_part(view: LiveView) -> exp.Subquery:
