@@ -99,6 +99,15 @@ class Attacker:
         upper[:, unsafe] = np.where(up, lacking, 0.0)[unsafe], np.where(down, np.inf, 0.0)[unsafe]
         return self._solved(np.where([up, down], -1.0, 0.0), np.zeros_like(upper), upper)[0]
 
+    def completed(self) -> Floats:
+        """Return the true values; the unknowns that no table shows have some with which all relations are kept."""
+        upper = np.stack([np.where(self._system.published, 0.0, np.inf)] * 2)
+        for whole in (False, self._system.whole):
+            found = self._solved(np.zeros_like(upper), np.zeros_like(upper), upper.copy(), whole=whole)[0]
+            if found is not None and (not self._system.whole or (found == np.rint(found)).all()):
+                return found
+        raise stopped()
+
     def _solved(
         self, costs: Floats, lower: Floats, upper: Floats, known: int = -1, *, whole: bool = False
     ) -> tuple[Floats | None, Floats, float]:

@@ -14,11 +14,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from sqlanon.core.highs import run_highs
-from sqlanon.counts.attacker import NEAR, PROTECTING
+from sqlanon.counts.attacker import NEAR, PROTECTING, Attacker
 from sqlanon.counts.cuts import cut_of, without
 from sqlanon.counts.facts import CellSuppression, Choice, Flags, Floats, Numbers, SparseRows, SuppressionCut, System
 from sqlanon.counts.grid import Grid
@@ -31,6 +32,8 @@ ROUNDS = 60
 """Rounds of cuts of the relaxed master, at most."""
 SHARE = 6
 """One part of so many of the time goes into witnesses that change unsafe cells alone."""
+GRACE = 60.0
+"""Seconds, at least, that programs have for what moves do not protect when the time is over."""
 GAIN = 1e-3
 """A relaxed round that raises the bound by less than this share is one of few that may."""
 
@@ -129,6 +132,8 @@ def suppress(
 def suppress_by_moves(grid: Grid, system: System, seconds: float) -> CellSuppression:
     """Return a suppression by moves, with a lower bound from single relations.
 
+    When the time is over, moves protect what is left, with the grand total if need be.
+
     Args:
         system: its first unknowns are the cells of the grid, and its relations those of the grid.
 
@@ -140,13 +145,36 @@ def suppress_by_moves(grid: Grid, system: System, seconds: float) -> CellSuppres
         search.add(vector)
     left = search.suppress()
     search.reduce()
-    found, hidden = list(vectors(search.witnesses.values())), search.hidden
-    if left:
+    begun, hidden = len(work.witnesses.vectors), search.hidden
+    try:
         hidden = work.met_by_programs(left, hidden)
-        found += work.witnesses.vectors
+    except SearchStoppedError:
+        for vector in work.witnesses.vectors[begun:]:
+            search.add(vector)
+        left = search.suppress(freely=True)
+        work.attacker.deadline = time.monotonic() + max(seconds, GRACE)
+        hidden = work.met_by_programs(left, search.hidden)
+    found = [*vectors(search.witnesses.values()), *work.witnesses.vectors[begun:]]
     weight = system.weight(hidden)
     lower = min(_bound_of_rows(system, seconds), weight) if weight else 0.0
     return CellSuppression(system, hidden, lower, "heuristic", (), found)
+
+
+def suppress_late(grid: Grid, system: System, seconds: float) -> CellSuppression:
+    """Return a suppression by moves where programs found none in time; raises as ``suppress``.
+
+    Args:
+        grid: with the cells of all dimensions where the system has them. Where no table shows them, moves begin with
+            some that fit.
+    """
+    truth = Attacker(system, time.monotonic() + GRACE).completed()
+    found = suppress_by_moves(grid, replace(system, values=truth), seconds)
+    beyond, moved = truth - system.values, []
+    for cells, changes in found.witnesses:
+        change = beyond.copy()
+        change[cells] += changes
+        moved.append((np.flatnonzero(change), change[change != 0]))
+    return replace(found, system=system, witnesses=moved)
 
 
 def _bound_of_rows(system: System, seconds: float) -> float:

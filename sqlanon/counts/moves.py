@@ -34,6 +34,8 @@ STEPS = 8
 """A witness of sums has so many moves, at most."""
 LEAVES = 24
 """Finest categories below a coarse one that are tried."""
+EXCHANGED = 100
+"""Finest categories below a coarse one that are exchanged against those of others, at most."""
 Option = tuple[Numbers, Numbers, Floats]
 """Categories of one dimension, a row a choice, the sign of each column, and what each row costs."""
 
@@ -80,14 +82,23 @@ class MoveSearch:
         self._options: dict[tuple[int, int], list[tuple[Numbers, Numbers]]] = {}
         loose = (system.rows.lower < system.rows.upper).any()
         self._kept = Kept(system.rows, system.values) if loose else None
-        self._number = 0
+        self._number, self._leaves = 0, LEAVES
 
     def _flat(self, keys: Numbers) -> Numbers:
         flat: Numbers = np.ravel_multi_index(tuple(keys.T), self._shape)
         return flat
 
-    def suppress(self) -> list[tuple[int, int]]:
-        """Suppress what moves need; return what none protects: an unsafe cell, and who knows too much of it or -1."""
+    def suppress(self, *, freely: bool = False) -> list[tuple[int, int]]:
+        """Suppress what moves need; return what none protects: an unsafe cell, and who knows too much of it or -1.
+
+        Args:
+            freely: the grand total may be suppressed in tables of any size, and all finest categories are tried.
+        """
+        grand = self.system.grand
+        if freely:
+            self._leaves, self._options = len(self.grid), {}
+            if grand >= 0 and not self.hidden[grand]:
+                self._prices[grand] = self.system.weights[grand]
         order = np.flatnonzero(self.system.unsafe)
         order = order[np.argsort(self.system.values[order], kind="stable")]
         left = [(cell, -1) for cell in order.tolist() if not self._protect(cell, free=False)]
@@ -236,7 +247,7 @@ class MoveSearch:
 
     def _options_of(self, place: int, category: int) -> list[tuple[Numbers, Numbers]]:
         if (place, category) not in self._options:
-            self._options[place, category] = list(_options(self.grid.dimensions[place], category))
+            self._options[place, category] = list(_options(self.grid.dimensions[place], category, self._leaves))
         return self._options[place, category]
 
     def reduce(self) -> None:
@@ -273,20 +284,21 @@ def has_moves(grid: Grid) -> bool:
     return float(np.prod([float(len(d.texts)) for d in grid.dimensions])) <= MOST_PLACES
 
 
-def _options(dimension: Dimension, category: int) -> Iterator[tuple[Numbers, Numbers]]:
+def _options(dimension: Dimension, category: int, most: int) -> Iterator[tuple[Numbers, Numbers]]:
     """Yield the ways to change a category: with its line up to the total, or against another of its level.
 
-    Each adds 1 to the category and to finest ones below it. Options of one shape are yielded together.
+    Each adds 1 to the category and to finest ones below it, of which so many are tried at most. Options of one shape
+    are yielded together.
     """
     levels = dimension.levels
     leaves = dimension.categories(levels[0])
     chains = np.stack([*[dimension.above[level][leaves] for level in levels], np.zeros_like(leaves)], axis=1)
     below = (chains == category).any(axis=1)
-    own = chains[below][:LEAVES]
+    own = chains[below][:most]
     yield own, np.ones(own.shape[1], np.int64)
     if category == 0:
         return
-    for chain in own[: max(1, LEAVES // 4)]:
+    for chain in own[: min(most // 4, EXCHANGED)]:
         others = chains[~below]
         differing = (others != chain).sum(axis=1)
         for depth in np.unique(differing).tolist():

@@ -18,7 +18,7 @@ import numpy as np
 
 from sqlanon.counts.counting import Counted
 from sqlanon.counts.document import CountsPolicy
-from sqlanon.counts.exact import suppress, suppress_by_moves
+from sqlanon.counts.exact import suppress, suppress_by_moves, suppress_late
 from sqlanon.counts.facts import ALONE, CellSuppression, Flags, Floats, Numbers, SparseRows, System, Vector
 from sqlanon.counts.grid import Grid, is_finer
 from sqlanon.counts.keys import CountsFacts
@@ -26,7 +26,7 @@ from sqlanon.counts.moves import has_moves
 from sqlanon.counts.perturbing import perturbed_counts
 from sqlanon.counts.rounding import check_ranges, rounded_counts
 from sqlanon.counts.unsafe import NEAR, exempt_cells, unsafe_counts, unsafe_sums, weights_of
-from sqlanon.errors import NoSolutionError
+from sqlanon.errors import NoSolutionError, SearchStoppedError
 
 FEW, LARGE = 600, 3_000
 """Up to so many cells programs protect; beyond them moves do first, and beyond the second number alone."""
@@ -212,7 +212,13 @@ class _Protecting:
             if first.optimal or len(grid) > LARGE:
                 return first
         left, begun = until - time.monotonic(), None if first is None else first.suppressed
-        found = suppress(system, left, exact=exact, begun=begun, report=self._report)
+        try:
+            found = suppress(system, left, exact=exact, begun=begun, report=self._report)
+        except SearchStoppedError:
+            whole = grid.with_joint() if len(system) > len(grid) else grid
+            if first is not None or not has_moves(whole):
+                raise
+            return suppress_late(whole, system, max(0.0, until - time.monotonic()))
         return found if first is None else replace(found, witnesses=[*first.witnesses, *found.witnesses])
 
 

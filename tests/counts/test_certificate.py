@@ -109,6 +109,36 @@ def test_genuine_certificates_hold(block: Block) -> None:
         assert found.weight == release.protection.weight, seed
 
 
+LINKED = {"one": {"dimensions": ["sex", "region"]}, "two": {"dimensions": {"region": 0, "age": 2}}}
+WIDER: tuple[Document, ...] = (
+    {"counts": {"by": {"dimensions": {"sex": 0, "region": 0, "age": 2}}}, "zeros": "omit"},
+    {"counts": {"by": {"dimensions": {"sex": 0, "age": [1, 2]}}}, "zeros": "omit", "joint": 0},
+    {"counts": {**LINKED, "three": {"dimensions": {"sex": 0, "age": 2}}}, "zeros": "omit"},
+    {"counts": LINKED, "weights": "records"},
+)
+
+
+@seeds(120, 12)
+def test_a_search_without_time_protects_and_proves_nothing(block: Block) -> None:
+    """What it refuses cannot be protected: a search with time refuses it, too."""
+    for seed in block:
+        source, worlds = as_table(records(random.Random(seed), 30 + seed)), WORLDS + WIDER
+        asked = {"counts": BY, "threshold": 3 + seed % 3, **worlds[seed % len(worlds)]}
+        if "age" in json.dumps(asked["counts"]):
+            asked["columns"] = {"age": AGES}
+        try:
+            proof, release = certified(source, asked | {"time_limit": 0})
+        except NoSolutionError:
+            with pytest.raises(NoSolutionError):
+                sqlanon.counts(source, asked)
+            continue
+        policy, faults = CountsPolicy.from_dict(asked), list[str]()
+        stated = Stated.of(proof, release.counted.grid, policy.rules.joint)
+        Judge(release.counted, policy, stated, faults.append).run()
+        assert not faults, seed
+        assert stated.lower_bound == 0 and stated.optimal == (stated.weight == 0)
+
+
 @pytest.mark.slow
 @pytest.mark.shared
 @pytest.mark.skipif(not ORACLES.exists(), reason="needs the oracles beside the repository")

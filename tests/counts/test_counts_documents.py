@@ -71,3 +71,9 @@ def test_a_document_that_does_not_fit_is_refused(base: dict[str, Any], changes: 
     with pytest.raises(sqlanon.PolicyError) as raised:
         CountsPolicy.from_dict({key: value for key, value in (base | changes).items() if value is not None})
     assert message in str(raised.value)
+
+
+def test_without_tables_nothing_is_said_of_columns() -> None:
+    with pytest.raises(sqlanon.PolicyError) as raised:
+        CountsPolicy.from_dict(COUNTS | {"counts": {}})
+    assert [fault.key for fault in raised.value.faults] == ["counts"]

@@ -1,5 +1,6 @@
 """Large tables: what moves suppress protects in whole numbers, and the audit believes no witness that does not fit."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,12 +9,14 @@ import pytest
 from effort import Block, seeds
 
 import sqlanon
-from sqlanon.counts import protecting
+from sqlanon.counts import exact, protecting
 from sqlanon.counts.exact import suppress_by_moves
-from sqlanon.counts.facts import ALONE, Demand, Floats, SparseRows, System
+from sqlanon.counts.facts import ALONE, Demand, Flags, Floats, SparseRows, System
 from sqlanon.counts.grid import Dimension, Grid, sets_of
+from sqlanon.counts.heuristic import Suppressing
 from sqlanon.counts.moves import MoveSearch
 from sqlanon.counts.reader import CellAudit
+from sqlanon.errors import SearchStoppedError
 
 pytest.importorskip("highspy", reason="needs HiGHS: the extra exact")
 NO_TIME_LIMIT = 1e9
@@ -34,8 +37,12 @@ def dimension(name: str, sizes: list[int], several: bool) -> Dimension:
     return Dimension(name, tuple(range(len(sizes))), tuple(texts), level, codes, above, steps)
 
 
-def world(seed: int) -> tuple[Grid, System]:
-    """The cells of a random table of two or three dimensions with totals, and what must be protected."""
+def world(seed: int, shape: float = 0.8) -> tuple[Grid, System]:
+    """The cells of a random table of two or three dimensions with totals, and what must be protected.
+
+    Args:
+        shape: of the gamma distribution of cells; a small one leaves most empty.
+    """
     draw = np.random.default_rng(seed)
     shapes = [[[6], [5]], [[6, 3], [4]], [[4], [4], [3]], [[8, 4, 2], [6, 2]], [[4], [6, 2], [3]]]
     sizes = shapes[seed % len(shapes)]
@@ -45,7 +52,7 @@ def world(seed: int) -> tuple[Grid, System]:
     sets = tuple(sets_of({d.name: d.levels for d in dimensions}, names, names))
     grid = Grid(dimensions, sets, (True,) * len(sets))
     finest = [own[0] for own in sizes]
-    leaves = draw.poisson(draw.gamma(0.8, draw.choice([4, 8, 20]), finest)).reshape(-1)
+    leaves = draw.poisson(draw.gamma(shape, draw.choice([4, 8, 20]), finest)).reshape(-1)
     places = np.indices(finest).reshape(len(finest), -1)
     values = np.zeros(len(grid))
     for number, levels in enumerate(sets):
@@ -113,12 +120,21 @@ def test_witnesses_protect_what_is_suppressed(block: Block) -> None:
     assert met > 5 * len(block)
 
 
+@pytest.mark.parametrize("seconds", [20.0, 0.0])
 @seeds(60, 12)
-def test_programs_meet_what_moves_do_not(block: Block) -> None:
+def test_what_moves_do_not_meet_programs_do_or_the_grand_total(
+    block: Block, seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without time moves with the grand total do, unless cells must be shown or persons have several categories."""
     for seed in block:
-        grid, system = world(seed)
+        grid, system = world(seed, 0.8 if seconds else 0.1)
+        whole = grid.whole
+        system = replace(system, grand=-1 if whole is None or system.unsafe[whole] else whole)
+        if not seconds:
+            needs_programs = system.exempt.any() or (system.rows.lower < system.rows.upper).any()
+            monkeypatch.setattr(exact, "GRACE", 20.0 if needs_programs else 0.0)
         try:
-            found = suppress_by_moves(grid, system, 20.0)
+            found = suppress_by_moves(grid, system, seconds)
         except sqlanon.NoSolutionError:
             assert system.exempt.any()
             continue
@@ -130,6 +146,22 @@ def test_programs_meet_what_moves_do_not(block: Block) -> None:
             tables.append(table)
         assert all(any(is_met(d, t) for t in tables) for [d] in system.demands())
         assert found.lower_bound <= found.weight
+
+
+def test_when_the_time_is_over_moves_try_all_of_many_categories(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Records of a category may lie in late ones of another dimension; here no program is left to find them."""
+
+    def met(work: Suppressing, left: list[tuple[int, int]], hidden: Flags) -> Flags:
+        if left:
+            raise SearchStoppedError("late")
+        return hidden
+
+    monkeypatch.setattr(Suppressing, "met_by_programs", met)
+    draw = np.random.default_rng(7)
+    first, second = draw.integers(10, 50, 30), draw.choice(5, 30, p=[0.6, 0.2, 0.1, 0.07, 0.03])
+    table = pa.table({"a": pa.array([str(a) for a in first]), "b": pa.array([str(b) for b in second])})
+    found = sqlanon.counts(table, {"counts": {"t": {"dimensions": ["a", "b"]}}, "time_limit": 0}).protection
+    assert found.how == "heuristic" and found.unsafe > 30 and not found.optimal
 
 
 @pytest.mark.parametrize("others", [0, 50_000_000])

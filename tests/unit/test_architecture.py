@@ -51,7 +51,7 @@ NEVER = (
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
     "core": 48_755,
-    "assess": 16_824,
+    "assess": 16_826,
     "interop": 8_158,
     "commands": 7_843,
     "report": 6_274,
@@ -60,7 +60,7 @@ LINES = {
     "ledger": 4_319,
     "periods": 618,
     "tables": 2_244,
-    "counts": 6_245,
+    "counts": 6_317,
     "studio": 1_734,
 }
 """The most lines of Python of each folder. A feature is paid for by what it takes away."""
