@@ -11,6 +11,7 @@ from sqlanon.assess.profiling.drafting import draft
 from sqlanon.assess.profiling.interest import by_interest, tells_apart
 from sqlanon.assess.profiling.profile import profile
 from sqlanon.assess.profiling.proposals import _floor
+from sqlanon.assess.profiling.searched import as_searched
 from sqlanon.core.lattice.catalog import Attribute
 
 
@@ -134,3 +135,20 @@ def test_age_comes_before_a_date_where_each_record_is_a_person() -> None:
     names = by_interest(columns, profile(data).columns)
     assert names.index("birth_year") < names.index("delivery_date")
     assert by_interest(columns).index("delivery_date") < by_interest(columns).index("birth_year")
+
+
+def test_rare_values_of_sensitive_columns_are_merged_and_near_constants_are_left_out() -> None:
+    """No model keeps a value of two records from being seen."""
+    draw = random.Random(12)
+    data = {
+        "age": [draw.randrange(18, 80) for _ in range(900)],
+        "diagnosis": ["scurvy"] * 2 + draw.choices(["asthma", "diabetes", "migraine"], k=898),
+        "hiv": ["yes"] * 2 + ["no"] * 898,
+        "smoker": draw.choices("yn", k=900),
+    }
+    found = profile(pa.table(data))
+    assert {found.column(name).role for name in ("diagnosis", "hiv", "smoker")} == {"sensitive"}
+    searched = as_searched(found)
+    roles = {name: searched.column(name).role for name in ("diagnosis", "hiv", "smoker")}
+    assert roles == {"diagnosis": "quasi_identifier", "hiv": "drop", "smoker": "sensitive"}
+    assert all(searched.column(name).otherwise == "sensitive" for name in ("diagnosis", "hiv"))

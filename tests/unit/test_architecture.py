@@ -51,7 +51,7 @@ NEVER = (
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
     "core": 48_755,
-    "assess": 16_826,
+    "assess": 16_845,
     "interop": 8_158,
     "commands": 7_843,
     "report": 6_274,

@@ -36,8 +36,8 @@ FEW_YEARS = 5
 """Dates within so many years are those of events, and of no birth, build or entry."""
 KINDS = range(3, 31)
 """Values of a column of kinds."""
-RARE = 0.9
-"""The share of one value from which on the others are those of few."""
+RARE, RARER = 0.9, 0.95
+"""The share of one value from which on the others are those of few, and of very few."""
 SPARSE, ONE_VALUE = 0.5, 0.98
 """The share of the records without a value from which on a column is about few of them; and with the same value, from
 which on it tells nobody apart."""
@@ -192,7 +192,8 @@ def subject_score(found: ColumnProfile) -> float:
     score += 0.5 * (found.distinct in KINDS) + 1.0 * _is_measured(found)
     score -= BESIDE.get(found.topic or "", 1.0) * (found.topic in KNOWN and found.topic != "death")
     score -= 2.5 * (found.nulls + found.empty > SPARSE * found.records)
-    score -= 1.0 * (found.most > (ONE_VALUE if named or found.topic == "death" else RARE) * found.filled)
+    least = ONE_VALUE if named or found.topic == "death" else RARE
+    score -= 1.0 * (found.most > least * found.filled) + 1.0 * (found.most > max(RARER, least) * found.filled)
     return score - 0.75 * (_is_flag(found) and found.topic != "race") - 0.25
 
 

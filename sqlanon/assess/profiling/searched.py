@@ -15,6 +15,7 @@ from sqlanon.assess.profiling.roles import (
     ASK_OTHERS,
     ASK_SENSITIVE,
     DISTINGUISHES,
+    K,
     has_rare_values,
 )
 
@@ -22,6 +23,9 @@ ASK_LEFT_OUT = (
     "May others learn it of a person? Then keep it. Is it what the table is about? Then publish it with its model, and "
     "drop others."
 )
+ASK_RARE = "May its rare values be seen beside the others? Otherwise leave them merged."
+NEARLY_CONSTANT = 0.95
+"""The share of one value from which on the others of a sensitive column are too few to be merged."""
 FEW_OUTCOMES, ABOUT_IT, MOST_OUTCOMES = 10, 1.0, 2
 """Values of an outcome, at most; how much speaks for it (``interest.py``), at least; and outcomes, at most."""
 OUTCOME = "It is what the table is about: its model protects it, so that it need not be generalized."
@@ -37,6 +41,8 @@ def as_searched(profile: Profile) -> Profile:
         if item.role == "sensitive" and item.name in beside:
             reason = f"It gives {beside[item.name]!r} away, of which it says more."
             return replace(item, role="drop", otherwise="sensitive", question=ASK_LEFT_OUT, reason=reason)
+        if item.role == "sensitive" and (has_rare_values(item) or item.name in constant):
+            return _merged(item)
         if item.question == ASK_BEYOND:
             return replace(item, role="quasi_identifier", question=None, otherwise=None)
         if item.leader in restored and item.reason.endswith(LEFT_OUT):
@@ -58,6 +64,8 @@ def as_searched(profile: Profile) -> Profile:
     restored = {item.name for item in profile.columns if item.question == ASK_BEYOND}
     sensitive = {item.name for item in profile.columns if item.role == "sensitive"} | outcomes
     beside = {name: item.name for item in profile.columns if item.decides for name in item.follows_from}
+    scores = subject_scores(profile.columns, profile.columns, title)
+    constant = {c.name for c in profile.columns if c.most > NEARLY_CONSTANT * c.filled and scores[c.name] <= 0}
     columns = [judged(item) for item in profile.columns]
     candidates = [item for item in columns if item.role in ("quasi_identifier", "sensitive")]
     beyond = {*by_interest(candidates, columns, title)[MOST_SEARCHED:]}
@@ -68,6 +76,16 @@ def as_searched(profile: Profile) -> Profile:
         for item in columns
     ]
     return replace(profile, columns=tuple(settled_followers(columns)))
+
+
+def _merged(item: ColumnProfile) -> ColumnProfile:
+    """Return a sensitive column some of whose values fewer than k records hold, which no model keeps from being seen:
+    generalized, so that they become one value with others; or left out where nearly all records hold one value."""
+    if item.most > NEARLY_CONSTANT * item.filled:
+        reason = f"{item.reason} Nearly all records hold one value of it, and the others stand out."
+        return replace(item, role="drop", otherwise="sensitive", question=ASK_LEFT_OUT, reason=reason)
+    reason = f"{item.reason} Some of its values have fewer than {K} records, and would be seen one by one: merged."
+    return replace(item, role="quasi_identifier", otherwise="sensitive", question=ASK_RARE, reason=reason)
 
 
 def _outcomes(profile: Profile, title: Sequence[object]) -> set[str]:
