@@ -19,7 +19,7 @@ from sqlanon.counts.document import CountsPolicy, columns_by
 from sqlanon.counts.release import UNITS, CountsRelease
 from sqlanon.counts.released import columns_of
 from sqlanon.counts.verb import counts
-from sqlanon.errors import InputError
+from sqlanon.errors import InputError, Interrupted
 
 MOST_ROWS = 60
 """Rows that are printed; of a longer table the first ones."""
@@ -58,6 +58,17 @@ def execute(
     check_beside(taken_by(asked.policy), files)
     with progress() as watch:
         release = counts(None, asked, watch=watch)
+    try:
+        _report(release, files, audience, as_json=as_json)
+    except KeyboardInterrupt:
+        if not release.output:
+            raise
+        raise Interrupted("The release itself was published before.", published=True) from None
+    return 0
+
+
+def _report(release: CountsRelease, files: dict[str, Path], audience: str, *, as_json: bool) -> None:
+    """Write the files beside a release, and say what was published."""
     if "report" in files:
         write_report(release, files["report"], audience=audience)
     if "certificate" in files:
@@ -68,12 +79,11 @@ def execute(
     if as_json:
         rows = {} if release.output else {"rows": release.rows.to_pylist()}
         print(json.dumps(release.to_dict() | rows))
-        return 0
+        return
     if not release.output:
         print("\n".join(_drawn(release)))
     for line in [*_account(release), *(f"  {what}: {path}" for what, path in files.items())]:
         say(line)
-    return 0
 
 
 def _asked(

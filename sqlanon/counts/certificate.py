@@ -107,10 +107,10 @@ def _enough(evidence: CellSuppression, suppressed: Numbers) -> tuple[list[list[l
         change[cells] = changes
         now, moved = values + change[unsafe], change[unsafe] != 0
         meets = np.array([now >= system.greatest[unsafe], now <= system.least[unsafe]])
-        tells = (insiders & ~moved)[:, None] & moved[None, :]
-        if (meets & ~is_met).any() or (tells & ~is_known).any():
+        tells = np.ix_(insiders & ~moved, moved)
+        if (meets & ~is_met).any() or not is_known[tells].all():
             is_met |= meets
-            is_known |= tells
+            is_known[tells] = True
             kept.append(np.stack([cells, changes.astype(np.int64)], axis=1).tolist())
     unknown = insiders[:, None] & ~is_known & ~np.eye(len(unsafe), dtype=bool)
     return kept, [[int(unsafe[known]), int(unsafe[other])] for known, other in np.argwhere(unknown).tolist()]

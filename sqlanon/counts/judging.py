@@ -195,8 +195,7 @@ class Judge:
         for witness, changes in zip(witnesses, stated.witnesses, strict=True):
             for cell, change in changes.items():
                 witness[cell] += change if self._same.get(cell, cell) == cell else 0
-            sums = np.zeros(len(rows), np.int64)
-            np.add.at(sums, rows.of_entries, factors * witness[rows.columns])
+            sums = np.diff(np.cumsum(np.append(0, factors * witness[rows.columns]))[rows.starts])
             if (witness < 0).any() or (sums < 0).any() or sums[rows.upper == 0].any():
                 blame("A witness is no table: a value is below 0, or a relation of the cells does not hold.")
         moved = witnesses != truth
@@ -207,9 +206,10 @@ class Judge:
                 not (sign * (witnesses[:, cell] - value) >= 0).any() for _, _, value in self._demands(cell, sign, -1)
             ):
                 blame("No witness shows that an unsafe cell is protected.")
-        unsafe = sorted(self._unsafe)
-        for known in self._insiders:
-            is_met = moved[~moved[:, known]][:, unsafe].any(axis=0).tolist()
+        unsafe, insiders = sorted(self._unsafe), sorted(self._insiders)
+        keeping = (~moved[:, insiders]).astype(np.float32)
+        uncertain = keeping.T @ moved[:, unsafe].astype(np.float32) > 0
+        for known, is_met in zip(insiders, uncertain.tolist(), strict=True):
             for other in [cell for cell, met in zip(unsafe, is_met, strict=True) if not met and cell != known]:
                 if not self._waives or (known, other) not in stated.waived:
                     blame("No witness shows that an insider does not know another unsafe cell.")

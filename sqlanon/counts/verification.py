@@ -97,8 +97,10 @@ def _check_release(counted: Counted, asked: CountsPolicy, stated: Stated, result
     suppressed = np.zeros(len(counted.grid), bool)
     suppressed[sorted(stated.suppressed)] = True
     rows, output = released_rows(counted, asked, suppressed), asked.policy.output
+    of_cells = [own for own in stated.witnesses if own and max(own) < len(counted.grid)]
+    witnesses = [(np.array([*own], np.int64), np.array([*own.values()], np.float64)) for own in of_cells]
     try:
-        audit_written(rows, counted, asked)
+        audit_written(rows, counted, asked, [witnesses])
     except AuditError as error:
         result.blame(error.message)
     if output is None or output.kind != "file" or not Path(output.target).exists():

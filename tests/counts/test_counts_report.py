@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -118,3 +119,18 @@ def test_the_command_writes_it_and_nothing_over_a_file_of_the_run(
         assert code == 2 and "TargetError" in said, name
     assert run("counts", "t.csv", "--by", "a", "--to", "out.json", "--report", "out.json")[0] == 2
     assert not Path("out.json").exists() and Path("c.json").read_text().startswith('{"source"')
+
+
+def test_an_interrupt_of_the_certificate_says_that_the_release_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(release: sqlanon.CountsRelease, path: Path) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sqlanon.CountsRelease, "write_proof", interrupted)
+    source, out, asked = tmp_path / "t.csv", tmp_path / "out.csv", tmp_path / "c.json"
+    source.write_text("a\n" + "1\n" * 9)
+    asked.write_text(json.dumps({"source": str(source), "counts": {"by": {"dimensions": ["a"]}}, "output": str(out)}))
+    with pytest.raises(SystemExit):
+        main(["counts", str(asked), "--certificate", str(tmp_path / "proof.json")])
+    assert out.exists() and "published before" in capsys.readouterr().err
