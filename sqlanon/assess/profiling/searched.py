@@ -28,10 +28,9 @@ ASK_LEFT_OUT = (
 ASK_RARE = "May its rare values be seen beside the others? Otherwise leave them merged."
 NEARLY_CONSTANT = 0.95
 """The share of one value from which on the others of a sensitive column are too few to be merged."""
-ASK_ENDED = "May others learn it of a person? Otherwise leave it generalized with the time."
-ENDINGS = range(2, 5)
-"""Values of a column that says how a time ended."""
-ENDED = frozenset(("status", "event", "stat", "cens", "censored", "delta", "death", "dead", "died", "recur", "relapse"))
+ASK_ENDED = "Must others not learn it of a person? Then make it sensitive, with a model, and leave out the time."
+ENDED = frozenset(("cens", "censored", "censor", "censoring", "delta"))
+"""Words of whether a time ended with the event or with the study."""
 FEW_OUTCOMES, ABOUT_IT, MOST_OUTCOMES = 10, 1.0, 2
 """Values of an outcome, at most; how much speaks for it (``interest.py``), at least; and outcomes, at most."""
 OUTCOME = "It is what the table is about: its model protects it, so that it need not be generalized."
@@ -96,15 +95,15 @@ def _merged(item: ColumnProfile) -> ColumnProfile:
 
 
 def _with_endings(columns: Sequence[ColumnProfile]) -> list[ColumnProfile]:
-    """Return the columns, what says how a time ended generalized like the time, without which it says little: the one
-    all but follows from the other where a study ends on one day, so that no model could be met beside it."""
+    """Return the columns, what says that a study ended before the event generalized like the time until then: neither
+    says much without the other, and no model could be met, because the longest times are those that were cut off."""
     times = [c for c in columns if c.role == "quasi_identifier" and c.topic == "study" and c.distinct > FEW_NUMBERS]
     if not times:
         return list(columns)
-    reason = f"It says how {times[0].name!r} ended, and says little without it."
+    reason = f"It says how {times[0].name!r} ended: neither says much without the other."
     return [
         replace(c, role="quasi_identifier", otherwise="sensitive", question=ASK_ENDED, reason=f"{c.reason} {reason}")
-        if c.role == "sensitive" and c.distinct in ENDINGS and not ENDED.isdisjoint(parts_of(c.name))
+        if c.role == "sensitive" and c.distinct == 2 and not ENDED.isdisjoint(parts_of(c.name))
         else c
         for c in columns
     ]
