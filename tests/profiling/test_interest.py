@@ -152,3 +152,28 @@ def test_rare_values_of_sensitive_columns_are_merged_and_near_constants_are_left
     roles = {name: searched.column(name).role for name in ("diagnosis", "hiv", "smoker")}
     assert roles == {"diagnosis": "quasi_identifier", "hiv": "drop", "smoker": "sensitive"}
     assert all(searched.column(name).otherwise == "sensitive" for name in ("diagnosis", "hiv"))
+
+
+def test_a_time_and_how_it_ended_and_codes_and_their_kinds_go_together() -> None:
+    draw = random.Random(21)
+    data = {
+        "age": [draw.randrange(18, 80) for _ in range(1_200)],
+        "treatment": draw.choices(["placebo", "drug"], k=1_200),
+        "futime": [draw.randrange(10, 400) for _ in range(1_200)],
+        "cens": draw.choices([0, 1], k=1_200),
+        "part": [draw.randrange(100, 250) for _ in range(1_200)],
+    }
+    data["part_type"] = [f"kind {code // 30}" for code in data["part"]]
+    found = profile(pa.table(data))
+    assert found.column("cens").role == "sensitive" and found.column("part").leader == "part_type"
+    searched = as_searched(found)
+    assert {searched.column(name).role for name in ("futime", "cens")} == {"quasi_identifier"}
+    assert searched.column("cens").otherwise == "sensitive" and searched.column("treatment").role == "sensitive"
+    assert searched.column("part").role == "drop" != searched.column("part_type").role
+
+
+def test_a_logarithm_follows_what_it_is_of() -> None:
+    draw = random.Random(22)
+    wages = [draw.randrange(100, 300) for _ in range(1_500)]
+    found = profile(pa.table({"lwage": [round(math.log(wage), 6) for wage in wages], "wage": wages}))
+    assert found.column("lwage").leader == "wage"

@@ -7,7 +7,7 @@ published as far as it follows from what is published of the leader (``with`` in
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from sqlanon.assess.profiling.dependencies import AGE, PARTS, SUM, VALUE, Dependency
@@ -24,7 +24,7 @@ NATURAL = (*DATES, "zip", "postcode", "icd10", "atc", "country", "age", "year", 
 PLACES, POINTS = ("place", "postcode", "zip"), ("latitude", "longitude", "coordinates")
 FEWEST_PLACES, MOST_PLACES = 3, 2_000
 LEFT_OUT = ", which is left out."
-COMMON = 0.75
+COMMON, MANY_CODES = 0.75, 100
 KEY = 4
 """A column from which more than half of the others follow, and so many at least, is a key."""
 PERIODS: Mapping[str, tuple[str, ...]] = {
@@ -64,7 +64,7 @@ def find_attributes(columns: Sequence[ColumnProfile], dependencies: Iterable[Dep
         if how in (AGE, SUM) and {of, to} <= free - {*leaders}:
             leaders[to] = Follower(to, of, how, breaks)
     _lead_parts(by_name, free, found, leaders)
-    natural = {name for name in free - keys if by_name[name].looks_like in NATURAL}
+    natural = {name for name in free - keys if _leads_naturally(by_name[name])}
     _lead_values(by_name, free, natural, found, leaders)
     _lead_finer(by_name, free - keys, found, leaders)
     _lead_values(by_name, free, free - keys, found, leaders)
@@ -102,7 +102,7 @@ def _is_known(item: ColumnProfile) -> bool:
 def _lead_twins(by_name: Columns, found: Found, leaders: Leaders) -> None:
     """Let of columns of which each follows from the other the best one lead."""
     twins = [(of, to) for of, to, how in found if how == VALUE and (to, of, VALUE) in found]
-    for name in sorted({of for of, _ in twins}, key=lambda name: _rank(by_name[name])):
+    for name in sorted({of for of, _ in twins}, key=lambda name: _rank(by_name[name], by_name)):
         if name in leaders:
             continue
         for other in (to for of, to in twins if of == name):
@@ -110,11 +110,12 @@ def _lead_twins(by_name: Columns, found: Found, leaders: Leaders) -> None:
                 leaders[other] = Follower(other, name, SAME, max(found[name, other, VALUE], found[other, name, VALUE]))
 
 
-def _rank(item: ColumnProfile) -> tuple[object, ...]:
+def _rank(item: ColumnProfile, names: Container[str] = ()) -> tuple[object, ...]:
     """Return how well a column leads those that say the same: what must be protected first, then what reads best."""
     looks = "" if item.looks_like in NUMBERS else item.looks_like  # a label says more than a bound of what it labels
     natural = NATURAL.index(looks) if looks in NATURAL else len(NATURAL)
     computed = re.match(r"(log|ln)[_. ]?[a-z]|.*(sq|_z|_std)$", item.name.casefold()) is not None
+    computed |= item.name[:1] in "lL" and item.name[1:] in names
     return (item.role != "sensitive", computed, natural, item.reads_as != "text", -item.filled, item.name)
 
 
@@ -170,7 +171,7 @@ def _lead_values(by_name: Columns, free: set[str], leading: set[str], found: Fou
 def _lead_finer(by_name: Columns, free: set[str], found: Found, leaders: Leaders) -> None:
     """Let the finer of two categories follow the coarser one, where the finer has rare values."""
     for of in _open(free, leaders):
-        if by_name[of].looks_like in NATURAL:
+        if _leads_naturally(by_name[of]):
             continue
         coarser = [
             to
@@ -182,6 +183,12 @@ def _lead_finer(by_name: Columns, free: set[str], found: Found, leaders: Leaders
             common = [to for to in coarser if _is_common(by_name[to])] if not _is_common(by_name[of]) else labels
             best = max(common, key=lambda to: by_name[to].distinct) if common else coarser[0]
             leaders[of] = Follower(of, best, FINER, found[of, best, VALUE])
+
+
+def _leads_naturally(item: ColumnProfile) -> bool:
+    """Return whether a column leads what follows from it; not so many whole numbers, which may be codes of kinds."""
+    codes = item.looks_like == "number" and item.reads_as == "whole" and item.distinct > MANY_CODES
+    return item.looks_like in NATURAL and not codes
 
 
 def _is_coded(name: str) -> bool:

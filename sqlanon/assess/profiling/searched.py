@@ -8,6 +8,7 @@ from dataclasses import replace
 from sqlanon.assess.profiling.attributes import LEFT_OUT, settled_followers
 from sqlanon.assess.profiling.facts import ColumnProfile, Profile
 from sqlanon.assess.profiling.interest import by_interest, subject_scores, tells_apart
+from sqlanon.assess.profiling.looks import FEW_NUMBERS
 from sqlanon.assess.profiling.roles import (
     ASK_BEYOND,
     ASK_FEW_KEPT,
@@ -18,6 +19,7 @@ from sqlanon.assess.profiling.roles import (
     K,
     has_rare_values,
 )
+from sqlanon.core.source.words import parts_of
 
 ASK_LEFT_OUT = (
     "May others learn it of a person? Then keep it. Is it what the table is about? Then publish it with its model, and "
@@ -26,6 +28,9 @@ ASK_LEFT_OUT = (
 ASK_RARE = "May its rare values be seen beside the others? Otherwise leave them merged."
 NEARLY_CONSTANT = 0.95
 """The share of one value from which on the others of a sensitive column are too few to be merged."""
+ASK_ENDED = "Must others not learn it of a person? Then make it sensitive, with a model, and leave out the time."
+ENDED = frozenset(("cens", "censored", "censor", "censoring", "delta"))
+"""Words of whether a time ended with the event or with the study."""
 FEW_OUTCOMES, ABOUT_IT, MOST_OUTCOMES = 10, 1.0, 2
 """Values of an outcome, at most; how much speaks for it (``interest.py``), at least; and outcomes, at most."""
 OUTCOME = "It is what the table is about: its model protects it, so that it need not be generalized."
@@ -67,6 +72,7 @@ def as_searched(profile: Profile) -> Profile:
     scores = subject_scores(profile.columns, profile.columns, title)
     constant = {c.name for c in profile.columns if c.most > NEARLY_CONSTANT * c.filled and scores[c.name] <= 0}
     columns = [judged(item) for item in profile.columns]
+    columns = _with_endings(columns)
     candidates = [item for item in columns if item.role in ("quasi_identifier", "sensitive")]
     beyond = {*by_interest(candidates, columns, title)[MOST_SEARCHED:]}
     columns = [
@@ -86,6 +92,21 @@ def _merged(item: ColumnProfile) -> ColumnProfile:
         return replace(item, role="drop", otherwise="sensitive", question=ASK_LEFT_OUT, reason=reason)
     reason = f"{item.reason} Some of its values have fewer than {K} records, and would be seen one by one: merged."
     return replace(item, role="quasi_identifier", otherwise="sensitive", question=ASK_RARE, reason=reason)
+
+
+def _with_endings(columns: Sequence[ColumnProfile]) -> list[ColumnProfile]:
+    """Return the columns, what says that a study ended before the event generalized like the time until then: neither
+    says much without the other, and no model could be met, because the longest times are those that were cut off."""
+    times = [c for c in columns if c.role == "quasi_identifier" and c.topic == "study" and c.distinct > FEW_NUMBERS]
+    if not times:
+        return list(columns)
+    reason = f"It says how {times[0].name!r} ended: neither says much without the other."
+    return [
+        replace(c, role="quasi_identifier", otherwise="sensitive", question=ASK_ENDED, reason=f"{c.reason} {reason}")
+        if c.role == "sensitive" and c.distinct == 2 and not ENDED.isdisjoint(parts_of(c.name))
+        else c
+        for c in columns
+    ]
 
 
 def _outcomes(profile: Profile, title: Sequence[object]) -> set[str]:

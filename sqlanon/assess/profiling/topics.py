@@ -13,7 +13,7 @@ from sqlanon.core.source.words import kinds_of, parts_of, speaks_of
 
 FEW_CODES = 3
 """Values of a column that may be called by one of them: ``black`` holds 0 and 1, ``smoker`` yes, no and unknown."""
-TIMES = ("time", "duration", "days", "months", "weeks")
+TIMES = ("time", "duration", "durat", "days", "months", "weeks", "futime", "survtime", "followup")
 FEW_RESULTS = 10
 """Values of what a study found, at most, if it is no number."""
 SEVERAL_WORDS = 3

@@ -126,7 +126,7 @@ SUBJECTS = (
 """Words of what a record is about: of which kind it is, what was found or decided, how long it took, what it cost."""
 STUDIED = (
     "status", "event", "y", "class", "target", "label", "response", "time", "duration", "days", "result",
-    "group", "arm", "rx", "tx", "stage", "grade", "stat",
+    "group", "arm", "rx", "tx", "stage", "grade", "stat", "durat", "futime", "survtime", "followup", "cens", "censored",
 )  # fmt: skip
 """Names of what a study found, where columns beside them speak of health or of a study."""
 SENSITIVE: Mapping[str, str] = {
