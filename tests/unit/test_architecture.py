@@ -51,16 +51,16 @@ NEVER = (
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
     "core": 48_755,
-    "assess": 16_845,
+    "assess": 16_873,
     "interop": 8_158,
-    "commands": 7_843,
+    "commands": 7_853,
     "report": 6_274,
     "recoding": 5_495,
     "live": 3_672,
     "ledger": 4_319,
     "periods": 618,
     "tables": 2_244,
-    "counts": 6_317,
+    "counts": 6_319,
     "studio": 1_734,
 }
 """The most lines of Python of each folder. A feature is paid for by what it takes away."""
