@@ -174,16 +174,19 @@ class Suppressing:
 
     def scattered(self, seconds: float) -> Iterator[Vector]:
         """Yield what witnesses change that leave all but unsafe cells as they are, as long as there are new ones."""
-        until = min(self.attacker.deadline, time.monotonic() + seconds)
-        for _ in range(2 * LOOKS):
-            before = len(self.witnesses.vectors)
-            self._scatter(self.system.unsafe, 1)
-            if time.monotonic() >= until or len(self.witnesses.vectors) == before:
-                return
-            cells, changes = self.witnesses.vectors[-1]
-            if not len(cells):
-                return
-            yield cells, changes
+        late = self.attacker.deadline
+        self.attacker.deadline = min(late, time.monotonic() + seconds)
+        try:
+            for _ in range(2 * LOOKS):
+                before = len(self.witnesses.vectors)
+                self._scatter(self.system.unsafe, 1)
+                if len(self.witnesses.vectors) == before or not len(self.witnesses.vectors[-1][0]):
+                    return
+                yield self.witnesses.vectors[-1]
+        except SearchStoppedError:
+            return
+        finally:
+            self.attacker.deadline = late
 
     def _scatter(self, hidden: Flags, times: int) -> None:
         """Find witnesses that meet many demands at once, also those of insiders, whose cells they keep."""

@@ -10,6 +10,7 @@ from effort import Block, seeds
 
 import sqlanon
 from sqlanon.counts import exact, protecting
+from sqlanon.counts.attacker import Attacker
 from sqlanon.counts.exact import suppress_by_moves
 from sqlanon.counts.facts import ALONE, Demand, Flags, Floats, SparseRows, System
 from sqlanon.counts.grid import Dimension, Grid, sets_of
@@ -162,6 +163,15 @@ def test_when_the_time_is_over_moves_try_all_of_many_categories(monkeypatch: pyt
     table = pa.table({"a": pa.array([str(a) for a in first]), "b": pa.array([str(b) for b in second])})
     found = sqlanon.counts(table, {"counts": {"t": {"dimensions": ["a", "b"]}}, "time_limit": 0}).protection
     assert found.how == "heuristic" and found.unsafe > 30 and not found.optimal
+
+
+def test_moves_go_on_where_the_first_program_ends_too_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    def late(*_: object) -> None:
+        raise SearchStoppedError("late")
+
+    monkeypatch.setattr(Attacker, "scatter", late)
+    grid, system = world(1)
+    assert suppress_by_moves(grid, system, 20.0).suppressed.sum() > system.unsafe.sum() > 0
 
 
 @pytest.mark.parametrize("others", [0, 50_000_000])
