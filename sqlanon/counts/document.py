@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlanon.core.policy import Policy
-from sqlanon.core.policy.documented import Documented
-from sqlanon.core.policy.documents import plain_document
+from sqlanon.core.policy.documents import Documented, plain_document
 from sqlanon.core.policy.extensions import Extensions
 from sqlanon.core.policy.facts import TOP_KEYS
 from sqlanon.core.policy.faults import Faults

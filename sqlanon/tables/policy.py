@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlanon.core.policy import Output, Policy
-from sqlanon.core.policy.documented import Documented
-from sqlanon.core.policy.documents import has_key
+from sqlanon.core.policy.documents import Documented, has_key
 from sqlanon.core.policy.extensions import Extensions
 from sqlanon.core.policy.key import Key
 from sqlanon.core.policy.variables import WrittenPlace

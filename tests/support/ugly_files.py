@@ -130,6 +130,9 @@ def of_encodings() -> Iterator[Case]:
     french = columns_of(("nom", ["Hélène", "Irène", "Zoé", "Thérèse"]), ("ville", ["Nîmes", "Sète"]))
     yield case("accents.csv", french, encoding="latin-1", options={"encoding": "latin-1", "delimiter": ";"},
                questions=[[None, "cp1250"]], cells={"ville": ["Nîmes", "Sète"]})  # fmt: skip
+    capitals = columns_of(("nom", ["Île", "Ôdile", "Ève", "Êtienne"]), ("ville", ["Nîmes", "Sète"]))
+    yield case("capitals.csv", capitals, encoding="latin-1", options={"encoding": "latin-1", "delimiter": ";"},
+               questions=[[None, "cp1250"]], cells={"ville": ["Nîmes", "Sète"]})  # fmt: skip
 
 
 def of_missing() -> Iterator[Case]:

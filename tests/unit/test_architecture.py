@@ -50,7 +50,7 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 48_755,
+    "core": 48_745,
     "assess": 16_873,
     "interop": 8_158,
     "commands": 7_853,
@@ -59,8 +59,8 @@ LINES = {
     "live": 3_672,
     "ledger": 4_319,
     "periods": 618,
-    "tables": 2_244,
-    "counts": 6_322,
+    "tables": 2_243,
+    "counts": 6_321,
     "studio": 1_734,
 }
 """The most lines of Python of each folder. A feature is paid for by what it takes away."""

@@ -27,7 +27,7 @@ from sqlanon.errors import SourceError
 
 MARKS = ((codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 """Byte order marks; one of UTF-8 needs no option."""
-LETTERS = frozenset("äöüÄÖÜßéèêëàâáåæçîïìíñôóòøœûùúÉÈÀÁÅÆÇÑÓØŒÚŠšŽžãÃ")
+LETTERS = frozenset("äöüÄÖÜßéèêëàâáåæçîïìíñôóòõøœûùúÉÈÊËÀÂÁÅÆÇÎÏÌÍÑÔÓÒÕØŒÛÙÚŠšŽžãÃ")
 SIGNS = frozenset("€–—„“”‚‘’…§°²³µ«»´·©®½¼¾¿¡ºª\u00a0")
 """Letters of western Europe beyond ASCII, and signs that stand beside words and numbers."""
 ASCII_LETTERS = np.frombuffer(ascii_letters.encode(), np.uint8)

@@ -8,15 +8,17 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from abc import abstractmethod
 from collections.abc import Callable, Hashable, Mapping
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import yaml
 
 from sqlanon.core.doors import behind
 from sqlanon.core.plain import DEEPEST, is_unicode, plain
+from sqlanon.core.policy.extensions import NOTHING, Extensions
 from sqlanon.core.policy.faults import Faults
 from sqlanon.errors import InputError
 
@@ -235,3 +237,68 @@ def shape_fault(document: Any) -> tuple[str, str] | None:
         elif isinstance(value, list | tuple):
             waiting += [(part, depth + 1) for part in value]
     return None
+
+
+class Documented:
+    """Base class of what a document says, read from its file or from its keys."""
+
+    __slots__ = ()
+    SAID: ClassVar[tuple[str, str]]
+    """What it is, and what its file is, in messages."""
+
+    @classmethod
+    def from_file(cls, path: str | Path, *, extensions: Extensions = NOTHING) -> Self:
+        """Read a document from a .yaml, .yml, .json or .toml file; relative paths are relative to it.
+
+        Raises:
+            InputError: the file cannot be read.
+            PolicyError: the document has faults.
+        """
+        file = Path(path).absolute()
+        found = cls.from_dict(read_document(Path(path)), base_directory=file.parent, extensions=extensions)
+        return found._with_file(file)
+
+    @classmethod
+    def from_dict(
+        cls,
+        document: Mapping[str, Any],
+        *,
+        base_directory: str | Path | None = None,
+        extensions: Extensions = NOTHING,
+    ) -> Self:
+        """Read a document from its keys.
+
+        Raises:
+            PolicyError: it has faults.
+        """
+        base = Path(base_directory).absolute() if base_directory is not None else Path.cwd()
+        return cls._parsed(document, base, extensions)
+
+    @classmethod
+    def of(cls, given: object) -> Self:
+        """Return a document; the path of its file and its keys are read.
+
+        Raises:
+            InputError: it is none of these, or a file that cannot be read.
+            PolicyError: it has faults.
+        """
+        if isinstance(given, cls):
+            return given
+        if isinstance(given, str | Path):
+            return cls.from_file(given)
+        if isinstance(given, Mapping):
+            return cls.from_dict(given)
+        what, file = cls.SAID
+        raise InputError(
+            f"This is no {what}, but of the type {type(given).__name__}.",
+            hint=f"give a sqlanon.{cls.__name__}, the path of a {file}, or its keys as a dict.",
+        )
+
+    @classmethod
+    @abstractmethod
+    def _parsed(cls, document: Any, base: Path, extensions: Extensions) -> Self:
+        """Return what a document says, with the directory of its relative paths; raises as ``from_dict``."""
+
+    @abstractmethod
+    def _with_file(self, file: Path) -> Self:
+        """Return it with the file that it was read from."""
