@@ -67,7 +67,7 @@ RULES_SECONDS, ALL_RULES_SECONDS, RULES_TRIED = 8.0, 16.0, 4
 columns."""
 FIRST = 2
 """Columns that a table is about most: each of several rules says of them what a single one would."""
-LITTLE = 0.5
+LITTLE = 0.4
 """What is left of a column by several rules, at least, for it to be published."""
 
 
