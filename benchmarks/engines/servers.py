@@ -196,7 +196,7 @@ def measured(database: Database, folder: Path, records: int, *, nine: bool) -> F
     verified = timed(seconds, "verify", lambda: sqlanon.verify(certificate, filed))
     faults += verified.faults
     with sqlanon.plan(None, policy) as plan:
-        text = script_in(plan, database.dialect)
+        text = script_in(plan, database.dialect, run="")
     database.run(f"DROP TABLE IF EXISTS {SCRIPTED}")
     timed(seconds, "script", lambda: database.script(text))
     if smallest_class(database, SCRIPTED, quasi) != (least, published):

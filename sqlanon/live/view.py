@@ -75,6 +75,9 @@ def refuse_policy(policy: Policy) -> None:
         instead = "give these columns the role drop"
     elif any(column.redact for column in policy.columns):
         limit, instead = "reads texts of later days, which nothing has redacted", "drop such columns"
+    elif any(column.level is not None for column in policy.columns):
+        limit = "reads the columns of its source as they are, and the policy publishes some at a level"
+        instead = "make these columns in a view of the source"
     elif policy.sample is not None:
         limit = "reads records of later days, and would need the key of the sample in the database"
         instead = "leave out sample"

@@ -2,7 +2,9 @@
 
 import random
 import re
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
@@ -417,3 +419,19 @@ def test_a_script_estimates_the_bytes_that_it_reads() -> None:
         head = script_in(plan, "snowflake").split("\n\n")[0]
     assert parts.characters == 210
     assert "A record has about 3 bytes" in head and "a table of 70 records costs about 0.1 MB at most" in head
+
+
+def test_a_script_of_a_source_in_sqlite_lists_what_python_computed(tmp_path: Any) -> None:
+    """Dates have no levels in SQLite's SQL: they are computed outside of it, beside the hierarchy that is listed."""
+    path = tmp_path / "visits.sqlite"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE visits (sex TEXT, seen DATE)")
+        rows = [("fm"[i % 2], f"2024-0{1 + i % 3}-0{1 + i % 7}") for i in range(200)]
+        connection.executemany("INSERT INTO visits VALUES (?, ?)", rows)
+    listed = {"sex": quasi({"levels": {"f": ["*"], "m": ["*"]}}), "seen": quasi({"dates": ["month", "year"]})}
+    with sqlanon.plan(path, document_of(listed, k=20, table="visits")) as plan:
+        published, text = plan.ledger.published, script_in(plan, "sqlite", run="")
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(text)
+        assert connection.execute("SELECT COUNT(*) FROM sqlanon_release").fetchone() == (published,)
+    assert published == 200

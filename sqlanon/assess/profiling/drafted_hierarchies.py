@@ -253,6 +253,20 @@ def _edges(spread: Spread) -> list[list[int | float]]:
     return [[_number(edge) for edge in level] for place, level in enumerate(levels) if level not in levels[:place]]
 
 
+def bands(spread: Spread) -> list[int | float]:
+    """Return the edges of bands of numbers that hold about a quarter of the records each, the outer ones cut once more
+    where a twentieth lies beyond; where a quarter or more hold 0, it is a band of its own.
+
+    Nothing where there are fewer than three bands.
+    """
+    q05, q25, q50, q75, q95 = (Decimal(str(q)) for q in (spread.q05, spread.q25, spread.q50, spread.q75, spread.q95))
+    edges = {*_rounded((q25, q50, q75), 2), *_rounded((q05, q95), 2)}
+    if q05 == q25 == spread.low == 0:
+        edges = {Decimal(1).scaleb(-spread.places), *(edge for edge in edges if edge)}
+    inner = sorted(edge for edge in edges if spread.low < edge < spread.high)
+    return [_number(edge) for edge in inner] if len(inner) > 1 else []
+
+
 def _rounded(quantiles: Iterable[Decimal], digits: int) -> list[Decimal]:
     """Return numbers, each once, with so many digits that are not zero."""
     return sorted({round(n, digits - 1 - n.adjusted()) + Decimal(0) if n else n for n in quantiles})

@@ -20,7 +20,7 @@ from itertools import zip_longest
 from sqlanon.assess.profiling.attributes import SAME
 from sqlanon.assess.profiling.facts import ColumnProfile
 from sqlanon.assess.profiling.topics import says_birth
-from sqlanon.assess.profiling.vocabulary import KNOWN, SENSITIVE, STUDIED, SUBJECTS
+from sqlanon.assess.profiling.vocabulary import CODED, KNOWN, SENSITIVE, STUDIED, SUBJECTS
 from sqlanon.core.source.vocabulary import PERSONS
 from sqlanon.core.source.words import parts_of, speaks_of, speaks_of_persons
 
@@ -34,6 +34,8 @@ MANY_PLACES = 1_000
 """Places are houses or streets rather than towns from so many on."""
 FEW_YEARS = 5
 """Dates within so many years are those of events, and of no birth, build or entry."""
+MOST_MEASURED = 3
+"""Numbers that say what a table is about, at most, before other columns have their turn."""
 KINDS = range(3, 31)
 """Values of a column of kinds."""
 RARE, RARER = 0.9, 0.95
@@ -76,8 +78,12 @@ def by_interest(
     again = [item for item in left if item.looks_like in (*AGES, *TIMES, *PLACES) or item.topic == "sex"]
     others = [item for item in left if item not in again]
     scores = subject_scores(columns, among, title)
-    subjects = _varied([item for item in others if scores[item.name] > 0], scores)
-    beside = sorted((item for item in others if scores[item.name] <= 0), key=lambda item: -scores[item.name])
+    varied = _varied([item for item in others if scores[item.name] > 0], scores)
+    numbers = [item for item, _ in varied if is_measured_subject(item)][MOST_MEASURED:]
+    subjects = [item for item, score in varied if score >= -ALIKE / 2 and item not in numbers]
+    later = {item.name: score for item, score in varied}
+    beside = [item for item in others if item not in subjects and item not in numbers]
+    beside.sort(key=lambda item: -later.get(item.name, scores[item.name]))
     studied = sum(item.topic in ("health", "study", "death") for item in columns) > 1
     persons = any(item.distinct == item.records and speaks_of_persons(item.name) for item in among)
     persons |= sum(item.topic in OF_PERSONS for item in columns) > 1
@@ -87,7 +93,7 @@ def by_interest(
     turns: Iterable[ColumnProfile | None] = (item for pair in zip_longest(subjects, frame) for item in pair)
     flags = [item for item in beside if _is_flag(item)]
     kinds = [item for item in beside if item not in flags]
-    return [item.name for item in (*turns, *kinds, *again, *flags) if item is not None]
+    return [item.name for item in (*turns, *kinds, *numbers, *again, *flags) if item is not None]
 
 
 def tells_apart(found: ColumnProfile) -> bool:
@@ -130,6 +136,17 @@ def _is_measured(found: ColumnProfile) -> bool:
     return found.looks_like == "amount" or (decimals and found.looks_like == "number" and found.topic != "body")
 
 
+def is_measured_subject(found: ColumnProfile) -> bool:
+    """Return whether it is a number of many values, of which nothing says that others know it."""
+    return found.looks_like in ("number", "amount") and found.distinct > max(KINDS) and found.topic not in KNOWN
+
+
+def _is_counted(found: ColumnProfile) -> bool:
+    """Return whether it is a whole number of many values, and no code."""
+    whole = found.looks_like == "number" and found.reads_as == "whole" and found.topic not in KNOWN
+    return whole and found.distinct > max(KINDS) and {*CODED.split()}.isdisjoint(parts_of(found.name))
+
+
 def _is_flag(found: ColumnProfile) -> bool:
     return found.distinct + (found.nulls > 0) <= 2
 
@@ -166,20 +183,25 @@ def _same_word(one: str, other: str) -> bool:
     return len(short) >= 4 and (short in long or (len(short) > 4 and long.startswith(short[:-1])))
 
 
-def _varied(subjects: Sequence[ColumnProfile], scores: Mapping[str, float]) -> list[ColumnProfile]:
-    """Return the columns by their scores, each less for those before that are like it."""
-    left, chosen = list(subjects), list[ColumnProfile]()
+def _varied(subjects: Sequence[ColumnProfile], scores: Mapping[str, float]) -> list[tuple[ColumnProfile, float]]:
+    """Return the columns by their scores, each less for those before that are like it, with these scores."""
+    left, chosen = list(subjects), list[tuple[ColumnProfile, float]]()
+
+    def score(item: ColumnProfile) -> float:
+        return scores[item.name] - ALIKE * sum(_are_alike(item, other) for other, _ in chosen)
+
     while left:
-        best = max(left, key=lambda item: scores[item.name] - ALIKE * sum(_are_alike(item, other) for other in chosen))
+        best = max(left, key=score)
         left.remove(best)
-        chosen.append(best)
+        chosen.append((best, score(best)))
     return chosen
 
 
 def _are_alike(one: ColumnProfile, other: ColumnProfile) -> bool:
     mine, its = {*parts_of(one.name)}, {*parts_of(other.name)}
-    words = mine == its or any(len(part) >= 4 for part in mine & its)
-    return words or (one.topic is not None and one.topic == other.topic)
+    words = mine == its or any(_same_word(part, other_part) for part in mine for other_part in its)
+    unnamed = one.topic is None and other.topic is None and _is_measured(one) and _is_measured(other)
+    return words or unnamed or (one.topic is not None and one.topic == other.topic)
 
 
 def subject_score(found: ColumnProfile) -> float:
@@ -189,7 +211,7 @@ def subject_score(found: ColumnProfile) -> float:
     score = 2.0 * min(named, 1) + 0.5 * (named > 1)
     of_subject = (found.topic in SENSITIVE and found.topic not in BELIEFS) or found.topic == "death"
     score += 1.5 * (of_subject or found.looks_like in ("icd10", "atc"))
-    score += 0.5 * (found.distinct in KINDS) + 1.0 * _is_measured(found)
+    score += 0.5 * (found.distinct in KINDS) + 1.0 * _is_measured(found) + 0.5 * _is_counted(found)
     score -= BESIDE.get(found.topic or "", 1.0) * (found.topic in KNOWN and found.topic != "death")
     score -= 2.5 * (found.nulls + found.empty > SPARSE * found.records)
     least = ONE_VALUE if named or found.topic == "death" else RARE

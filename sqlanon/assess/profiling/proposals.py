@@ -14,6 +14,7 @@ import time
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from itertools import chain, combinations
 
 from sqlanon.assess.profiling.facts import ColumnProfile, percent
 from sqlanon.assess.profiling.interest import by_interest, said_before, tells_apart
@@ -51,7 +52,10 @@ WISHES_COST = 0.1
 """What is left of all columns may fall by so much, at most, for all wishes of readers together."""
 SOMETHING_COSTS = 0.04
 """What is left of all columns may fall by so much, at most, for something of one more column to be left."""
-FEW_SENSITIVE = 3
+EXCHANGES, HALF_AS_MUCH, OF_FLAGS = 3, 6, 0.4
+"""How often one of the chosen columns is given up for others, at most; and how many columns stand between one and
+another that says half as much. What a flag says beside other columns, if nothing tells what it is about."""
+FEW_SENSITIVE = 4
 """Sensitive columns among the first, at most."""
 ENOUGH = 8
 """Columns that are chosen first, each with something of it; further ones, where they cost these little."""
@@ -67,6 +71,8 @@ RULES_SECONDS, ALL_RULES_SECONDS, RULES_TRIED = 8.0, 16.0, 4
 columns."""
 FIRST = 2
 """Columns that a table is about most: each of several rules says of them what a single one would."""
+RULES_LEAVE = 0.65
+"""What several rules leave of their columns on average, at least, for them to be proposed in place of one rule."""
 LITTLE = 0.4
 """What is left of a column by several rules, at least, for it to be published."""
 
@@ -136,6 +142,9 @@ class _Chosen:
         """Return them with other levels of some columns, or with further columns."""
         return replace(self, levels={**self.levels, **levels})
 
+    def __contains__(self, name: object) -> bool:
+        return name in self.levels or name in self.protected
+
     def without(self, name: str, reason: str) -> _Chosen:
         """Return them with the reason why a column is not among them."""
         return replace(self, beyond={**self.beyond, name: reason})
@@ -151,6 +160,7 @@ class _Searches:
     def __init__(self, whole: Plan, policy: Policy, found: Mapping[str, ColumnProfile]) -> None:
         self._whole, self._policy, self._found = whole, policy, found
         self._deadline = time.monotonic() + ALL_SECONDS
+        self._known: dict[frozenset[object], bool] = {}
         self._tops = {attribute.name: attribute.height - 1 for attribute in whole.catalog.attributes}
         rest = {item.name for item in policy.quasi_identifiers if isinstance(item.hierarchy, FrequentValues)}
         years = {item.name: years_of(found[item.name], item.hierarchy) for item in policy.quasi_identifiers}
@@ -207,7 +217,38 @@ class _Searches:
         return self._proposal(name, self._best(chosen, weights), chosen, weights=weights)
 
     def _chosen(self, order: Iterable[str]) -> _Chosen:
-        """Return the first columns of an order of which something can be published together, ``ENOUGH`` at most."""
+        """Return columns of which something can be published together, ``ENOUGH`` at most: the first of an order, some
+        given up where others say more in their place."""
+        order, left_out = list(order), frozenset[str]()
+        chosen = self._filled(order, left_out)
+        for _ in range(EXCHANGES):
+            best, worth, without = chosen, self._worth(chosen, order), left_out
+            others = [name for name in order[FIRST:] if name in chosen]
+            for gone in chain.from_iterable(combinations(others, many) for many in (1, 2)):
+                if time.monotonic() > self._deadline - ALL_SECONDS * 2 / 3:
+                    return best
+                tried = self._filled(order, left_out.union(gone))
+                if self._worth(tried, order) > worth + 1e-9:
+                    best, worth, without = tried, self._worth(tried, order), left_out.union(gone)
+            if best is chosen:
+                break
+            chosen, left_out = best, without
+        return chosen
+
+    def _worth(self, chosen: _Chosen, order: Sequence[str]) -> float:
+        """Return how much the chosen columns say of a table: each by its place, less where most records hold one value
+        of it, and less again where it is a flag of which nothing is known."""
+        worth = 0.0
+        for place, name in enumerate(order):
+            if name in chosen:
+                found = self._found[name]
+                said = min(1.0, 1.4 - found.most / max(1, found.filled))
+                unknown = found.distinct + (found.nulls > 0) <= 2 and found.topic is None and place >= FIRST
+                worth += said * (OF_FLAGS if unknown else 1.0) / (1 + place / HALF_AS_MUCH)
+        return worth
+
+    def _filled(self, order: Iterable[str], left_out: Container[str]) -> _Chosen:
+        """Return the first columns of an order of which something can be published together, without some."""
         chosen = _Chosen(beyond=self._near)
         for name in order:
             if len(chosen.levels) + len(chosen.protected) == ENOUGH:
@@ -215,9 +256,16 @@ class _Searches:
             if name in self._sensitive and len(chosen.protected) == FEW_SENSITIVE:
                 continue
             more = self._with(chosen, name)
-            fits = self._searched(more, exact=True) is not None
+            fits = name not in left_out and self._fits(more)
             chosen = more if fits else chosen.without(name, BESIDE_FIRST)
         return chosen
+
+    def _fits(self, chosen: _Chosen) -> bool:
+        """Return whether something of the chosen columns can be published together."""
+        key = frozenset((*chosen.levels.items(), *chosen.protected))
+        if key not in self._known:
+            self._known[key] = self._searched(chosen, exact=True) is not None
+        return self._known[key]
 
     def _with(self, chosen: _Chosen, name: str) -> _Chosen:
         if name in self._sensitive:
@@ -231,7 +279,7 @@ class _Searches:
         """
         first, most, until = chosen, self._cost(plan, chosen) + SOMETHING_COSTS, self._deadline - ALL_SECONDS / 2
         for name in self._order:
-            if name in chosen.levels or name in chosen.protected or name in chosen.beyond:
+            if name in chosen or name in chosen.beyond:
                 continue
             if name in self._sensitive and len(chosen.protected) >= FEW_SENSITIVE:
                 continue
@@ -239,7 +287,7 @@ class _Searches:
                 chosen = chosen.without(name, "There was no time to search for a release with it.")
                 continue
             more = self._with(chosen, name)
-            tried = self._searched(more) if self._searched(more, exact=True) is not None else None
+            tried = self._searched(more) if self._fits(more) else None
             if tried is not None and self._cost(tried, first) <= most:
                 plan, chosen = tried, more
                 continue
@@ -417,4 +465,4 @@ def _says_more(several: Proposal, single: Proposal, first: Container[str]) -> bo
         sum((item.left or 0.0) >= FLOOR for item in proposal.columns if item.name in first)
         for proposal in (several, single)
     )
-    return many > few
+    return many > few and several.left >= RULES_LEAVE

@@ -69,7 +69,8 @@ class Proposal(Facts):
         highest_risk, average_risk: of prosecutors: 1 / the smallest class, classes / published records.
         blank: columns that travel with another, and would be blank in some records.
         protected: the sensitive columns that are published as they are, each with its model; ``left_out`` are the
-            others, whose models would cost too much.
+            others, whose models would cost too much. ``in_bands``: of the protected ones, those that are published at a
+            level of a hierarchy.
         optimal: whether it is proven that no node does better by the weights and wishes of the proposal.
         weights, max_levels: the keys of columns that make a run find the same.
         displaced: columns that could be kept, and are left out of it and its ``columns``, with their price in words.
@@ -98,6 +99,7 @@ class Proposal(Facts):
     weights: Mapping[str, float] = field(default_factory=dict)
     max_levels: Mapping[str, int] = field(default_factory=dict)
     displaced: Mapping[str, str] = field(default_factory=dict)
+    in_bands: tuple[str, ...] = ()
 
     @property
     def highest_risk(self) -> float:
@@ -191,4 +193,5 @@ def proposal_of(
         dict(weights or {}),
         dict(max_levels or {}),
         dict(displaced),
+        tuple(item.name for item in plan.policy.columns if item.level is not None),
     )

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import replace
 
 from sqlanon.assess.profiling.attributes import LEFT_OUT, settled_followers
+from sqlanon.assess.profiling.dependencies import VALUE
+from sqlanon.assess.profiling.drafted_hierarchies import bands
 from sqlanon.assess.profiling.facts import ColumnProfile, Profile
-from sqlanon.assess.profiling.interest import by_interest, subject_scores, tells_apart
+from sqlanon.assess.profiling.interest import (
+    MOST_MEASURED,
+    by_interest,
+    is_measured_subject,
+    subject_scores,
+    tells_apart,
+)
 from sqlanon.assess.profiling.looks import FEW_NUMBERS
 from sqlanon.assess.profiling.roles import (
     ASK_BEYOND,
@@ -18,8 +26,8 @@ from sqlanon.assess.profiling.roles import (
     DISTINGUISHES,
     K,
     has_rare_values,
+    suggest,
 )
-from sqlanon.core.source.words import parts_of
 
 ASK_LEFT_OUT = (
     "May others learn it of a person? Then keep it. Is it what the table is about? Then publish it with its model, and "
@@ -28,12 +36,13 @@ ASK_LEFT_OUT = (
 ASK_RARE = "May its rare values be seen beside the others? Otherwise leave them merged."
 NEARLY_CONSTANT = 0.95
 """The share of one value from which on the others of a sensitive column are too few to be merged."""
-ASK_ENDED = "Must others not learn it of a person? Then make it sensitive, with a model, and leave out the time."
-ENDED = frozenset(("cens", "censored", "censor", "censoring", "delta"))
-"""Words of whether a time ended with the event or with the study."""
 FEW_OUTCOMES, ABOUT_IT, MOST_OUTCOMES = 10, 1.0, 2
 """Values of an outcome, at most; how much speaks for it (``interest.py``), at least; and outcomes, at most."""
 OUTCOME = "It is what the table is about: its model protects it, so that it need not be generalized."
+BANDS = "It is what the table is about: its model protects it, in bands, so that it need not part the classes."
+ASK_BANDS = "May others know it of a person, if only about? Then make it a quasi_identifier, without level and models."
+MOSTLY_HELD = 0.5
+"""The share of the records with a value from which on a number is published in bands."""
 MOST_SEARCHED = 20
 """Columns among which the search of a draft chooses."""
 
@@ -43,11 +52,13 @@ def as_searched(profile: Profile) -> Profile:
     were left out because there were many: the search chooses among ``MOST_SEARCHED``, those of most interest."""
 
     def judged(item: ColumnProfile) -> ColumnProfile:
+        if item.name in measured:
+            return _in_bands(item)
         if item.role == "sensitive" and item.name in beside:
             reason = f"It gives {beside[item.name]!r} away, of which it says more."
             return replace(item, role="drop", otherwise="sensitive", question=ASK_LEFT_OUT, reason=reason)
         if item.role == "sensitive" and (has_rare_values(item) or item.name in constant):
-            return _merged(item)
+            return _in_bands(item) if _has_bands(item) else _merged(item)
         if item.question == ASK_BEYOND:
             return replace(item, role="quasi_identifier", question=None, otherwise=None)
         if item.leader in restored and item.reason.endswith(LEFT_OUT):
@@ -65,6 +76,8 @@ def as_searched(profile: Profile) -> Profile:
         return replace(item, role="quasi_identifier", otherwise="keep", question=ASK_FEW_KEPT, reason=reason)
 
     title = (profile.source, profile.table)
+    measured = _measured(profile, title)
+    profile = replace(profile, columns=tuple(_freed(item, measured) for item in profile.columns))
     outcomes = _outcomes(profile, title)
     restored = {item.name for item in profile.columns if item.question == ASK_BEYOND}
     sensitive = {item.name for item in profile.columns if item.role == "sensitive"} | outcomes
@@ -72,7 +85,6 @@ def as_searched(profile: Profile) -> Profile:
     scores = subject_scores(profile.columns, profile.columns, title)
     constant = {c.name for c in profile.columns if c.most > NEARLY_CONSTANT * c.filled and scores[c.name] <= 0}
     columns = [judged(item) for item in profile.columns]
-    columns = _with_endings(columns)
     candidates = [item for item in columns if item.role in ("quasi_identifier", "sensitive")]
     beyond = {*by_interest(candidates, columns, title)[MOST_SEARCHED:]}
     columns = [
@@ -94,19 +106,45 @@ def _merged(item: ColumnProfile) -> ColumnProfile:
     return replace(item, role="quasi_identifier", otherwise="sensitive", question=ASK_RARE, reason=reason)
 
 
-def _with_endings(columns: Sequence[ColumnProfile]) -> list[ColumnProfile]:
-    """Return the columns, what says that a study ended before the event generalized like the time until then: neither
-    says much without the other, and no model could be met, because the longest times are those that were cut off."""
-    times = [c for c in columns if c.role == "quasi_identifier" and c.topic == "study" and c.distinct > FEW_NUMBERS]
-    if not times:
-        return list(columns)
-    reason = f"It says how {times[0].name!r} ended: neither says much without the other."
-    return [
-        replace(c, role="quasi_identifier", otherwise="sensitive", question=ASK_ENDED, reason=f"{c.reason} {reason}")
-        if c.role == "sensitive" and c.distinct == 2 and not ENDED.isdisjoint(parts_of(c.name))
-        else c
-        for c in columns
-    ]
+def _measured(profile: Profile, title: Sequence[object]) -> set[str]:
+    """Return the numbers that a table is most about, without a sign that others know them of a person: in bands, and
+    protected by a model, they leave the classes whole."""
+    open_to = [item for item in profile.columns if item.role == "quasi_identifier" or item.question == ASK_BEYOND]
+    scores = subject_scores(open_to, profile.columns, title)
+    fitting = [
+        item
+        for item in open_to
+        if is_measured_subject(item) and item.leader is None and scores[item.name] > 0
+        and _has_bands(item) and tells_apart(item)
+    ]  # fmt: skip
+    return {*by_interest(fitting, profile.columns, title)[:MOST_MEASURED]}
+
+
+def _freed(item: ColumnProfile, measured: Container[str]) -> ColumnProfile:
+    """Return a column of few values that follows from a number by itself again, where that is published in bands."""
+    if item.leader not in measured or item.how != VALUE or not 2 <= item.distinct <= FEW_OUTCOMES:
+        return item
+    own = suggest(item)
+    return replace(
+        item, leader=None, how="", role=own.role, reason=own.reason, question=own.question, otherwise=own.otherwise
+    )
+
+
+def _has_bands(item: ColumnProfile) -> bool:
+    """Return whether a column holds numbers, in most records, that can be published in bands."""
+    held = item.filled - item.empty >= MOSTLY_HELD * item.records and item.reads_as != "text"
+    return held and item.distinct > FEW_NUMBERS and item.spread is not None and bool(bands(item.spread))
+
+
+def _in_bands(item: ColumnProfile) -> ColumnProfile:
+    """Return a number as a sensitive column that is published in bands."""
+    assert item.spread is not None
+    keys = {
+        "hierarchy": {"intervals": {"edges": [bands(item.spread)]}},
+        "level": 1,
+        "models": [{"type": "distinct_l_diversity", "l": 2}],
+    }
+    return replace(item, role="sensitive", reason=f"{item.reason} {BANDS}", question=ASK_BANDS, keys=keys)
 
 
 def _outcomes(profile: Profile, title: Sequence[object]) -> set[str]:

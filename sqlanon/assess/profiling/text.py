@@ -144,6 +144,12 @@ def _shown(name: str) -> str:
     return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1]}…"
 
 
+def _protected(name: str, item: Proposal) -> str:
+    if name not in item.protected:
+        return "- (left out)"
+    return "in bands, with its model" if name in item.in_bands else "as it is, with its model"
+
+
 def proposal_lines(proposals: Sequence[Proposal]) -> list[str]:
     """Return the proposals as a table: a row a column, a column a proposal."""
     published = [{column.name: column for column in item.columns} for item in proposals]
@@ -153,10 +159,7 @@ def proposal_lines(proposals: Sequence[Proposal]) -> list[str]:
         for name in dict.fromkeys(name for columns in published for name in columns)
     ]
     rows += [
-        [
-            _shown(name),
-            *("as it is, with its model" if name in item.protected else "- (left out)" for item in proposals),
-        ]
+        [_shown(name), *(_protected(name, item) for item in proposals)]
         for name in dict.fromkeys(name for item in proposals for name in item.protected)
     ]
     unit = proposals[0].unit

@@ -397,6 +397,12 @@ def lists_its_values(hierarchy: HierarchySpec | None) -> bool:
     return isinstance(hierarchy, FileHierarchy | Groups | Levels | TableHierarchy)
 
 
+def follows_from_value(hierarchy: HierarchySpec | None) -> bool:
+    """Return True for a hierarchy whose levels are computed from each value by itself."""
+    known = Intervals | Dates | Ages | Codes | Prefix | Zip3 | Suppress
+    return isinstance(hierarchy, known) or (isinstance(hierarchy, Redact) and hierarchy.width is not None)
+
+
 def reads_texts(hierarchy: HierarchySpec | None) -> bool:
     """Return True for a hierarchy that is computed from the canonical texts of the values, whatever their type."""
     return isinstance(hierarchy, Redact | Suppress | Prefix | FrequentValues | Codes | Zip3)

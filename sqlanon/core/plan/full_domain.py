@@ -216,9 +216,9 @@ def _solution(catalog: Catalog, verdict: Verdict) -> Solution:
 def _encoded_for(policy: Policy) -> tuple[object, ...]:
     """Return the parts of a policy that an encoding depends on; policies that agree in them can share one."""
     columns = tuple(
-        (c.name, c.role, c.hierarchy, policy.uncovered_of(c))
+        (c.name, c.role, c.hierarchy, c.level, policy.uncovered_of(c))
         for c in policy.columns
-        if c.role in ("quasi_identifier", "sensitive")
+        if c.role in ("quasi_identifier", "sensitive") or c.level is not None
     )
     source = policy.resolve(policy.source) if policy.source is not None else None
     joined = tuple(replace(j, source=policy.resolve(j.source)) if j.source is not None else j for j in policy.join)

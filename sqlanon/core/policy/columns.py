@@ -72,7 +72,18 @@ class Column(PolicyPart):
     built = 'sqlanon.Column.keep("stay")'
 
     called: ClassVar[Mapping[str, str]] = {"travels": "with"}
-    order = ("role", "min_level", "max_level", "uncovered", "days", "keep_weekday", "travels", "weight", "models")
+    order = (
+        "role",
+        "min_level",
+        "max_level",
+        "level",
+        "uncovered",
+        "days",
+        "keep_weekday",
+        "travels",
+        "weight",
+        "models",
+    )
 
     name: str
     role: str = entry(
@@ -160,6 +171,16 @@ class Column(PolicyPart):
         example="columns: {note: {role: keep, redact: clean, redact_finds: blank}}",
         page="policy.md#texts-that-stay",
     )
+    level: int | None = entry(
+        whole(1),
+        about="The level of its hierarchy at which a column with the role sensitive or keep is published. It is "
+        "generalized before anything is judged, and no search changes it.",
+        unit="levels of the hierarchy",
+        example="columns: {wage: {role: sensitive, hierarchy: {intervals: {width: 500}}, level: 1, models: "
+        "[{type: t_closeness, t: 0.3}]}}",
+        page="policy.md#columns",
+        without="the values as they are",
+    )
 
     def __post_init__(self) -> None:
         PolicyPart.__post_init__(self)
@@ -185,9 +206,12 @@ class Column(PolicyPart):
         return cls(name, "quasi_identifier", hierarchy, min_level, max_level, weight, losses, uncovered)
 
     @classmethod
-    def sensitive(cls, name: str, *models: Model, hierarchy: specs.HierarchySpec | None = None) -> Column:
-        """Return a column that an attacker must not learn; a hierarchical distance needs its hierarchy."""
-        return cls(name, "sensitive", hierarchy, models=models)
+    def sensitive(
+        cls, name: str, *models: Model, hierarchy: specs.HierarchySpec | None = None, level: int | None = None
+    ) -> Column:
+        """Return a column that an attacker must not learn; a hierarchical distance needs its hierarchy, and so does a
+        ``level`` at which it is published."""
+        return cls(name, "sensitive", hierarchy, models=models, level=level)
 
     @classmethod
     def keep(cls, name: str, *, travels: str | Travels | None = None) -> Column:
@@ -283,7 +307,7 @@ def check_column(faults: Faults, column: Column, extensions: Extensions, *, bare
         faults.add(f"{key}.models", "A quasi-identifier takes no models.", hint)
     if column.role in ("keep", "drop", *KEYED_ROLES):
         for name, given in (("hierarchy", column.hierarchy), ("models", column.models or None)):
-            if given is not None:
+            if given is not None and (name == "models" or column.level is None or column.role != "keep"):
                 message = f"A column with the role {column.role} takes none."
                 faults.add(f"{key}.{name}", message, "remove it, or change the role.")
     if column.role == "sensitive" and not column.models:
@@ -294,6 +318,7 @@ def check_column(faults: Faults, column: Column, extensions: Extensions, *, bare
             hint = "add one, or use distance: equal."
             faults.add(f"{key}.hierarchy", "A hierarchical distance needs a hierarchy.", hint)
     _check_redacted(faults, key, column, extensions)
+    _check_level(faults, key, column)
     check(faults, key, column, beside=("role", "days", "keep_weekday"))
     low, high = column.min_level, column.max_level
     if isinstance(low, int) and isinstance(high, int) and low > high:
@@ -312,6 +337,25 @@ def _check_redacted(faults: Faults, key: str, column: Column, extensions: Extens
             faults.add(f"{key}.redact", "Only texts that are kept are redacted.", "give the column the role keep.")
     elif column.redact_finds != "refuse":
         faults.add(f"{key}.redact_finds", "Nothing is redacted.", "add redact, or remove it.")
+
+
+def _check_level(faults: Faults, key: str, column: Column) -> None:
+    """Note the faults of a level at which a column is published that no search generalizes."""
+    if column.level is None:
+        return
+    if column.role not in ("sensitive", "keep"):
+        message = "This key belongs to columns with the role sensitive or keep."
+        hint = "write min_level and max_level." if column.role == "quasi_identifier" else "remove it."
+        faults.add(f"{key}.level", message, hint)
+    elif not specs.follows_from_value(column.hierarchy):
+        hint = "add one (intervals, dates, ages, codes, prefix, zip3, or redact with a width), or make the column in a "
+        message = "A level needs a hierarchy that is computed from each value by itself."
+        faults.add(f"{key}.hierarchy", message, f"{hint}view of the source.")
+    elif any(model.parameters.get("distance", "equal") != "equal" for model in column.models):
+        message = "Texts of a level have no distance but the equal one."
+        faults.add(f"{key}.level", message, "use distance: equal, or remove level.")
+    elif column.redact is not None:
+        faults.add(f"{key}.level", "A text is redacted or generalized, not both.", "remove one.")
 
 
 def _check_losses(faults: Faults, key: str, column: Column) -> None:

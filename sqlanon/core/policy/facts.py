@@ -158,8 +158,10 @@ class RecordKeys(PolicyPart):
 
     @property
     def sensitive(self) -> tuple[Column, ...]:
-        """The sensitive columns in the order of the policy."""
-        return tuple(c for c in self.columns if c.role == "sensitive")
+        """The sensitive columns in the order of the policy, as they are judged: those that are published at a level
+        hold its texts, and have no hierarchy any more."""
+        found = (c for c in self.columns if c.role == "sensitive")
+        return tuple(c if c.level is None else replace(c, hierarchy=None, level=None) for c in found)
 
     @property
     def models_by_key(self) -> tuple[tuple[str, Model], ...]:
@@ -172,9 +174,11 @@ class RecordKeys(PolicyPart):
     def uncovered_of(self, column: Column) -> str:
         """Return ``error``, ``top`` or ``suppress``: what happens to values that a column's hierarchy does not list.
 
-        The column's own setting comes before the policy's; for a sensitive column it is always ``error``.
+        The column's own setting comes before the policy's; for a sensitive column it is always ``error``, unless it
+        is published at a level.
         """
-        return "error" if column.role == "sensitive" else column.uncovered or self.uncovered
+        exact = column.role == "sensitive" and column.level is None
+        return "error" if exact else column.uncovered or self.uncovered
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,12 +148,14 @@ def written_hierarchy(spec: specs.HierarchySpec, portable: bool) -> dict[str, An
         return {spec.kind: dict(spec.options)}
     if isinstance(spec, specs.Zip3) and spec.populations is not None and portable:
         spec = specs.Zip3(spec.populations.name, spec.at_most)
-    return {
-        spec.kind: {
-            key: list(value) if isinstance(value, tuple) else value if isinstance(value, int | str) else str(value)
-            for key, value in _without_none(spec).items()
-        }
-    }
+    return {spec.kind: {key: _written(value) for key, value in _without_none(spec).items()}}
+
+
+def _written(value: Any) -> Any:
+    """Return an option of a hierarchy as a document holds it: exact numbers as texts, in lists too."""
+    if isinstance(value, list | tuple):
+        return [_written(item) for item in value]
+    return value if isinstance(value, int | str) else str(value)
 
 
 def _tree(rows: specs.Rows) -> Any:

@@ -49,12 +49,13 @@ def wanted_types(policy: Policy) -> dict[str, Wanted]:
     """Return what the columns of a policy have to be read as, where a builder or a distance needs more than a text."""
     wanted = {}
     for spec in policy.columns:
+        exact = spec.role != "quasi_identifier" and spec.level is None
         ordered = any(model.parameters.get("distance") == "ordered" for model in spec.models)
         if isinstance(spec.hierarchy, Intervals):
             lenient = policy.uncovered_of(spec) != "error"
-            wanted[spec.name] = Wanted("number", exact=spec.role != "quasi_identifier", lenient=lenient)
+            wanted[spec.name] = Wanted("number", exact=exact, lenient=lenient)
         elif isinstance(spec.hierarchy, Dates | Ages) and spec.hierarchy.format is None:
-            wanted[spec.name] = Wanted("date", exact=spec.role != "quasi_identifier")
+            wanted[spec.name] = Wanted("date", exact=exact)
         elif spec.role == "shift" or spec.name == getattr(policy.periods, "column", None):
             wanted[spec.name] = Wanted("date")
         elif ordered and not lists_its_values(spec.hierarchy):

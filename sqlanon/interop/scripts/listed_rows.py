@@ -43,27 +43,31 @@ class ListedRows:
         relation: the table.
         columns: the names of the columns, with their types.
         rows: the rows, of literals.
+        more: they are added to a table that is there.
     """
 
     relation: exp.Expr
     columns: Sequence[tuple[str, exp.DataType]]
     rows: Sequence[exp.Tuple]
+    more: bool = False
 
     @classmethod
     def of(cls, tree: exp.Expr) -> Self | None:
-        """Return what ``tree`` lists, or None if it is no CREATE TABLE of listed rows."""
-        if not isinstance(tree, exp.Create) or not isinstance(tree.expression, exp.Select):
+        """Return what ``tree`` lists, or None if it neither creates a table of listed rows nor adds such to one."""
+        if not isinstance(tree, exp.Create | exp.Insert) or not isinstance(tree.expression, exp.Select):
             return None
         query = tree.expression
         source = query.args.get("from_")
         if source is not None and not isinstance(source.this, exp.Values):
             return None
         columns = [(item.alias, item.this.args["to"]) for item in query.expressions]
-        return cls(tree.this, columns, source.this.expressions if source is not None else [])
+        rows = source.this.expressions if source is not None else []
+        return cls(tree.this, columns, rows, isinstance(tree, exp.Insert))
 
     def inserts(self) -> Iterator[exp.Expr]:
-        """Yield an empty table with declared types, and INSERTs."""
-        yield _empty(self.relation, self.columns)
+        """Yield INSERTs; before them an empty table with declared types, unless it is there."""
+        if not self.more:
+            yield _empty(self.relation, self.columns)
         for start in range(0, len(self.rows), ROWS):
             yield exp.Insert(
                 this=self.relation.copy(), expression=exp.Values(expressions=self.rows[start : start + ROWS])
@@ -137,7 +141,7 @@ def as_file(listed: ListedRows, dialect: Dialect, folder: str | None) -> bool:
     Raises:
         InputError: they are too many for a script, and there is no folder.
     """
-    if folder is not None:
+    if folder is not None and not listed.more:
         return len(listed.rows) > ROWS
     if dialect.loads and len(listed.rows) > LISTED:
         raise InputError(

@@ -77,6 +77,11 @@ REFUSED: tuple[tuple[Callable[[Policy], object], str, str], ...] = (
         "drop such columns, or let sqlanon write the release (output: {file: …}).",
     ),
     (
+        lambda policy: any(column.level is not None for column in policy.columns),
+        "A script reads the columns of its table as they are, and the policy publishes some at a level.",
+        "make these columns in a view of the source, or let sqlanon write the release (output: {file: …}).",
+    ),
+    (
         lambda policy: policy.sample is not None,
         "A script reads its table whole, and the policy draws a sample with a key.",
         "leave out sample, or let sqlanon write the release (output: {file: …}).",
