@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
+from sqlanon.core.hierarchies.wording import describe_level
 from sqlanon.core.models.base import PrivacyModel
 from sqlanon.core.policy import LocalRecoding, Patterns, Policy, Transformation
 from sqlanon.core.publish.manifest import TO_READERS
@@ -56,6 +57,9 @@ def asked(policy: Policy) -> tuple[tuple[str, str], ...]:
         rows.append(("published where another column allows it", travelling))
     if redacted := [f"{item.name} (by {item.redact})" for item in policy.columns if item.redact]:
         rows.append(("texts that a function rewrites", ", ".join(redacted)))
+    levels = [f"{c.name} ({describe_level(c.hierarchy, c.level, None)})" for c in policy.columns if c.level is not None]
+    if levels:
+        rows.append(("published at one level of their hierarchy", ", ".join(levels)))
     if policy.accept:
         rows.append(("published though they identify", f"{', '.join(policy.accept)} (the policy accepts this)"))
     return tuple(rows)

@@ -92,7 +92,7 @@ NO_PARTS = "Records may differ in their levels, so that there is no loss by attr
 ROLES = {
     "drop": "left out",
     "keep": "published as it is",
-    "sensitive": "published as it is, protected by models",
+    "sensitive": "published, protected by models",
     "pseudonym": "published as a keyed pseudonym of the person",
     "shift": "published with its dates shifted by one number of days a person",
 }

@@ -16,7 +16,7 @@ from command_line import sqlanon as command
 import sqlanon
 from sqlanon.assess.profiling.drafting import PolicyDraft, draft
 from sqlanon.assess.profiling.profile import profile
-from sqlanon.assess.profiling.proposals import BALANCED, FEW_SENSITIVE, ONE_RULE, WISHES_COST
+from sqlanon.assess.profiling.proposals import BALANCED, FEW_SENSITIVE, WISHES_COST
 from sqlanon.errors import InputError
 
 FIRST = datetime.date(2015, 1, 1)
@@ -131,7 +131,7 @@ def test_several_rules_take_the_place_of_one_where_they_say_more(tmp_path: Path)
     found = profile(tmp_path / "visits.parquet")
     proposals = draft(found, folder=tmp_path, search=True).proposals
     [several] = [item for item in proposals if item.rules == "several"]
-    [single] = [item for item in proposals if item.name in (BALANCED, ONE_RULE) and item.rules == "one"]
+    [single] = [item for item in proposals if item.name == BALANCED]
     more = [item.name for item in several.columns if (item.left or 0.0) > 0.5]
     assert several.name == BALANCED and len(more) > len(single.columns)
     made = draft(found, folder=tmp_path, search=True, proposal=several.name)

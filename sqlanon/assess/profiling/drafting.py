@@ -111,7 +111,7 @@ def draft(
     proposals: tuple[Proposal, ...] = ()
     warnings: tuple[str, ...] = ()
     if search and profile.records:
-        judged = as_searched(profile)
+        judged = as_searched(profile, None if entity is None else entity.name)
         tried = [_column(item, judged) for item in judged.columns]
         if searched is not None:
             proposals = searched
@@ -297,6 +297,7 @@ def _entity(profile: Profile) -> ColumnProfile | None:
         item
         for item in profile.columns
         if ((item.looks_like in NAMING and (not constant or _names_one(item))) or item.names_persons > 0)
+        and item.reads_as != "number"  # a share, a weight or a rating
         and not (item.looks_like == "name" and PART_OF_NAME.intersection(parts_of(item.name)))
         and item.policy_role == "drop"
         and not item.nulls

@@ -86,7 +86,7 @@ def by_interest(
     beside.sort(key=lambda item: -later.get(item.name, scores[item.name]))
     studied = sum(item.topic in ("health", "study", "death") for item in columns) > 1
     persons = any(item.distinct == item.records and speaks_of_persons(item.name) for item in among)
-    persons |= sum(item.topic in OF_PERSONS for item in columns) > 1
+    persons |= sum(item.topic in OF_PERSONS for item in columns) > 1 or any(c.topic == "sampling" for c in among)
     of_events = when is not None and _is_of_events(when) and not studied and not persons
     order = (when, sex, where, age) if of_events else (sex, age, when, where)
     frame = [item for item in order if item is not None]
@@ -133,7 +133,7 @@ def _is_of_events(when: ColumnProfile) -> bool:
 def _is_measured(found: ColumnProfile) -> bool:
     """Return whether it is an amount, or a number with decimals that says nothing of a body or a place."""
     decimals = found.spread is not None and found.spread.places > 0
-    return found.looks_like == "amount" or (decimals and found.looks_like == "number" and found.topic != "body")
+    return found.looks_like == "amount" or (decimals and found.looks_like == "number" and found.topic not in KNOWN)
 
 
 def is_measured_subject(found: ColumnProfile) -> bool:
@@ -157,7 +157,7 @@ def subject_scores(
     """Return how much speaks for each column being what the table is about (``by_interest``)."""
     scores = {item.name: subject_score(item) for item in columns}
     for place, more in ((-1, 1.0), (0, 0.5)):
-        if columns and columns[place].topic not in KNOWN:
+        if columns and (columns[place].topic not in KNOWN or columns[place].topic in ("education", "occupation")):
             scores[columns[place].name] += more
     named_twice = {item.leader for item in among if item.how == SAME}  # a code with its label
     words = _words_of(title)
@@ -220,8 +220,8 @@ def subject_score(found: ColumnProfile) -> float:
 
 
 def _by_look(columns: Sequence[ColumnProfile], looks: Sequence[str]) -> list[ColumnProfile]:
-    """Return the columns with one of some looks, in the order of these."""
-    return sorted((item for item in columns if item.looks_like in looks), key=lambda c: looks.index(c.looks_like))
+    """Return the columns with one of some looks, in the order of these, those with the fewest NULLs first."""
+    return sorted((c for c in columns if c.looks_like in looks), key=lambda c: (looks.index(c.looks_like), c.nulls))
 
 
 def _taken(left: list[ColumnProfile], fitting: Sequence[ColumnProfile]) -> ColumnProfile | None:

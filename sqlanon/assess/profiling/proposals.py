@@ -4,8 +4,7 @@ The source is encoded once. Columns are chosen in the order of interest (``inter
 before it, at the coarsest level at which it still says something, which one node answers. Then a search finds the best
 levels; wishes that most readers have are limits of levels, met as far as that costs little, and further columns are
 published where they cost the first ones little. Of what is not met or published the price is said. Other proposals put
-the columns of place, time or the person first. Several rules leave something of more columns: where they do, they are
-the balanced release.
+the columns of place, time or the person first, or publish by several rules where these lose much less.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ THEMES: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     ),
 }  # fmt: skip
 """The names of proposals -> looks and topics of the columns that they put first."""
-BALANCED, SEVERAL_RULES, ONE_RULE = "balanced", "several rules", "one rule for all records"
+BALANCED, SEVERAL_RULES = "balanced", "several rules"
 PROPOSALS = 3
 WEIGHT = 4.0
 """Of the columns that a proposal puts first; the others weigh 1."""
@@ -55,9 +54,9 @@ SOMETHING_COSTS = 0.04
 EXCHANGES, HALF_AS_MUCH, OF_FLAGS = 3, 6, 0.4
 """How often one of the chosen columns is given up for others, at most; and how many columns stand between one and
 another that says half as much. What a flag says beside other columns, if nothing tells what it is about."""
-FEW_SENSITIVE = 4
+FEW_SENSITIVE = 6
 """Sensitive columns among the first, at most."""
-ENOUGH = 8
+ENOUGH = 9
 """Columns that are chosen first, each with something of it; further ones, where they cost these little."""
 FLOOR, FEWEST_LEFT = 0.55, 3
 """Where a column still says something: the share of the values that a value is told from, and how many are left."""
@@ -71,8 +70,6 @@ RULES_SECONDS, ALL_RULES_SECONDS, RULES_TRIED = 8.0, 16.0, 4
 columns."""
 FIRST = 2
 """Columns that a table is about most: each of several rules says of them what a single one would."""
-RULES_LEAVE = 0.65
-"""What several rules leave of their columns on average, at least, for them to be proposed in place of one rule."""
 LITTLE = 0.4
 """What is left of a column by several rules, at least, for it to be published."""
 
@@ -101,9 +98,7 @@ def propose(
         proposals = [balanced]
         first = search.first()
         several = _by_several_rules(source, wide, balanced, first) if several_rules else None
-        if several is not None and _says_more(several, balanced, first):
-            proposals = [replace(several, name=BALANCED), replace(balanced, name=ONE_RULE)]
-        elif several is not None and several.loss <= (1 - SEVERAL_SAVE) * balanced.loss:
+        if several is not None and several.loss <= (1 - SEVERAL_SAVE) * balanced.loss:
             proposals.append(several)
         for name, weights in search.emphases(balanced):
             if len(proposals) == PROPOSALS or search.late:
@@ -457,12 +452,3 @@ def _by_rules(item: Column, names: Container[str], single: Proposal, first: Cont
         return replace(item, max_level=limit) if item.name in names else Column.drop(item.name)
     followed = item.travels is not None and item.travels.column not in names
     return Column.drop(item.name) if item.name in single.left_out or followed else item
-
-
-def _says_more(several: Proposal, single: Proposal, first: Container[str]) -> bool:
-    """Return whether several rules leave something of more of the first columns than a single one."""
-    many, few = (
-        sum((item.left or 0.0) >= FLOOR for item in proposal.columns if item.name in first)
-        for proposal in (several, single)
-    )
-    return many > few and several.left >= RULES_LEAVE

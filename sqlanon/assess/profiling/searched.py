@@ -36,8 +36,8 @@ ASK_LEFT_OUT = (
 ASK_RARE = "May its rare values be seen beside the others? Otherwise leave them merged."
 NEARLY_CONSTANT = 0.95
 """The share of one value from which on the others of a sensitive column are too few to be merged."""
-FEW_OUTCOMES, ABOUT_IT, MOST_OUTCOMES = 10, 1.0, 2
-"""Values of an outcome, at most; how much speaks for it (``interest.py``), at least; and outcomes, at most."""
+FEW_OUTCOMES, MOST_KINDS, MOST_OUTCOMES = 10, 30, 5
+"""Values of an outcome, at most, that are not put in bands if they are numbers, and of any; and outcomes, at most."""
 OUTCOME = "It is what the table is about: its model protects it, so that it need not be generalized."
 BANDS = "It is what the table is about: its model protects it, in bands, so that it need not part the classes."
 ASK_BANDS = "May others know it of a person, if only about? Then make it a quasi_identifier, without level and models."
@@ -47,7 +47,7 @@ MOST_SEARCHED = 20
 """Columns among which the search of a draft chooses."""
 
 
-def as_searched(profile: Profile) -> Profile:
+def as_searched(profile: Profile, entity: str | None = None) -> Profile:
     """Return a profile whose columns are quasi-identifiers where they would be kept, so that none parts a class, or
     were left out because there were many: the search chooses among ``MOST_SEARCHED``, those of most interest."""
 
@@ -64,6 +64,8 @@ def as_searched(profile: Profile) -> Profile:
         if item.leader in restored and item.reason.endswith(LEFT_OUT):
             reason = f"It follows from {item.leader!r}, and is published as far as that is."
             return replace(item, role="keep", reason=reason)
+        if item.name in outcomes and _has_bands(item):
+            return _in_bands(item)
         if item.name in outcomes:
             return replace(item, role="sensitive", reason=f"{item.reason} {OUTCOME}", question=ASK_SENSITIVE)
         if item.policy_role != "keep" or item.leader is not None or item.distinct + (item.nulls > 0) < 2:
@@ -76,9 +78,10 @@ def as_searched(profile: Profile) -> Profile:
         return replace(item, role="quasi_identifier", otherwise="keep", question=ASK_FEW_KEPT, reason=reason)
 
     title = (profile.source, profile.table)
-    measured = _measured(profile, title)
+    linking = {c.name for c in profile.columns if entity in c.follows_from}  # these join the records of a person
+    measured = _measured(profile, title) - linking
     profile = replace(profile, columns=tuple(_freed(item, measured) for item in profile.columns))
-    outcomes = _outcomes(profile, title)
+    outcomes = _outcomes(profile, title) - linking
     restored = {item.name for item in profile.columns if item.question == ASK_BEYOND}
     sensitive = {item.name for item in profile.columns if item.role == "sensitive"} | outcomes
     beside = {name: item.name for item in profile.columns if item.decides for name in item.follows_from}
@@ -133,7 +136,8 @@ def _freed(item: ColumnProfile, measured: Container[str]) -> ColumnProfile:
 def _has_bands(item: ColumnProfile) -> bool:
     """Return whether a column holds numbers, in most records, that can be published in bands."""
     held = item.filled - item.empty >= MOSTLY_HELD * item.records and item.reads_as != "text"
-    return held and item.distinct > FEW_NUMBERS and item.spread is not None and bool(bands(item.spread))
+    many = item.distinct > FEW_NUMBERS or has_rare_values(item)
+    return held and many and item.spread is not None and bool(bands(item.spread))
 
 
 def _in_bands(item: ColumnProfile) -> ColumnProfile:
@@ -150,12 +154,15 @@ def _in_bands(item: ColumnProfile) -> ColumnProfile:
 def _outcomes(profile: Profile, title: Sequence[object]) -> set[str]:
     """Return the columns of few values, none of them rare, that a table is most about, without a sign that others know
     them of a person: protected by a model they need not be generalized, and leave the classes whole."""
-    open_to = [item for item in profile.columns if item.role in ("quasi_identifier", "sensitive", "keep")]
+    open_to = [
+        c for c in profile.columns if c.role in ("quasi_identifier", "sensitive", "keep") or DISTINGUISHES in c.reason
+    ]
     scores = subject_scores(open_to, profile.columns, title)
     fitting = [
         item
         for item in open_to
-        if item.role == "keep" and item.leader is None and 2 <= item.distinct <= FEW_OUTCOMES
-        and scores[item.name] >= ABOUT_IT and not has_rare_values(item) and tells_apart(item)
+        if (item.role == "keep" or DISTINGUISHES in item.reason) and item.leader is None
+        and 2 <= item.distinct <= MOST_KINDS
+        and (not has_rare_values(item) or _has_bands(item)) and tells_apart(item)
     ]  # fmt: skip
     return {item.name for item in sorted(fitting, key=lambda item: -scores[item.name])[:MOST_OUTCOMES]}

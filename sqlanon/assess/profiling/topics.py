@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cache
 
 from sqlanon.assess.profiling.facts import ColumnProfile, percent
-from sqlanon.assess.profiling.vocabulary import FLAGS, NEWBORN, STUDIED, TOPICS, VOCABULARY, WEIGHTS
+from sqlanon.assess.profiling.vocabulary import BIRTHS, FLAGS, NEWBORN, STUDIED, TOPICS, VOCABULARY, WEIGHTS
 from sqlanon.core.source.words import kinds_of, parts_of, speaks_of
 
 FEW_CODES = 3
@@ -101,12 +101,15 @@ def _by_words(found: ColumnProfile) -> str | None:
 def _in_company(columns: Sequence[ColumnProfile]) -> list[ColumnProfile]:
     """Return the columns, those without a topic with the one of the columns beside them.
 
-    Weights are those of a sample where columns speak of how it was drawn, and none of heights.
-    What is called a status, an event or a time is what a study found, where several columns speak of health or of a
-    study, or of a time and an event; and so is the class or the label at the end of a table. Flags between two flags of
-    a topic share it.
+    Weights in a table of births are what was found. Others are those of a sample where columns speak of how it was
+    drawn, and none of heights. What is called a status, an event or a time is what a study found, where several columns
+    speak of health or of a study, or of a time and an event; and so is the class or the label at the end of a table.
+    Flags between two flags of a topic share it.
     """
     columns = list(columns)
+    if any(not {*BIRTHS}.isdisjoint(parts_of(item.name)) for item in columns):
+        born = [c for c in columns if c.topic == "body" and speaks_of(parts_of(c.name), WEIGHTS)]
+        columns = [replace(item, topic=None) if item in born else item for item in columns]
     bodies = [item for item in columns if item.topic == "body"]
     if all(speaks_of(parts_of(c.name), WEIGHTS) for c in bodies) and any(c.topic == "sampling" for c in columns):
         columns = [replace(item, topic="sampling") if item in bodies else item for item in columns]

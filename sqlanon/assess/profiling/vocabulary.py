@@ -83,6 +83,8 @@ WEIGHTS = "weight gewicht =wt poids peso vekt vikt waga wght* *wght *wgt wgt*"
 """Words of weights, of bodies or of surveys: their numbers tell."""
 NEWBORN = ("birth", "baby", "newborn", "neonate", "neonatal", "fetal")
 """Words of a name that says whose weight it is, in grams or pounds: none of a survey."""
+BIRTHS = ("gestation", "gestational", "premie", "preterm", "apgar", "birthweight", "lowbirthweight", "lbw")
+"""Words of the names of columns in tables of births, whose weights are what was found."""
 FLAGS: Mapping[str, str] = {
     "sex": "male males female females man men woman women masc fem mann frau weiblich maennlich homme femme "
     "hombre mujer uomo donna maschio femmina masculin feminin masculino feminino kvinna kvinde mand erkek kadin "
@@ -95,7 +97,7 @@ FLAGS: Mapping[str, str] = {
     "verwitwet marie celibataire casado soltero",
     "politics": "democrat republican",
     "residence": "urban rural south north east west northeast northcentral midwest southern northern smsa msa "
-    "metro farm",
+    "metro farm city nrtheast nrthcen northcen",
     "occupation": "selfemp selfempl selfemployed student pensioner",
     "health": "drugs smoke alcohol disabled hosp hospital",
 }  # fmt: skip

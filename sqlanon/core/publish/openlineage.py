@@ -157,6 +157,8 @@ def _transformation(column: Mapping[str, Any]) -> tuple[str, str]:
         return "TRANSFORMATION", f"{column['role']}, by a secret key"
     if "with" in column:
         return "TRANSFORMATION", f"generalized with {column['with']}"
+    if "generalized" in column:
+        return "TRANSFORMATION", f"generalized: {column['generalized']}"
     levels: Sequence[int] = column.get("levels", [column.get("level", 0)])
     if not any(levels):
         return "IDENTITY", ""

@@ -46,7 +46,8 @@ KINDS: Mapping[str, str] = {
     "icd10": "icd icd10",
     "atc": "atc drug medication medikament wirkstoff arzneimittel",
     "age": "age ages alter lebensalter edad eta leeftijd idade wiek alder idad =yas agegrp agegroup agecat "
-    "ageband ageyrs ageyears agemth agemths agemonths childage =mage =fage husage wifeage =altersgruppe",
+    "ageband ageyrs ageyears agemth agemths agemonths childage =mage =fage husage wifeage =agey =agem =ager "
+    "=altersgruppe",
     "year": "year yr jahr annee anio ano anno jaar baujahr rok yil",
     "name": "name firstname lastname surname forename fullname vorname nachname familienname nom prenom nombre "
     "apellido apellidos cognome nome achternaam voornaam fname lname imie nazwisko navn namn fornavn fornamn "

@@ -12,6 +12,7 @@ import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from sqlanon.core.hierarchies.wording import describe_level
 from sqlanon.core.models import least_count
 from sqlanon.core.policy import Policy
 from sqlanon.core.policy.output import IN_DATABASE
@@ -201,6 +202,8 @@ def _limitations(material: Material) -> list[str]:
 def _columns(material: Material) -> tuple[ReviewedColumn, ...]:
     """Return the columns with how they are published; those that are left out are for the operator alone."""
     described = {attribute.name: attribute.description or "" for attribute in material.run.attributes}
+    at_level = {c.name: c for c in material.policy.columns if c.level is not None}
+    described |= {name: describe_level(c.hierarchy, c.level or 0, None) for name, c in at_level.items()}
     return tuple(
         ReviewedColumn(column.name, column.role, described.get(column.name) or ROLES.get(column.role, column.role))
         for column in material.policy.columns
