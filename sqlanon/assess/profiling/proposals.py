@@ -98,8 +98,10 @@ def propose(
         proposals = [balanced]
         first = search.first()
         several = _by_several_rules(source, wide, balanced, first) if several_rules else None
-        if several is not None and several.loss <= (1 - SEVERAL_SAVE) * balanced.loss:
-            proposals.append(several)
+        if several is not None:
+            says_more = len([c for c in several.columns if (c.left or 0.0) >= FLOOR]) > len(balanced.columns)
+            if says_more or several.loss <= (1 - SEVERAL_SAVE) * balanced.loss:
+                proposals.append(several)
         for name, weights in search.emphases(balanced):
             if len(proposals) == PROPOSALS or search.late:
                 break
