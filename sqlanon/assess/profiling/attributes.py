@@ -304,7 +304,8 @@ def settled_followers(columns: Sequence[ColumnProfile]) -> list[ColumnProfile]:
         if item.leader is not None and item.role not in DROPPED:
             led = roles[item.leader]
             if item.role != "keep" or led not in ("quasi_identifier", "keep"):
-                reason = item.reason if item.role != "keep" else f"It follows from {item.leader!r}{LEFT_OUT}"
+                why = LEFT_OUT if led in DROPPED else ", which is sensitive."
+                reason = item.reason if item.role != "keep" else f"It follows from {item.leader!r}{why}"
                 item = replace(item, role="drop", reason=reason, question=None, otherwise=None)
         result.append(item)
     return result

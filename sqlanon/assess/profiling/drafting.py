@@ -373,7 +373,9 @@ def _settings(
     """Return the lines of the policy below its columns, but for questions."""
     lines = [
         f"privacy: [{{type: k_anonymity, k: {k}}}]",
-        f"suppression_limit: {LIMIT}   # the share of records that may be left out, so that a few do not coarsen all"
+        f"suppression_limit: {chosen.limit}   # the share of records that may be left out: by {LIMIT} rare values go"
+        if chosen is not None and chosen.limit is not None
+        else f"suppression_limit: {LIMIT}   # the share of records that may be left out: a few do not coarsen all"
         if entity is None
         else f"suppression_limit: {_of_persons(entity)}   # the share of persons of whom a record may be left out",
         "uncovered: top   # a value that a hierarchy cannot read (a text among numbers) is published as *",

@@ -53,6 +53,8 @@ NEAR_DATE = "It lies in the years of {!r}, beside which the days between both sa
 SECOND_AGE = "Beside {!r} another age says little, and parts each class once more."
 ALIKE = 0.75
 """How much less is said by a column that shares a word, or its topic, with one before."""
+OF_A_YEAR = re.compile(r"(y|yr|year|wave|d)_?[0-9]{2,4}")
+"""Names of flags of one year, which decide who was asked what."""
 GENERAL = frozenset(("data", "dataset", "table", "export", "file", "list", "report", "full", "test", "sample", "survey",
                      "records", *PERSONS))  # fmt: skip
 """Words of the names of tables that say nothing of what they are about."""
@@ -155,14 +157,15 @@ def subject_scores(
     columns: Sequence[ColumnProfile], among: Iterable[ColumnProfile] = (), title: Sequence[object] = ()
 ) -> dict[str, float]:
     """Return how much speaks for each column being what the table is about (``by_interest``)."""
-    scores = {item.name: subject_score(item) for item in columns}
-    for place, more in ((-1, 1.0), (0, 0.5)):
-        if columns and (columns[place].topic not in KNOWN or columns[place].topic in ("education", "occupation")):
-            scores[columns[place].name] += more
-    named_twice = {item.leader for item in among if item.how == SAME}  # a code with its label
+    scores, whole = {item.name: subject_score(item) for item in columns}, list(among) or columns
+    for item, more in ((whole[-1], 1.0), (whole[0], 0.5)) if whole else ():
+        if item.name in scores and (item.topic not in KNOWN or item.topic in ("education", "occupation")):
+            scores[item.name] += more
+    named_twice = {item.leader for item in whole if item.how == SAME}  # a code with its label
     words = _words_of(title)
     for item in columns:
-        scores[item.name] += (item.name in named_twice) + 3.5 * bool(item.decides and item.topic not in KNOWN)
+        decides = item.decides and item.topic not in KNOWN and not OF_A_YEAR.fullmatch(item.name.casefold())
+        scores[item.name] += (item.name in named_twice) + 3.5 * bool(decides)
         scores[item.name] += 1.5 * any(_same_word(part, word) for part in parts_of(item.name) for word in words)
     return scores
 

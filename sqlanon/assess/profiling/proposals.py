@@ -15,6 +15,8 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import chain, combinations
 
+from sqlglot import exp
+
 from sqlanon.assess.profiling.facts import ColumnProfile, percent
 from sqlanon.assess.profiling.interest import by_interest, said_before, tells_apart
 from sqlanon.assess.profiling.proposed import NOTHING, UNPROTECTED, Gain, Proposal, account, proposal_of
@@ -24,6 +26,7 @@ from sqlanon.core.hierarchies.code_specs import FrequentValues
 from sqlanon.core.lattice.catalog import Attribute
 from sqlanon.core.plan.full_domain import Plan
 from sqlanon.core.policy import Column, LocalRecoding, Policy, SearchOptions
+from sqlanon.core.sqltrees.trees import column, count_rows
 from sqlanon.errors import NoSolutionError, SearchStoppedError, UnsupportedError
 
 THEMES: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
@@ -51,9 +54,10 @@ WISHES_COST = 0.1
 """What is left of all columns may fall by so much, at most, for all wishes of readers together."""
 SOMETHING_COSTS = 0.04
 """What is left of all columns may fall by so much, at most, for something of one more column to be left."""
-EXCHANGES, HALF_AS_MUCH, OF_FLAGS = 3, 6, 0.4
-"""How often one of the chosen columns is given up for others, at most; and how many columns stand between one and
-another that says half as much. What a flag says beside other columns, if nothing tells what it is about."""
+EXCHANGES, HALF_AS_MUCH, OF_FLAGS, TOLD = 3, 6, 0.4, 2.2
+"""How often one of the chosen columns is given up for others, at most; how many columns stand between one and another
+that says half as much; what a flag says of which nothing is known; and by what the share of the records without the
+most frequent value counts, up to 1."""
 FEW_SENSITIVE = 6
 """Sensitive columns among the first, at most."""
 ENOUGH = 9
@@ -61,6 +65,11 @@ ENOUGH = 9
 FLOOR, FEWEST_LEFT = 0.55, 3
 """Where a column still says something: the share of the values that a value is told from, and how many are left."""
 BESIDE_FIRST = "No release with something of it was found beside the columns that the table is more about."
+ENOUGH_PROTECTED = f"{FEW_SENSITIVE} sensitive columns are published; with more, hardly two persons would be alike."
+LOST = "Most records with one of its values would be left out, because they are few in each class."
+LEAST_LIMIT, FEW_VALUES, FEWEST = 0.01, 10, 20
+"""The share of the records that may be left out, at least; values of a column, at most, and records of one, at least,
+of which it is asked whether most would be."""
 NONE_FOUND = (NoSolutionError, SearchStoppedError)
 """No release meets the policy, or none was found in the time of a search."""
 MOST_RECORDS = 300_000
@@ -158,6 +167,8 @@ class _Searches:
         self._whole, self._policy, self._found = whole, policy, found
         self._deadline = time.monotonic() + ALL_SECONDS
         self._known: dict[frozenset[object], bool] = {}
+        self._lost: dict[str, float] = {}
+        self.limit: float | None = None
         self._tops = {attribute.name: attribute.height - 1 for attribute in whole.catalog.attributes}
         rest = {item.name for item in policy.quasi_identifiers if isinstance(item.hierarchy, FrequentValues)}
         years = {item.name: years_of(found[item.name], item.hierarchy) for item in policy.quasi_identifiers}
@@ -187,25 +198,70 @@ class _Searches:
         return time.monotonic() > self._deadline
 
     def balanced(self) -> Proposal:
-        """Return the best release of the chosen columns that meets the wishes it can, the most important first."""
+        """Return the best release of the chosen columns that meets the wishes it can, the most important first.
+
+        Where most records with one of few values of a column would be left out, fewer records may be; and where that is
+        not enough, the column is given up.
+        """
+        found, lost = self._balanced(), self._lost
+        if lost:
+            self._narrow(min(lost.values()))
+            found, lost = self._balanced(), self._lost
+        if lost:
+            self._near |= dict.fromkeys(lost, LOST)
+            self._order = [name for name in self._order if name not in lost]
+            found = self._balanced()
+        return found
+
+    def _narrow(self, share: float) -> None:
+        """Let so few records be left out that half of a share of them stays, at least."""
+        self.limit = max(LEAST_LIMIT, round(share / 2, 3))
+        self._policy = replace(self._policy, suppression_limit=Decimal(str(self.limit)), suppression_count=None)
+        self._known.clear()
+
+    def _count_lost(self, plan: Plan, chosen: _Chosen) -> dict[str, float]:
+        """Return the columns of few values that are published as they are, and of one of whose values most records are
+        left out, with the share of the records that has this value."""
+        lost: dict[str, float] = {}
+        records = plan.ledger.records
+        if self._policy.entity is not None or records > MOST_RECORDS or not plan.ledger.suppressed:
+            return lost
+        levels = dict(zip((item.name for item in plan.catalog.attributes), plan.node, strict=True))
+        whole = [name for name, level in levels.items() if name in chosen.levels and not level]
+        whole += [item.name for item in self._policy.columns if item.name in chosen.protected and item.level is None]
+        for name in whole:
+            if self._found[name].distinct > FEW_VALUES:
+                continue
+            rows = plan.generalized_query({name: plan.source.types[name]}).subquery("released")
+            before, after = (
+                {value: int(held) for value, held in plan.engine.run("values", _counts_of(name, part))}
+                for part in (plan.source.relation.copy(), rows)
+            )
+            shares = [n / records for value, n in before.items() if n >= FEWEST and 2 * after.get(value, 0) < n]
+            if shares:
+                lost[name] = min(shares)
+        return lost
+
+    def _balanced(self) -> Proposal:
         chosen = self._chosen(self._order)
         plan, unmet = self._best(chosen), list[UnmetWish]()
         most = self._cost(plan, chosen) + WISHES_COST
         wished = set[str]()
-        for column, level, wish, _ in self._wishes:
-            if column in wished or chosen.levels.get(column, -1) <= level:
+        for name, level, wish, _ in self._wishes:
+            if name in wished or chosen.levels.get(name, -1) <= level:
                 continue
-            finer = chosen.but({column: level})
+            finer = chosen.but({name: level})
             tried = self._searched(finer)
             if tried is None:
-                unmet.append(self._price(column, wish, finer))
+                unmet.append(self._price(name, wish, finer))
             elif self._cost(tried, chosen) > most:
                 before, after = self._left(plan, chosen), self._left(tried, chosen)
-                unmet.append(UnmetWish(column, wish, before=before, after=after))
+                unmet.append(UnmetWish(name, wish, before=before, after=after))
             else:
                 plan, chosen = tried, finer
-                wished.add(column)
+                wished.add(name)
         plan, chosen = self._with_further(plan, chosen)
+        self._lost = self._count_lost(plan, chosen)
         return self._proposal(BALANCED, plan, chosen, unmet=tuple(unmet))
 
     def emphasis(self, name: str, weights: Mapping[str, float]) -> Proposal:
@@ -216,33 +272,38 @@ class _Searches:
     def _chosen(self, order: Iterable[str]) -> _Chosen:
         """Return columns of which something can be published together, ``ENOUGH`` at most: the first of an order, some
         given up where others say more in their place."""
-        order, left_out = list(order), frozenset[str]()
+        first, left_out = list(order), frozenset[str]()
+        worths = self._worths(first)
+        order = [*first[:FIRST], *sorted(first[FIRST:], key=lambda name: -worths[name])]
+
+        def worth(chosen: _Chosen) -> float:
+            return sum(worths[name] for name in order if name in chosen)
+
         chosen = self._filled(order, left_out)
         for _ in range(EXCHANGES):
-            best, worth, without = chosen, self._worth(chosen, order), left_out
+            best, without = chosen, left_out
             others = [name for name in order[FIRST:] if name in chosen]
             for gone in chain.from_iterable(combinations(others, many) for many in (1, 2)):
                 if time.monotonic() > self._deadline - ALL_SECONDS * 2 / 3:
                     return best
                 tried = self._filled(order, left_out.union(gone))
-                if self._worth(tried, order) > worth + 1e-9:
-                    best, worth, without = tried, self._worth(tried, order), left_out.union(gone)
+                if worth(tried) > worth(best) + 1e-9:
+                    best, without = tried, left_out.union(gone)
             if best is chosen:
                 break
             chosen, left_out = best, without
         return chosen
 
-    def _worth(self, chosen: _Chosen, order: Sequence[str]) -> float:
-        """Return how much the chosen columns say of a table: each by its place, less where most records hold one value
-        of it, and less again where it is a flag of which nothing is known."""
-        worth = 0.0
+    def _worths(self, order: Sequence[str]) -> dict[str, float]:
+        """Return how much each column says of a table: by its place in the order of interest, less where most records
+        hold one value of it, and less again where it is a flag of which nothing is known."""
+        worths = {}
         for place, name in enumerate(order):
-            if name in chosen:
-                found = self._found[name]
-                said = min(1.0, 1.4 - found.most / max(1, found.filled))
-                unknown = found.distinct + (found.nulls > 0) <= 2 and found.topic is None and place >= FIRST
-                worth += said * (OF_FLAGS if unknown else 1.0) / (1 + place / HALF_AS_MUCH)
-        return worth
+            found = self._found[name]
+            said = min(1.0, TOLD * (1 - found.most / max(1, found.filled)))
+            unknown = found.distinct + (found.nulls > 0) <= 2 and found.topic is None and place >= FIRST
+            worths[name] = said * (OF_FLAGS if unknown else 1.0) / (1 + place / HALF_AS_MUCH)
+        return worths
 
     def _filled(self, order: Iterable[str], left_out: Container[str]) -> _Chosen:
         """Return the first columns of an order of which something can be published together, without some."""
@@ -251,6 +312,7 @@ class _Searches:
             if len(chosen.levels) + len(chosen.protected) == ENOUGH:
                 break
             if name in self._sensitive and len(chosen.protected) == FEW_SENSITIVE:
+                chosen = chosen.without(name, ENOUGH_PROTECTED)
                 continue
             more = self._with(chosen, name)
             fits = name not in left_out and self._fits(more)
@@ -391,10 +453,16 @@ class _Searches:
     ) -> Proposal:
         """Return a proposal that a run makes again: its columns, with their limits, and no others."""
         if plan is self._whole:
-            return proposal_of(name, plan, unmet=unmet)
+            return proposal_of(name, plan, unmet=unmet, limit=self.limit)
         beyond = {each: chosen.beyond.get(each, BESIDE_FIRST) for each in self._tops if each not in chosen.levels}
         own = {each: weight for each, weight in weights.items() if each in chosen.levels}
-        return proposal_of(name, plan, unmet=unmet, weights=own, max_levels=chosen.levels, displaced=beyond)
+        return proposal_of(
+            name, plan, unmet=unmet, weights=own, max_levels=chosen.levels, displaced=beyond, limit=self.limit
+        )
+
+
+def _counts_of(name: str, relation: exp.Expr) -> exp.Select:
+    return exp.select(column(name), count_rows()).from_(relation).group_by(column(name))
 
 
 def _floor(attribute: Attribute, *, with_rest: bool, coarsest: int | None = None) -> int | None:

@@ -71,6 +71,7 @@ class Proposal(Facts):
         protected: the sensitive columns that are published as they are, each with its model; ``left_out`` are the
             others, whose models would cost too much. ``in_bands``: of the protected ones, those that are published at a
             level of a hierarchy.
+        limit: the share of the records that may be left out, where it is less than a draft's usual one.
         optimal: whether it is proven that no node does better by the weights and wishes of the proposal.
         weights, max_levels: the keys of columns that make a run find the same.
         displaced: columns that could be kept, and are left out of it and its ``columns``, with their price in words.
@@ -100,6 +101,7 @@ class Proposal(Facts):
     max_levels: Mapping[str, int] = field(default_factory=dict)
     displaced: Mapping[str, str] = field(default_factory=dict)
     in_bands: tuple[str, ...] = ()
+    limit: float | None = None
 
     @property
     def highest_risk(self) -> float:
@@ -151,12 +153,14 @@ def proposal_of(
     weights: Mapping[str, float] | None = None,
     max_levels: Mapping[str, int] | None = None,
     displaced: Mapping[str, str] = NOTHING,
+    limit: float | None = None,
 ) -> Proposal:
     """Return the proposal that a plan makes.
 
     Args:
         weights, max_levels: what makes a run find the same.
         displaced: the columns that are left out, with the reason.
+        limit: see ``Proposal``.
     """
     losses = plan.attribute_losses
     if not isinstance(plan, Plan):
@@ -194,4 +198,5 @@ def proposal_of(
         dict(max_levels or {}),
         dict(displaced),
         tuple(item.name for item in plan.policy.columns if item.level is not None),
+        limit,
     )

@@ -15,7 +15,8 @@ TOPICS: Mapping[str, str] = {
     "ponderation ponderacion ponderazione wegingsfactor",
     "sex": "sex gender geschlecht sexe sexo genere genero geslacht sesso plec koen kon kjonn cinsiyet anrede "
     "salutation civilite aanhef",
-    "race": "race raceth ethnicity ethnic ethn ethnie ethnicite etnia etnicidade hautfarbe herkunft herkomst raca "
+    "race": "race racegrp racecat ethrace* raceeth* ethgrp "
+    "raceth ethnicity ethnic ethn ethnie ethnicite etnia etnicidade hautfarbe herkunft herkomst raca "
     "pochodzenie migration =origin",
     "religion": "religion konfession faith =church denomination bekenntnis geloof wyznanie relig*",
     "body": "height weight =ht =wt =wtkg groesse koerpergroesse gewicht koerpergewicht taille poids estatura peso "
