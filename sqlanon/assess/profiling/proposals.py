@@ -341,6 +341,7 @@ class _Searches:
             if name in chosen or name in chosen.beyond:
                 continue
             if name in self._sensitive and len(chosen.protected) >= FEW_SENSITIVE:
+                chosen = chosen.without(name, ENOUGH_PROTECTED)
                 continue
             if time.monotonic() > until:
                 chosen = chosen.without(name, "There was no time to search for a release with it.")
@@ -454,7 +455,8 @@ class _Searches:
         """Return a proposal that a run makes again: its columns, with their limits, and no others."""
         if plan is self._whole:
             return proposal_of(name, plan, unmet=unmet, limit=self.limit)
-        beyond = {each: chosen.beyond.get(each, BESIDE_FIRST) for each in self._tops if each not in chosen.levels}
+        left_out = [each for each in (*self._tops, *self._sensitive) if each not in chosen]
+        beyond = {each: chosen.beyond.get(each, BESIDE_FIRST) for each in left_out}
         own = {each: weight for each, weight in weights.items() if each in chosen.levels}
         return proposal_of(
             name, plan, unmet=unmet, weights=own, max_levels=chosen.levels, displaced=beyond, limit=self.limit
