@@ -3,6 +3,8 @@
 import datetime
 import random
 import re
+from bisect import bisect
+from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -13,6 +15,7 @@ import pytest
 
 import sqlanon
 from sqlanon.assess.profiling.drafted_hierarchies import drafted_hierarchy
+from sqlanon.assess.profiling.facts import TAIL
 from sqlanon.assess.profiling.profile import profile
 
 pytestmark = pytest.mark.slow
@@ -128,3 +131,24 @@ def test_skewed_amounts_have_intervals_of_shares(levels: dict[str, list[set[str]
 def test_amounts_have_no_band_that_holds_nothing(levels: dict[str, list[set[str]]]) -> None:
     for texts in levels["balance"][1:-1]:
         assert _are_apart(texts)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_band_holds_few_records(seed: int) -> None:
+    """Also of numbers that are few or lie in heaps, counted over all records in plain Python."""
+    draw, records = random.Random(seed), 600
+    heaps = [draw.randrange(40) for _ in range(draw.randrange(2, 30))]
+    weights = [draw.random() ** 6 for _ in heaps]
+    data = {
+        "heaps": draw.choices(heaps, weights, k=records),
+        "amount": [round(draw.lognormvariate(3, 1.5), 2) if draw.random() < 0.9 else 0.0 for _ in range(records)],
+        "text": [None if draw.random() < 0.2 else str(draw.randrange(1_000)) for _ in range(records)],
+        "one": [7] * records,
+    }
+    found = profile(pa.table(data))
+    for name, values in data.items():
+        edges = found.column(name).bands
+        held = Counter(bisect(edges, float(value)) for value in values if value is not None)
+        assert [*edges] == sorted({*edges}) and (not edges or len(held) == len(edges) + 1)
+        assert min(held.values()) >= TAIL, (name, edges)
+    assert len(found.column("amount").bands) >= 3 and not found.column("one").bands

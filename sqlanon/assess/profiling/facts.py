@@ -156,6 +156,7 @@ class ColumnProfile(ColumnCounts):
         leader: the column that it follows from, as one attribute, and ``how`` (``Follower``); None where it leads.
         decides: the columns that hold a value only beside some of its values: they say more of it.
         shapes: share of the values that have a shape (``assess/profiling/shapes.py``), where it is not 0.
+        bands: edges between numbers that leave a share of the records on each side, none of few records.
         examined: values that shapes, lengths and spread were taken from.
         separation: the share of pairs of records that differ in the column; None with fewer than two records.
     """
@@ -185,6 +186,7 @@ class ColumnProfile(ColumnCounts):
     how: str = ""
     decides: tuple[str, ...] = ()
     spread: Spread | None = None
+    bands: tuple[float, ...] = ()
     lengths: Lengths | None = None
     shapes: Mapping[str, float] = field(default_factory=dict)
     examined: int = 0

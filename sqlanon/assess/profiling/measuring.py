@@ -282,6 +282,54 @@ class Measures:
                 found[self.names[int(place)]] = tuple(sorted(float(value) for value in row))
         return found
 
+    def with_enough(self, edges: Mapping[str, Sequence[float]], fewest: int) -> dict[str, tuple[float, ...]]:
+        """Return edges between numbers, without such as leave a band with fewer records than so many, counted over all.
+
+        Args:
+            edges: column -> edges, growing.
+        """
+        places = {place: edges[name] for place, name in enumerate(self.names) if edges.get(name)}
+        if not places:
+            return {}
+        x = _as_number(dict.fromkeys(places, "number"))
+        arms = [exp.If(this=among([place]), true=_band(own)) for place, own in places.items()]
+        typed = exp.select(column("attribute"), named(x, "x"), column(names.COUNT)).from_(table(VALUES))
+        typed = typed.where(among(list(places)))
+        banded = exp.select(column("attribute"), named(exp.Case(ifs=arms), "band"), column(names.COUNT))
+        banded = banded.from_(typed.subquery("typed")).where(not_null(column("x")))
+        query = exp.select(column("attribute"), column("band"), total(column(names.COUNT)))
+        query = query.from_(banded.subquery("banded"))
+        held = {place: [0] * (len(own) + 1) for place, own in places.items()}
+        for place, band, records in self._engine.run(
+            "records of bands", query.group_by(column("attribute"), column("band"))
+        ):
+            held[int(place)][int(band)] = int(records)
+        return {self.names[place]: _joined(own, held[place], fewest) for place, own in places.items()}
+
+
+def _band(edges: Sequence[float]) -> exp.Expr:
+    """Return how many edges a number reaches."""
+    reached = (when(exp.GTE(this=column("x"), expression=exp.convert(edge)), number(1), number(0)) for edge in edges)
+    found: exp.Expr = next(reached)
+    for one in reached:
+        found = exp.Add(this=found, expression=one)
+    return found
+
+
+def _joined(edges: Sequence[float], held: list[int], fewest: int) -> tuple[float, ...]:
+    """Return the edges without those of bands of few records, which join the smaller band beside them.
+
+    >>> _joined([1, 2, 3], [50, 2, 40, 30], 5)
+    (1, 3)
+    """
+    left, held = list(edges), list(held)
+    while left and (least := min(held)) < fewest:
+        band = held.index(least)
+        edge = band - 1 if band == len(left) or (band and held[band - 1] <= held[band + 1]) else band
+        held[edge : edge + 2] = [held[edge] + held[edge + 1]]
+        del left[edge]
+    return tuple(left)
+
 
 def _quantile(share: float) -> exp.Expr:
     """Return a quantile of the numbers of a column, with at least ``TAIL`` records at it and beyond."""

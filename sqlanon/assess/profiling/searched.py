@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from sqlanon.assess.profiling.attributes import LEFT_OUT, settled_followers
 from sqlanon.assess.profiling.dependencies import VALUE
-from sqlanon.assess.profiling.drafted_hierarchies import bands
 from sqlanon.assess.profiling.facts import ColumnProfile, Profile
 from sqlanon.assess.profiling.interest import (
     MOST_MEASURED,
@@ -137,14 +136,13 @@ def _has_bands(item: ColumnProfile) -> bool:
     """Return whether a column holds numbers, in most records, that can be published in bands."""
     held = item.filled - item.empty >= MOSTLY_HELD * item.records and item.reads_as != "text"
     many = item.distinct > FEW_NUMBERS or has_rare_values(item)
-    return held and many and item.spread is not None and bool(bands(item.spread))
+    return held and many and len(item.bands) > 1
 
 
 def _in_bands(item: ColumnProfile) -> ColumnProfile:
     """Return a number as a sensitive column that is published in bands."""
-    assert item.spread is not None
     keys = {
-        "hierarchy": {"intervals": {"edges": [bands(item.spread)]}},
+        "hierarchy": {"intervals": {"edges": [[*item.bands]]}},
         "level": 1,
         "models": [{"type": "distinct_l_diversity", "l": 2}],
     }
