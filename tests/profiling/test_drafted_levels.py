@@ -147,8 +147,9 @@ def test_no_band_holds_few_records(seed: int) -> None:
     }
     found = profile(pa.table(data))
     for name, values in data.items():
-        edges = found.column(name).bands
+        spread = found.column(name).spread
+        edges = spread.bands if spread is not None else ()
         held = Counter(bisect(edges, float(value)) for value in values if value is not None)
         assert [*edges] == sorted({*edges}) and (not edges or len(held) == len(edges) + 1)
         assert min(held.values()) >= TAIL, (name, edges)
-    assert len(found.column("amount").bands) >= 3 and not found.column("one").bands
+        assert len(edges) >= {"amount": 3}.get(name, 0) and (name != "one" or not edges)

@@ -16,15 +16,9 @@ from command_line import sqlanon as command
 import sqlanon
 from sqlanon.assess.profiling.drafting import PolicyDraft, draft
 from sqlanon.assess.profiling.profile import profile
-from sqlanon.assess.profiling.proposals import (
-    BALANCED,
-    BESIDE_FIRST,
-    ENOUGH_PROTECTED,
-    FEW_SENSITIVE,
-    LOST,
-    SEVERAL_RULES,
-    WISHES_COST,
-)
+from sqlanon.assess.profiling.proposals import BALANCED, ENOUGH_PROTECTED, FEW_SENSITIVE, LOST, WISHES_COST
+from sqlanon.assess.profiling.proposed import BESIDE_FIRST
+from sqlanon.assess.profiling.several import SEVERAL_RULES
 from sqlanon.errors import InputError
 
 FIRST = datetime.date(2015, 1, 1)

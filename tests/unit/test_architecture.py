@@ -50,13 +50,13 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 48_745,
-    "assess": 16_873,
-    "interop": 8_158,
+    "core": 48_876,
+    "assess": 17_177,
+    "interop": 8_167,
     "commands": 7_853,
-    "report": 6_274,
+    "report": 6_281,
     "recoding": 5_495,
-    "live": 3_672,
+    "live": 3_675,
     "ledger": 4_319,
     "periods": 618,
     "tables": 2_243,

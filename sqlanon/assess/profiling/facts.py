@@ -57,6 +57,7 @@ class Spread:
             beyond, rounded outward.
         q05, q25, q50, q75, q95: quantiles, rounded to the next ``step``.
         places: digits after the point that nearly all numbers have at most; 0: whole numbers.
+        bands: edges between rounded quantiles that leave no band with few records.
     """
 
     low: float
@@ -68,6 +69,7 @@ class Spread:
     high: float
     step: float
     places: int = 0
+    bands: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +158,6 @@ class ColumnProfile(ColumnCounts):
         leader: the column that it follows from, as one attribute, and ``how`` (``Follower``); None where it leads.
         decides: the columns that hold a value only beside some of its values: they say more of it.
         shapes: share of the values that have a shape (``assess/profiling/shapes.py``), where it is not 0.
-        bands: edges between numbers that leave a share of the records on each side, none of few records.
         examined: values that shapes, lengths and spread were taken from.
         separation: the share of pairs of records that differ in the column; None with fewer than two records.
     """
@@ -186,7 +187,6 @@ class ColumnProfile(ColumnCounts):
     how: str = ""
     decides: tuple[str, ...] = ()
     spread: Spread | None = None
-    bands: tuple[float, ...] = ()
     lengths: Lengths | None = None
     shapes: Mapping[str, float] = field(default_factory=dict)
     examined: int = 0

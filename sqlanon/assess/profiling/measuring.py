@@ -16,6 +16,7 @@ from math import comb
 
 from sqlglot import exp
 
+from sqlanon.assess.profiling.drafted_hierarchies import bands
 from sqlanon.assess.profiling.facts import (
     FEWEST_FOR_SPREAD,
     TAIL,
@@ -24,6 +25,7 @@ from sqlanon.assess.profiling.facts import (
     ColumnCounts,
     ColumnProfile,
     Frequent,
+    Spread,
 )
 from sqlanon.assess.profiling.looks import year_is_last
 from sqlanon.assess.profiling.odd_records import odd_record_notes
@@ -63,6 +65,8 @@ PART = names.PREFIX + "profile_part"
 EXAMINED = 4_000
 """Values of a column that are looked at closely, besides those with many records: a share of theirs is right to two
 hundredths, nearly always."""
+FEWEST_IN_A_BAND = 20
+"""Records of a band of numbers, at least, in tables of a thousand records and more; ``TAIL`` in smaller ones."""
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 WEIGHT = "weight"
 
@@ -282,12 +286,10 @@ class Measures:
                 found[self.names[int(place)]] = tuple(sorted(float(value) for value in row))
         return found
 
-    def with_enough(self, edges: Mapping[str, Sequence[float]], fewest: int) -> dict[str, tuple[float, ...]]:
-        """Return edges between numbers, without such as leave a band with fewer records than so many, counted over all.
-
-        Args:
-            edges: column -> edges, growing.
-        """
+    def bands(self, spreads: Mapping[str, Spread]) -> dict[str, tuple[float, ...]]:
+        """Return edges between the numbers of columns that leave no band with few records, counted over all."""
+        edges, fewest = {name: bands(spread) for name, spread in spreads.items()}, self.records // 50
+        fewest = max(TAIL, min(FEWEST_IN_A_BAND, fewest))
         places = {place: edges[name] for place, name in enumerate(self.names) if edges.get(name)}
         if not places:
             return {}

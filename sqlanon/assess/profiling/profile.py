@@ -11,7 +11,6 @@ from typing import Any
 from sqlglot import exp
 
 from sqlanon.assess.presets.following import as_schema
-from sqlanon.assess.profiling.drafted_hierarchies import bands
 from sqlanon.assess.profiling.facts import TAIL, ColumnCounts, ColumnProfile, Lengths, Profile, RankedSet, Spread
 from sqlanon.assess.profiling.looks import ISO, NEARLY_ALL, is_ambiguous, look_of, reading_of
 from sqlanon.assess.profiling.measuring import Examined, Measures
@@ -40,8 +39,6 @@ from sqlanon.core.source.rights import with_readable_columns, with_visible_rows
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.data_types import without_values
 
-FEWEST_IN_A_BAND = 20
-"""Records of a band of numbers, at least, in tables of a thousand records and more; ``TAIL`` in smaller ones."""
 MOST_CANDIDATES = 20
 """Columns whose sets are looked at, at most."""
 FILLED_UP_TO = 8
@@ -179,10 +176,8 @@ def _columns(measures: Measures, types: Mapping[str, str]) -> list[ColumnProfile
             ),
         )
         columns.append(item)
-    fewest = max(TAIL, min(FEWEST_IN_A_BAND, measures.records // 50))
-    numbers = [item for item in columns if item.spread is not None and item.reads_as in ("whole", "number")]
-    edges = measures.with_enough({item.name: bands(item.spread) for item in numbers if item.spread}, fewest)
-    return [replace(item, bands=edges.get(item.name, ())) for item in columns]
+    edges = measures.bands({c.name: c.spread for c in columns if c.spread and c.reads_as in ("whole", "number")})
+    return [replace(c, spread=replace(c.spread, bands=edges.get(c.name, ()))) if c.spread else c for c in columns]
 
 
 def _with_codes(measures: Measures, columns: list[ColumnProfile]) -> list[ColumnProfile]:

@@ -19,15 +19,27 @@ from sqlglot import exp
 
 from sqlanon.assess.profiling.facts import ColumnProfile, percent
 from sqlanon.assess.profiling.interest import by_interest, said_before, tells_apart
-from sqlanon.assess.profiling.proposed import NOTHING, UNPROTECTED, Gain, Proposal, account, proposal_of
+from sqlanon.assess.profiling.proposed import (
+    BESIDE_FIRST,
+    FIRST,
+    FLOOR,
+    MOST_RECORDS,
+    NONE_FOUND,
+    NOTHING,
+    UNPROTECTED,
+    Gain,
+    Proposal,
+    account,
+    proposal_of,
+)
+from sqlanon.assess.profiling.several import by_several_rules
 from sqlanon.assess.profiling.wishes import UnmetWish, wishes_of, years_of
 from sqlanon.core import anonymizer
 from sqlanon.core.hierarchies.code_specs import FrequentValues
 from sqlanon.core.lattice.catalog import Attribute
 from sqlanon.core.plan.full_domain import Plan
-from sqlanon.core.policy import Column, LocalRecoding, Policy, SearchOptions
+from sqlanon.core.policy import Column, Policy, SearchOptions
 from sqlanon.core.sqltrees.trees import column, count_rows
-from sqlanon.errors import NoSolutionError, SearchStoppedError, UnsupportedError
 
 THEMES: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     "most detail of place": (
@@ -40,14 +52,12 @@ THEMES: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     ),
 }  # fmt: skip
 """The names of proposals -> looks and topics of the columns that they put first."""
-BALANCED, SEVERAL_RULES = "balanced", "several rules"
+BALANCED = "balanced"
 PROPOSALS = 3
 WEIGHT = 4.0
 """Of the columns that a proposal puts first; the others weigh 1."""
 SECONDS, SECONDS_BY_SQL, ALL_SECONDS, GAP = 3.0, 8.0, 30.0, 0.02
 """Of one search, in the process and by SQL, and of all; and the proven gap that is near enough."""
-SEVERAL_SAVE = 0.25
-"""The share of the loss that several rules must save before they are proposed in place of one."""
 LARGEST_GAIN = 0.25
 """What the other columns must gain together, one column as it is being 1, before it is said which one to drop."""
 WISHES_COST = 0.1
@@ -62,25 +72,13 @@ FEW_SENSITIVE = 6
 """Sensitive columns among the first, at most."""
 ENOUGH = 9
 """Columns that are chosen first, each with something of it; further ones, where they cost these little."""
-FLOOR, FEWEST_LEFT = 0.55, 3
-"""Where a column still says something: the share of the values that a value is told from, and how many are left."""
-BESIDE_FIRST = "No release with something of it was found beside the columns that the table is more about."
+FEWEST_LEFT = 3
+"""Values that are left of a column that still says something, at least."""
 ENOUGH_PROTECTED = f"{FEW_SENSITIVE} sensitive columns are published; with more, hardly two persons would be alike."
 LOST = "Most records with one of its values would be left out, because they are few in each class."
 LEAST_LIMIT, FEW_VALUES, FEWEST = 0.01, 10, 20
 """The share of the records that may be left out, at least; values of a column, at most, and records of one, at least,
 of which it is asked whether most would be."""
-NONE_FOUND = (NoSolutionError, SearchStoppedError)
-"""No release meets the policy, or none was found in the time of a search."""
-MOST_RECORDS = 300_000
-"""Records up to which several rules are tried."""
-RULES_SECONDS, ALL_RULES_SECONDS, RULES_TRIED = 8.0, 16.0, 4
-"""For which several rules are looked for, once and before they are not tried again, and how often, each time with fewer
-columns."""
-FIRST = 2
-"""Columns that a table is about most: each of several rules says of them what a single one would."""
-LITTLE = 0.4
-"""What is left of a column by several rules, at least, for it to be published."""
 
 
 def propose(
@@ -106,11 +104,9 @@ def propose(
         balanced = replace(balanced, drop=search.largest_gain(balanced))
         proposals = [balanced]
         first = search.first()
-        several = _by_several_rules(source, wide, balanced, first) if several_rules else None
+        several = by_several_rules(source, wide, balanced, first) if several_rules else None
         if several is not None:
-            says_more = len([c for c in several.columns if (c.left or 0.0) >= FLOOR]) > len(balanced.columns)
-            if says_more or several.loss <= (1 - SEVERAL_SAVE) * balanced.loss:
-                proposals.append(several)
+            proposals.append(several)
         for name, weights in search.emphases(balanced):
             if len(proposals) == PROPOSALS or search.late:
                 break
@@ -481,46 +477,3 @@ def _floor(attribute: Attribute, *, with_rest: bool, coarsest: int | None = None
         saying = [level for level in saying if level <= coarsest]
     enough = [level for level in saying if attribute.costs[level] >= FLOOR * whole and told[level] >= FEWEST_LEFT]
     return enough[-1] if enough else saying[0] if saying else None
-
-
-def _by_several_rules(source: object, policy: Policy, single: Proposal, first: Sequence[str]) -> Proposal | None:
-    """Return what several rules publish of the first columns; None where they are of no use.
-
-    Where they leave little of a column, the least of the others are left out; the last time, the column itself.
-    """
-    if policy.entity is not None or single.records > MOST_RECORDS or not single.loss:
-        return None
-    names, limits = [*first], replace(policy.search, time_limit=RULES_SECONDS)
-    proposal, until, is_last = None, time.monotonic() + ALL_RULES_SECONDS, False
-    for tried in range(1, RULES_TRIED + 1):
-        columns = tuple(_by_rules(item, names, single, first[:FIRST]) for item in policy.columns)
-        rules = replace(policy, columns=columns, search=limits, transformation=LocalRecoding())
-        try:
-            with anonymizer.recode(source, rules, bounded=False) as plan:
-                if len(getattr(plan, "rules", ())) < 2:
-                    break
-                levels = {c.name: c.max_level for c in columns if c.max_level is not None and c.name in names}
-                beyond = {each.name: BESIDE_FIRST for each in policy.quasi_identifiers if each.name not in names}
-                proposal = proposal_of(SEVERAL_RULES, plan, unmet=(), max_levels=levels, displaced=beyond)
-        except (*NONE_FOUND, UnsupportedError):
-            break
-        proposal = replace(proposal, left_out=single.left_out)
-        little = {item.name for item in proposal.columns if (item.left or 0.0) < LITTLE}
-        if not little or is_last:
-            break
-        is_last = tried == RULES_TRIED - 1 or time.monotonic() > until
-        names = [name for name in names if name not in little] if is_last else names[: -3 + tried]
-        if len(names) < 2:
-            break
-    return proposal
-
-
-def _by_rules(item: Column, names: Container[str], single: Proposal, first: Container[str]) -> Column:
-    """Return a column as several rules publish it: what a single one publishes of the first, or as it is, each of them
-    publishes; what is beyond goes."""
-    if item.role == "quasi_identifier":
-        limit = single.max_levels.get(item.name)
-        limit = limit if limit == 0 or item.name in first else None
-        return replace(item, max_level=limit) if item.name in names else Column.drop(item.name)
-    followed = item.travels is not None and item.travels.column not in names
-    return Column.drop(item.name) if item.name in single.left_out or followed else item

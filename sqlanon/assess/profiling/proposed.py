@@ -14,9 +14,19 @@ from sqlanon.core.hierarchies.wording import describe_levels
 from sqlanon.core.plan.full_domain import Plan
 from sqlanon.core.plan.planned import Planned
 from sqlanon.core.policy import Column, Model
+from sqlanon.errors import NoSolutionError, SearchStoppedError
 
 UNPROTECTED = (Model("distinct_l_diversity", {"l": 1}),)
 """The models of a sensitive column that is left out of the release: any class will do."""
+BESIDE_FIRST = "No release with something of it was found beside the columns that the table is more about."
+NONE_FOUND = (NoSolutionError, SearchStoppedError)
+"""No release meets the policy, or none was found in the time of a search."""
+MOST_RECORDS = 300_000
+"""Records up to which several rules are tried, and values counted that are left out."""
+FIRST = 2
+"""Columns that a table is about most: they are not given up, and several rules say of them what a single one would."""
+FLOOR = 0.55
+"""Of the values of a column that still says something, the share that a value is told from, at least."""
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 

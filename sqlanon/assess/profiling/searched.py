@@ -136,13 +136,14 @@ def _has_bands(item: ColumnProfile) -> bool:
     """Return whether a column holds numbers, in most records, that can be published in bands."""
     held = item.filled - item.empty >= MOSTLY_HELD * item.records and item.reads_as != "text"
     many = item.distinct > FEW_NUMBERS or has_rare_values(item)
-    return held and many and len(item.bands) > 1
+    return held and many and item.spread is not None and len(item.spread.bands) > 1
 
 
 def _in_bands(item: ColumnProfile) -> ColumnProfile:
     """Return a number as a sensitive column that is published in bands."""
+    assert item.spread is not None
     keys = {
-        "hierarchy": {"intervals": {"edges": [[*item.bands]]}},
+        "hierarchy": {"intervals": {"edges": [[*item.spread.bands]]}},
         "level": 1,
         "models": [{"type": "distinct_l_diversity", "l": 2}],
     }
