@@ -176,7 +176,12 @@ def _lead_finer(by_name: Columns, free: set[str], found: Found, leaders: Leaders
         coarser = [
             to
             for start, to, how in found
-            if start == of and how == VALUE and to in free and to not in leaders and (to, of, VALUE) not in found
+            if start == of
+            and how == VALUE
+            and to in free
+            and to not in leaders
+            and (to, of, VALUE) not in found
+            and not (by_name[of].looks_like in NUMBERS and by_name[to].reads_as != "text")  # numbers lead their bands
         ]
         labels = [to for to in coarser if by_name[to].reads_as == "text" and not _is_coded(to)]
         if coarser and (not _is_common(by_name[of]) or (labels and _is_coded(of))):

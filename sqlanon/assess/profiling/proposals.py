@@ -64,7 +64,9 @@ WISHES_COST = 0.1
 """What is left of all columns may fall by so much, at most, for all wishes of readers together."""
 SOMETHING_COSTS = 0.04
 """What is left of all columns may fall by so much, at most, for something of one more column to be left."""
-EXCHANGES, HALF_AS_MUCH, OF_FLAGS, TOLD = 3, 6, 0.4, 2.2
+WHO, OF_PERSONS = ("sex", "education"), 1.25
+"""Topics of what most readers ask of persons, beside their age, and how much more these say."""
+EXCHANGES, HALF_AS_MUCH, OF_FLAGS, TOLD = 3, 6, 0.2, 2.2
 """How often one of the chosen columns is given up for others, at most; how many columns stand between one and another
 that says half as much; what a flag says of which nothing is known; and by what the share of the records without the
 most frequent value counts, up to 1."""
@@ -298,7 +300,8 @@ class _Searches:
             found = self._found[name]
             said = min(1.0, TOLD * (1 - found.most / max(1, found.filled)))
             unknown = found.distinct + (found.nulls > 0) <= 2 and found.topic is None and place >= FIRST
-            worths[name] = said * (OF_FLAGS if unknown else 1.0) / (1 + place / HALF_AS_MUCH)
+            said *= OF_FLAGS if unknown else OF_PERSONS if found.looks_like == "age" or found.topic in WHO else 1.0
+            worths[name] = said / (1 + place / HALF_AS_MUCH)
         return worths
 
     def _filled(self, order: Iterable[str], left_out: Container[str]) -> _Chosen:

@@ -16,6 +16,8 @@ FEW_CODES = 3
 TIMES = ("time", "duration", "durat", "days", "months", "weeks", "futime", "survtime", "followup")
 FEW_RESULTS = 10
 """Values of what a study found, at most, if it is no number."""
+MEASURED = ("occupation", "education", "household", "marital", "residence")
+"""Topics whose numbers with decimals are no more what others know."""
 SEVERAL_WORDS = 3
 """Values, at least, that must be words of a topic, but for those of sex."""
 HEAVIEST, LIGHTEST = 700, 2
@@ -81,6 +83,8 @@ def _by_name(found: ColumnProfile) -> str | None:
         of_one = spread.places > 2 and 2 * found.alone > found.filled
         if of_one or spread.q50 < LIGHTEST or spread.high > HEAVIEST:
             return "sampling"
+    if topic in MEASURED and found.spread is not None and found.spread.places and found.reads_as == "number":
+        return None  # a score or a rate, of which others know nothing
     return None if topic == "body" and not _is_of_bodies(found) else topic
 
 

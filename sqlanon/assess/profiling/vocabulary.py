@@ -59,7 +59,7 @@ TOPICS: Mapping[str, str] = {
     "schulabschluss ausbildung =formation escolaridad escolaridade scolarita istruzione titolodistudio opleiding "
     "onderwijs etudes estudios qualification weducation heducation wyksztalcenie utdanning utbildning uddannelse "
     "egitim ogrenim hsgrad dropout *educ educ* eduy* edul* =ed",
-    "occupation": "occupation =occ *occup occup* job beruf profession workclass employer arbeitgeber =work "
+    "occupation": "occupation =occ =occp *occup occup* job beruf profession workclass employer arbeitgeber =work "
     "working branche industry =ind =naics =sic =isco ocupacion ocupacao metier taetigkeit =position emploi "
     "travail empleo trabajo lavoro professione beroep zawod yrke erhverv meslek employed employment empstat unemp "
     "unemployed uemp* arbeitslos erwerb labforce =labor =labour retired rentner selfempl tenure =exper experience "
@@ -90,7 +90,8 @@ FLAGS: Mapping[str, str] = {
     "sex": "male males female females man men woman women masc fem mann frau weiblich maennlich homme femme "
     "hombre mujer uomo donna maschio femmina masculin feminin masculino feminino kvinna kvinde mand erkek kadin "
     "kobieta mezczyzna",
-    "race": "black blacks white whites nonwhite nwhite hispan hispanic hisp indigena latino latina asian african "
+    "race": "afam blck whte mblck fblck mwhte fwhte "
+    "black blacks white whites nonwhite nwhite hispan hispanic hisp indigena latino latina asian african "
     "afroamerican caucasian native foreign foreigner migrant immigrant minority indigenous aboriginal auslaender "
     "etranger extranjero",
     "religion": "catholic protestant muslim jewish christian hindu buddhist katholisch evangelisch",
@@ -146,6 +147,7 @@ KNOWN: Mapping[str, str] = {
 }  # fmt: skip
 """Topics that others know or find out about a person, in words."""
 CODED = (
+    "schoolid schid hospid clinicid teacherid classid distid districtid regionid siteid centerid centreid wardid lea "
     "code codes cd cod kod concept typ type kat kategorie kategori categorie categoria klasse nr id key schluessel "
     "art kennziffer"
 )
