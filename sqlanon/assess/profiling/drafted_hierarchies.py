@@ -104,7 +104,7 @@ def drafted_hierarchy(found: ColumnProfile, *, is_text: bool, records: int) -> D
     is_number = found.reads_as in ("whole", "number") and (texts or not found.misfits)
     if is_number and found.spread is not None and not _is_code(found, found.spread) and found.distinct > 3:
         return _few_numbers(found, found.spread) or _intervals(found, found.spread)
-    if found.looks_like == "age":
+    if _is_in_years(found):
         keys = {"width": 5, "fanouts": [2, 2], "lower": 20, "upper": OLDEST}
         return DraftedHierarchy({"intervals": keys}, "intervals of 5, 10, 20, with open ends; what is no number as *")
     return _codes_or_values(found, records)
@@ -192,7 +192,7 @@ def _intervals(found: ColumnProfile, spread: Spread) -> DraftedHierarchy:
         keys = {"width": _number(cells[0]), "fanouts": [10, 10]}
         remark = "grid cells, about 111 km a degree of latitude"
         return DraftedHierarchy({"intervals": keys}, remark)
-    if found.looks_like == "age":
+    if _is_in_years(found):
         width, fanouts = Decimal(2 if spread.high - spread.low <= NARROW else 5), [2, 2]
     elif 0 <= spread.low <= 10 and 90 < spread.high <= 100:  # percentages, scores
         width, fanouts = Decimal(10), [2]
@@ -203,7 +203,7 @@ def _intervals(found: ColumnProfile, spread: Spread) -> DraftedHierarchy:
         width, fanouts = _widths(spread)
     keys = {"width": _number(width), "fanouts": fanouts}
     keys |= _bounds(spread, width * fanouts[0] if fanouts and spread.high - spread.low >= WIDE * width else width)
-    if found.looks_like == "age":
+    if _is_in_years(found):
         keys["upper"] = min(keys.get("upper", OLDEST), OLDEST)
     if not fanouts:
         del keys["fanouts"]
@@ -217,6 +217,12 @@ def _intervals(found: ColumnProfile, spread: Spread) -> DraftedHierarchy:
             "Are these numbers in an order? If they are codes of kinds, write groups: {…} or suppress: {} instead."
         )
     return DraftedHierarchy({"intervals": keys}, remark, question)
+
+
+def _is_in_years(found: ColumnProfile) -> bool:
+    """Return whether a column holds ages in years; not those in tens of years."""
+    tens = found.spread is not None and found.spread.places > 0 and found.spread.high < NARROW
+    return found.looks_like == "age" and not tens
 
 
 def _edges(spread: Spread) -> list[list[int | float]]:

@@ -34,7 +34,7 @@ from sqlanon.core.source.known import OF_ONE
 from sqlanon.core.source.vocabulary import PERSONAL
 from sqlanon.core.source.vocabulary import PERSONS as OF_PERSONS
 from sqlanon.core.source.words import parts_of, speaks_of_persons
-from sqlanon.errors import InputError, SqlanonError
+from sqlanon.errors import IdentifyingColumnError, InputError, SqlanonError
 
 LIMIT, MOST_PERSONS = 0.05, 0.3
 """Of records that may be left out; and of persons of whom one may be, where each has many."""
@@ -117,7 +117,9 @@ def draft(
             proposals = searched
         elif any(column.nodes > 1 for column in tried):
             several = search != "one rule"
-            proposals, warnings = _proposals(tried, judged, source, k=k, base=base, entity=entity, several=several)
+            tried, proposals, warnings = _proposals(
+                tried, judged, source, k=k, base=base, entity=entity, several=several
+            )
         if proposals:
             columns, profile = tried, judged
     chosen = _chosen(proposals, proposal)
@@ -157,16 +159,33 @@ def _proposals(
     base: Path,
     entity: ColumnProfile | None,
     several: bool,
-) -> tuple[tuple[Proposal, ...], tuple[str, ...]]:
-    """Return what could be released, by searches of the source; nothing, and a warning, where it cannot be searched."""
+) -> tuple[list[DraftedColumn], tuple[Proposal, ...], tuple[str, ...]]:
+    """Return what could be released, by searches of the source; nothing, and a warning, where it cannot be searched.
+
+    The columns come first, without such as give others away, which a run would refuse.
+    """
+    columns = list(columns)
     if profile.is_frame and source is None:
-        return (), ("No release was searched: the frame or connection is not at hand.",)
-    text = policy_text(profile, columns, Asked(), _settings(columns, k, "released.parquet", None, entity), base)
-    policy = Policy.from_dict(yaml.safe_load(text), base_directory=base)
-    try:
-        return propose(source, policy, {item.name: item for item in profile.columns}, several_rules=several), ()
-    except SqlanonError as error:
-        return (), (f"No release was searched: {error.message}",)
+        return columns, (), ("No release was searched: the frame or connection is not at hand.",)
+    found = {item.name: item for item in profile.columns}
+    for _ in columns:
+        text = policy_text(profile, columns, Asked(), _settings(columns, k, "released.parquet", None, entity), base)
+        policy = Policy.from_dict(yaml.safe_load(text), base_directory=base)
+        try:
+            return columns, propose(source, policy, found, several_rules=several), ()
+        except IdentifyingColumnError as error:
+            given, message = set(error.columns) & {c.name for c in columns if c.keys["role"] != "drop"}, error.message
+        except SqlanonError as error:
+            given, message = set(), error.message
+        if not given:
+            break
+        columns = [_without(item) if item.name in given else item for item in columns]
+    return columns, (), (f"No release was searched: {message}",)
+
+
+def _without(column: DraftedColumn) -> DraftedColumn:
+    reason = f"{column.reason} It gives away another column, which is generalized."
+    return replace(column, keys={"role": "drop"}, reason=reason, remark="", nodes=1, questions=(), instead=column.keys)
 
 
 def _chosen(proposals: Sequence[Proposal], name: str | None) -> Proposal | None:

@@ -58,6 +58,8 @@ WEIGHT = 4.0
 """Of the columns that a proposal puts first; the others weigh 1."""
 SECONDS, SECONDS_BY_SQL, ALL_SECONDS, GAP = 3.0, 8.0, 30.0, 0.02
 """Of one search, in the process and by SQL, and of all; and the proven gap that is near enough."""
+MUCH_MORE = 0.15
+"""How much more is left of the other columns, on average, where a column is given up for them."""
 LARGEST_GAIN = 0.25
 """What the other columns must gain together, one column as it is being 1, before it is said which one to drop."""
 WISHES_COST = 0.1
@@ -103,7 +105,11 @@ def propose(
     with anonymizer.plan(source, _encoding(wide)) as whole:
         search = _Searches(whole, wide, found)
         balanced = search.balanced()
-        balanced = replace(balanced, drop=search.largest_gain(balanced))
+        gain = search.largest_gain(balanced)
+        if gain is not None and search.gives_up(gain):
+            balanced = search.balanced()
+            gain = search.largest_gain(balanced)
+        balanced = replace(balanced, drop=gain)
         proposals = [balanced]
         first = search.first()
         several = by_several_rules(source, wide, balanced, first) if several_rules else None
@@ -226,10 +232,10 @@ class _Searches:
             return lost
         levels = dict(zip((item.name for item in plan.catalog.attributes), plan.node, strict=True))
         whole = [name for name, level in levels.items() if name in chosen.levels and not level]
-        whole += [item.name for item in self._policy.columns if item.name in chosen.protected and item.level is None]
-        for name in whole:
-            if self._found[name].distinct > FEW_VALUES:
-                continue
+        few = [name for name in whole if self._found[name].distinct <= FEW_VALUES]
+        own = [item for item in self._policy.columns if item.name in chosen.protected]
+        few += [i.name for i in own if i.level is not None or self._found[i.name].distinct <= FEW_VALUES]
+        for name in few:
             rows = plan.generalized_query({name: plan.source.types[name]}).subquery("released")
             before, after = (
                 {value: int(held) for value, held in plan.engine.run("values", _counts_of(name, part))}
@@ -417,6 +423,14 @@ class _Searches:
             gains.append(Gain(dropped.name, sum(before) / len(before), self._left(plan, others)))
         gains = [gain for gain in gains if (gain.after - gain.before) * (len(of.columns) - 1) >= LARGEST_GAIN]
         return max(gains, key=lambda gain: gain.after - gain.before, default=None)
+
+    def gives_up(self, gain: Gain) -> bool:
+        """Return whether a column is given up, because much more is left of the others without it."""
+        if gain.after - gain.before < MUCH_MORE or gain.column in self._order[:FIRST]:
+            return False
+        self._near = self._near | {gain.column: f"{gain.sentence}"}
+        self._order = [name for name in self._order if name != gain.column]
+        return True
 
     def first(self) -> list[str]:
         """Return the quasi-identifiers that come first, whether they fit together or not."""

@@ -18,6 +18,8 @@ FEW_RESULTS = 10
 """Values of what a study found, at most, if it is no number."""
 MEASURED = ("occupation", "education", "household", "marital", "residence")
 """Topics whose numbers with decimals are no more what others know."""
+MANY_NUMBERS = 30
+"""Numbers with decimals that have fewer values may be logarithms of counts."""
 SEVERAL_WORDS = 3
 """Values, at least, that must be words of a topic, but for those of sex."""
 HEAVIEST, LIGHTEST = 700, 2
@@ -83,7 +85,8 @@ def _by_name(found: ColumnProfile) -> str | None:
         of_one = spread.places > 2 and 2 * found.alone > found.filled
         if of_one or spread.q50 < LIGHTEST or spread.high > HEAVIEST:
             return "sampling"
-    if topic in MEASURED and found.spread is not None and found.spread.places and found.reads_as == "number":
+    many = found.distinct > MANY_NUMBERS and found.reads_as == "number"
+    if topic in MEASURED and many and found.spread is not None and found.spread.places:
         return None  # a score or a rate, of which others know nothing
     return None if topic == "body" and not _is_of_bodies(found) else topic
 

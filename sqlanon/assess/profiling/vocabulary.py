@@ -71,7 +71,8 @@ TOPICS: Mapping[str, str] = {
     "hhinc* faminc* lfaminc othinc* totinc perinc appinc lninc loginc nwifeinc atotinc cototinc hinct* insur "
     "versicherung seguro",
     "household": "child* kinder =kid household haushalt dependents relationship enfants hijos figli "
-    "kinderen filhos dzieci cocuk fsize famsize hhsize familysize =parity =sibs siblings nsibs brthord birthorder "
+    "kinderen filhos dzieci cocuk =fam =lfam fsize famsize "
+    "hhsize familysize =parity =sibs siblings nsibs brthord birthorder "
     "*kids kids*",
     "death": "died death dead deceased decease mortality survived surviv survival alive vital vitalstatus verstorben "
     "gestorben exitus =tod deces decede muerte fallecido decesso deceduto obito morte overleden zgon dodsfall avliden "
