@@ -12,7 +12,6 @@ from types import MappingProxyType
 from typing import Any
 
 from sqlanon.core.hierarchies.specs import Suppress, lists_its_values
-from sqlanon.core.hierarchies.wording import describe_level
 from sqlanon.core.lattice.catalog import Catalog
 from sqlanon.core.models import for_source, least_count
 from sqlanon.core.policy import Column, Policy
@@ -136,6 +135,8 @@ def _described(policy: Policy, given: Column, published: Mapping[str, dict[str, 
     travels: dict[str, Any] = {} if given.travels is None else {"with": given.travels.column}
     travels |= {"redacted": True} if given.redact else {}
     if given.level is not None:
+        from sqlanon.core.hierarchies.wording import describe_level  # few policies need it
+
         travels |= {"generalized": describe_level(given.hierarchy, given.level, None)}
     yield {"name": name, "role": role} | travels | published.get(name, {}) | own | by_key
     for asked in policy.publish:

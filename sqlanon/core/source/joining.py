@@ -20,7 +20,6 @@ from sqlanon.core.hierarchies import specs
 from sqlanon.core.policy import Join, Policy
 from sqlanon.core.source.csv_types import wanted_types
 from sqlanon.core.source.files import Reading, Records
-from sqlanon.core.source.levels import at_levels
 from sqlanon.core.source.opening import Source, attached_as, closed_on_error, open_source, other_records, stamp
 from sqlanon.core.source.rights import with_readable_columns, with_visible_rows
 from sqlanon.core.source.sampling import draw_sample
@@ -88,7 +87,12 @@ def open_policy_source(source: object, policy: Policy, *, writable: bool = False
         opened = _joined(opened, policy) if policy.join else opened
         if any(item.redact for item in policy.columns):  # before a sample: who is not drawn is named in texts too
             opened = behind("redacted texts")(opened, policy)
-        return at_levels(draw_sample(opened, policy), policy)
+        opened = draw_sample(opened, policy)
+        if any(item.level is not None for item in policy.columns):
+            from sqlanon.core.source.levels import at_levels  # few policies need it
+
+            opened = at_levels(opened, policy)
+        return opened
 
 
 def _tables_beside(opened: Source, policy: Policy) -> list[exp.Table]:
