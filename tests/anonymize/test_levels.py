@@ -137,6 +137,7 @@ def test_what_the_hierarchy_cannot_read_ends_the_run_or_is_the_root(tmp_path: Pa
         ({"role": "quasi_identifier", "models": []}, "level"),
         ({"hierarchy": {"groups": {"low": ["1"], "high": ["2"]}}}, "hierarchy"),
         ({"hierarchy": {"frequent": [20]}}, "hierarchy"),
+        ({"hierarchy": {"suppress": {}}}, "hierarchy"),
         ({"hierarchy": {"redact": {}}}, "hierarchy"),
         ({"models": [{"type": "t_closeness", "t": 0.3, "distance": "ordered"}]}, "level"),
         ({"models": [{"type": "t_closeness", "t": 0.3, "distance": "hierarchical"}]}, "level"),
@@ -152,8 +153,10 @@ def test_a_level_that_cannot_be_published_is_a_fault(wage: dict[str, Any], place
 
 def test_a_level_beyond_the_hierarchy_is_refused(tmp_path: Path) -> None:
     path = stored(tmp_path, people(50))
-    with pytest.raises(HierarchyError, match=r"no level 4 above its values\. Hint: its highest level is 3"):
-        sqlanon.plan(path, document(level=4))
+    with pytest.raises(
+        HierarchyError, match=r"no level 3 between its values and its root\. Hint: its highest one is 2"
+    ):
+        sqlanon.plan(path, document(level=3))
 
 
 def test_a_plan_is_of_one_level_and_its_papers_name_it(tmp_path: Path) -> None:
@@ -173,3 +176,16 @@ def test_a_plan_is_of_one_level_and_its_papers_name_it(tmp_path: Path) -> None:
     live = policy | {"output": {"live_view": "anon"}}
     with pytest.raises(UnsupportedError, match="at a level"):
         sqlanon.anonymize(path, live)
+
+
+@pytest.mark.parametrize("cohort", [True, False])
+def test_rows_of_earlier_nights_are_not_published_at_a_level(cohort: bool) -> None:
+    """They keep the texts of their night: those of another level, or raw ones, would be published as if of this."""
+    ledger: dict[str, Any] = {"file": "ledger.duckdb", "record": "id", "key": {"file": "secret.key"}}
+    policy = document(level=1) | {"ledger": ledger | ({"cohorts": {"margin": 2}} if cohort else {})}
+    policy["columns"]["id"] = {"role": "drop"}
+    if not cohort:
+        assert Policy.from_dict(policy).ledger is not None
+        return
+    with pytest.raises(PolicyError, match="not published with level"):
+        Policy.from_dict(policy)

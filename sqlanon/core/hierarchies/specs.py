@@ -399,7 +399,7 @@ def lists_its_values(hierarchy: HierarchySpec | None) -> bool:
 
 def follows_from_value(hierarchy: HierarchySpec | None) -> bool:
     """Return True for a hierarchy whose levels are computed from each value by itself."""
-    known = Intervals | Dates | Ages | Codes | Prefix | Zip3 | Suppress
+    known = Intervals | Dates | Ages | Codes | Prefix | Zip3
     return isinstance(hierarchy, known) or (isinstance(hierarchy, Redact) and hierarchy.width is not None)
 
 

@@ -213,6 +213,9 @@ def _check_cohorts(faults: Faults, policy: Any, spec: LedgerSpec) -> None:
             any(item.role in KEYED_ROLES for item in policy.columns), "give it the role drop",
         ),
         "with or redact": (any(item.travels or item.redact for item in policy.columns), "give it the role drop"),
+        "level": (  # rows of earlier nights keep the texts that were published then
+            any(item.level is not None for item in policy.columns), "make the column in a view of the source",
+        ),
         f"the model {others[0]}" if others else "": (bool(others), f"use {', '.join(COHORT_MODELS)}"),
     }  # fmt: skip
     for name, (asked, hint) in refused.items():

@@ -59,9 +59,9 @@ def _text(item: Column, type_name: str) -> exp.Expr:
     by_text = reads_texts(item.hierarchy)
     value = canonical(item.name, type_name) if by_text else column(item.name)
     found = levels(item.hierarchy, value, "VARCHAR" if by_text else without_enum(type_name), longest=1)
-    if item.level > len(found):
+    if item.level >= len(found):  # at the root NULL alone would tell records apart
         raise HierarchyError(
-            f"The hierarchy of column {item.name!r} has no level {item.level} above its values.",
-            hint=f"its highest level is {len(found)}.",
+            f"The hierarchy of column {item.name!r} has no level {item.level} between its values and its root.",
+            hint=f"its highest one is {len(found) - 1}; or give the column the role drop.",
         )
     return found[item.level - 1]

@@ -68,7 +68,7 @@ def _limit(policy: Policy) -> dict[str, Any]:
 
 
 def _column(column: Column, policy: Policy) -> dict[str, Any]:
-    document = pick(column, "role min_level max_level uncovered days")
+    document = pick(column, "role min_level max_level level uncovered days")
     document["keep_weekday"] = column.keep_weekday or None
     document["with"] = None if column.travels is None else written_travels(column.travels)
     document |= pick(column, "redact? redact_finds") if column.redact else {}
