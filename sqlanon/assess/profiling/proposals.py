@@ -306,7 +306,7 @@ class _Searches:
             found = self._found[name]
             said = min(1.0, TOLD * (1 - found.most / max(1, found.filled)))
             unknown = found.distinct + (found.nulls > 0) <= 2 and found.topic is None and place >= FIRST
-            said *= OF_FLAGS if unknown else OF_PERSONS if found.looks_like == "age" or found.topic in WHO else 1.0
+            said *= OF_FLAGS if unknown else OF_PERSONS if _is_asked_of_persons(found) else 1.0
             worths[name] = said / (1 + place / HALF_AS_MUCH)
         return worths
 
@@ -426,9 +426,10 @@ class _Searches:
 
     def gives_up(self, gain: Gain) -> bool:
         """Return whether a column is given up, because much more is left of the others without it."""
-        if gain.after - gain.before < MUCH_MORE or gain.column in self._order[:FIRST]:
+        asked = gain.column in self._order[:FIRST] or _is_asked_of_persons(self._found[gain.column])
+        if asked or gain.after - gain.before < MUCH_MORE:
             return False
-        self._near = self._near | {gain.column: f"{gain.sentence}"}
+        self._near = self._near | {gain.column: gain.sentence}
         self._order = [name for name in self._order if name != gain.column]
         return True
 
@@ -474,6 +475,10 @@ class _Searches:
         return proposal_of(
             name, plan, unmet=unmet, weights=own, max_levels=chosen.levels, displaced=beyond, limit=self.limit
         )
+
+
+def _is_asked_of_persons(found: ColumnProfile) -> bool:
+    return found.looks_like == "age" or found.topic in WHO
 
 
 def _counts_of(name: str, relation: exp.Expr) -> exp.Select:
