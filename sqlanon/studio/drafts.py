@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from sqlanon.assess.profiling.draft_text import PolicyHead, policy_text, scalar
-from sqlanon.assess.profiling.drafting import PolicyDraft, drafted_keys
+from sqlanon.assess.profiling.drafting import PolicyDraft, drafted_keys, kept_level
 from sqlanon.assess.profiling.facts import ColumnProfile, Profile
 from sqlanon.assess.profiling.questions import Asked, DraftedColumn
 from sqlanon.core.policy import Policy
@@ -190,6 +190,7 @@ def _role(policy: EditedPolicy, change: Change) -> EditedPolicy:
         keys |= {"models": [{"type": "distinct_l_diversity", "l": 2}]} if role == "sensitive" else {}
     else:
         keys = drafted_keys(found, role, policy.profile)
+    keys |= kept_level(policy.columns[name].keys) if role in ("sensitive", "keep") else {}
     others = {other: item for other, item in policy.columns.items() if _leader(item) == name}
     policy = _column(policy, name, keys)
     if role != "quasi_identifier":  # what travels with it has nothing to travel with

@@ -2,7 +2,9 @@
 
 import json
 import random
+import sqlite3
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +17,13 @@ from tables import store
 
 import sqlanon
 from sqlanon import Policy, PolicyError
+from sqlanon.assess.profiling.profile import profile
 from sqlanon.core.source.levels import at_levels
 from sqlanon.core.source.opening import Source
 from sqlanon.core.sqltrees.trees import column, table
 from sqlanon.errors import HierarchyError, InputError, UnsupportedError
 from sqlanon.interop.scripts.warehouse import script_in
+from sqlanon.studio.drafts import changed, of_document
 
 ENGINES = [kind for kind in KINDS if kind.name != "spark"]
 NAMES = ["sex", "age", "wage", "seen"]
@@ -178,14 +182,50 @@ def test_a_plan_is_of_one_level_and_its_papers_name_it(tmp_path: Path) -> None:
         sqlanon.anonymize(path, live)
 
 
-@pytest.mark.parametrize("cohort", [True, False])
-def test_rows_of_earlier_nights_are_not_published_at_a_level(cohort: bool) -> None:
+def test_rows_of_earlier_nights_are_not_published_at_a_level() -> None:
     """They keep the texts of their night: those of another level, or raw ones, would be published as if of this."""
     ledger: dict[str, Any] = {"file": "ledger.duckdb", "record": "id", "key": {"file": "secret.key"}}
-    policy = document(level=1) | {"ledger": ledger | ({"cohorts": {"margin": 2}} if cohort else {})}
+    policy = document(level=1) | {"ledger": ledger}
     policy["columns"]["id"] = {"role": "drop"}
-    if not cohort:
-        assert Policy.from_dict(policy).ledger is not None
-        return
+    assert Policy.from_dict(policy).ledger is not None
+    ledger["cohorts"] = {"margin": 2}
     with pytest.raises(PolicyError, match="not published with level"):
         Policy.from_dict(policy)
+
+
+def test_an_engine_without_the_functions_of_a_hierarchy_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "people.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE people (wage REAL)")
+        connection.executemany("INSERT INTO people VALUES (?)", [(float(i % 7),) for i in range(90)])
+        connection.commit()
+    wage = {"role": "sensitive", "hierarchy": {"intervals": {"edges": [[2, 4]]}}, "level": 1, "models": WAGE["models"]}
+    policy = {"table": "people", "columns": {"wage": wage}, "privacy": [{"type": "k_anonymity", "k": 5}]}
+    with pytest.raises(
+        UnsupportedError, match=r"SQLite cannot compute the level of 'wage' .*make the column in a view"
+    ):
+        sqlanon.plan(path, policy)
+
+
+@pytest.mark.slow
+def test_a_release_at_a_level_is_attacked_with_and_without_a_control_group(tmp_path: Path) -> None:
+    path = stored(tmp_path, people())
+    policy = document(level=1) | {"source": str(path), "output": {"file": str(tmp_path / "released.parquet")}}
+    sqlanon.anonymize(None, policy)
+    for share in (0, 0.5):
+        found = {
+            item.attack: item for item in sqlanon.attack(tmp_path / "released.parquet", policy, holdout=share).findings
+        }
+        assert found["singling_out_quasi_identifiers"].successes == 0 and found.keys() >= {"singling_out_kept_columns"}
+        assert any(item.control is not None for item in found.values()) == bool(share)
+
+
+@pytest.mark.parametrize("role", ["keep", "sensitive"])
+def test_the_studio_keeps_the_level_of_a_column_whose_role_changes(tmp_path: Path, role: str) -> None:
+    found = profile(stored(tmp_path, people()), SOURCE)
+    given = of_document(document(level=1), found, tmp_path)
+    made = changed(given, {"action": "role", "column": "wage", "value": role})
+    assert (made.columns["wage"].keys["role"], made.columns["wage"].keys["level"]) == (role, 1)
+    assert made.columns["wage"].keys["hierarchy"] == WAGE["hierarchy"]
+    made = changed(made, {"action": "role", "column": "wage", "value": "quasi_identifier"})
+    assert "level" not in made.columns["wage"].keys

@@ -4,22 +4,34 @@ import datetime
 import itertools
 import json
 import random
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from benches import visitors
 from command_line import sqlanon as command
 
 import sqlanon
-from sqlanon.assess.profiling.drafting import PolicyDraft, draft
+from sqlanon.assess.profiling import drafting
+from sqlanon.assess.profiling.drafting import REFUSED, PolicyDraft, draft
 from sqlanon.assess.profiling.profile import profile
-from sqlanon.assess.profiling.proposals import BALANCED, ENOUGH_PROTECTED, FEW_SENSITIVE, LOST, WISHES_COST
-from sqlanon.assess.profiling.proposed import BESIDE_FIRST
+from sqlanon.assess.profiling.proposals import (
+    BALANCED,
+    ENOUGH_PROTECTED,
+    FEW_SENSITIVE,
+    LOST,
+    MUCH_MORE,
+    WISHES_COST,
+    _Searches,
+)
+from sqlanon.assess.profiling.proposed import BESIDE_FIRST, Gain
 from sqlanon.assess.profiling.several import SEVERAL_RULES
-from sqlanon.errors import InputError
+from sqlanon.errors import IdentifyingColumnError, InputError
 
 FIRST = datetime.date(2015, 1, 1)
 
@@ -242,3 +254,79 @@ def test_flags_do_not_displace_what_a_table_is_about(tmp_path: Path) -> None:
     assert balanced.displaced.keys() <= dropped
     said = " ".join(made.yaml.replace("#", "").split())
     assert all(price in said for price in balanced.displaced.values())
+
+
+@pytest.mark.slow
+def test_what_a_run_would_refuse_is_in_no_proposal(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor where a person takes another of the releases that were searched."""
+    search = drafting.propose
+
+    def refusing(source: object, policy: sqlanon.Policy, *found: Any, **options: Any) -> Any:
+        if "nationality" in {item.name for item in policy.columns if item.role != "drop"}:
+            raise IdentifyingColumnError("", hint="", columns={"nationality": {}})
+        return search(source, policy, *found, **options)
+
+    monkeypatch.setattr(drafting, "propose", refusing)
+    found = profile(folder / "visits.parquet")
+    made = draft(found, folder=folder, search=True)
+    assert len(made.proposals) > 1
+    for proposal in made.proposals:
+        again = draft(found, folder=folder, search=True, proposal=proposal.name, searched=made.proposals)
+        [column] = [item for item in again.columns if item.name == "nationality"]
+        assert column.keys == {"role": "drop"} and column.reason.endswith(REFUSED)
+    refused = IdentifyingColumnError("", hint="", columns={"of another table": {}})
+    monkeypatch.setattr(drafting, "propose", Mock(side_effect=refused))
+    [warning] = draft(found, folder=folder, search=True).warnings
+    assert warning.startswith("No release was searched")
+
+
+def _of_races(folder: Path, shares: list[int]) -> PolicyDraft:
+    draw = random.Random(1)
+    rows = {
+        "sex": draw.choices("mf", k=2_000),
+        "age": [draw.randrange(18, 80) for _ in range(2_000)],
+        "race": draw.choices(["white", "black", "asian"], shares, k=2_000),
+    }
+    pq.write_table(pa.table(rows), folder / "people.parquet")
+    return draft(profile(folder / "people.parquet"), folder=folder, search=True)
+
+
+@pytest.mark.slow
+def test_half_of_the_records_of_a_rare_value_are_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def held(made: PolicyDraft) -> list[float]:
+        released = sqlanon.anonymize(tmp_path / "people.parquet", replace(made.policy, output=None)).to_arrow()
+        before = Counter(pq.read_table(tmp_path / "people.parquet")["race"].to_pylist())
+        after = Counter(released["race"].to_pylist())
+        return [after[value] / count for value, count in before.items()]
+
+    made = _of_races(tmp_path, [60, 37, 3])
+    assert made.proposals[0].limit == float(made.policy.suppression_limit) < 0.05
+    assert min(held(made)) >= 0.5
+    assert _of_races(tmp_path, [40, 30, 30]).proposals[0].limit is None
+    monkeypatch.setattr(_Searches, "_count_lost", lambda *_: {})
+    made = _of_races(tmp_path, [60, 37, 3])
+    assert min(held(made)) < 0.5, "without the limit, most records of the rare value are left out"
+
+
+@pytest.mark.parametrize(
+    ("column", "after", "given_up"),
+    [("branch", 0.9, True), ("branch", 0.6, False), ("sector", 0.9, False), ("age", 0.9, False), ("sex", 0.9, False)],
+)
+def test_what_costs_the_others_much_is_given_up_unless_most_readers_ask_for_it(
+    column: str, after: float, given_up: bool
+) -> None:
+    first = ["sector", "region", "wage"]
+    found = {name: Mock(looks_like=name, topic=name) for name in (*first, "branch", "age", "sex")}
+    search = Mock(_order=[*found], _found=found, _near={})
+    assert _Searches.gives_up(search, Gain(column, 0.5, after)) == given_up
+    assert (column in search._near, column in search._order) == (given_up, not given_up)
+
+
+@pytest.mark.slow
+def test_the_age_of_persons_is_published_whatever_it_costs(tmp_path: Path) -> None:
+    pq.write_table(visitors(records=3_000), tmp_path / "visitors.parquet")
+    best = draft(profile(tmp_path / "visitors.parquet"), folder=tmp_path, search=True).proposals[0]
+    assert best.drop is not None and best.drop.column == "age" and best.drop.after - best.drop.before > MUCH_MORE
+    assert "age" in {item.name for item in best.columns}

@@ -158,6 +158,7 @@ def open_holdout(
         files=(),
         csv={},
         join=(),
+        columns=tuple(item.as_judged for item in policy.columns),
         undeclared="drop",
         suppression_count=None if count is None else int(count * (1 - share)),
         output=Output.file(str(folder / RELEASE)),

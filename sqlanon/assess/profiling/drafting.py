@@ -45,6 +45,7 @@ PART_OF_NAME = {*PERSONAL} - {*OF_PERSONS, "full", "fullname", "contact"}
 MOSTLY, CLOSENESS = 0.8, 0.3
 """Share of the records that hold one value from which on that value may stand alone in a class; and by how much the
 shares of the others, which are what is sensitive, may be larger in a class than in the table (t-closeness)."""
+REFUSED = "A run would refuse it: it identifies persons, or gives away a column that is generalized."
 LARGE = 200_000
 """Nodes of a lattice from which on the draft limits the search."""
 
@@ -117,9 +118,7 @@ def draft(
             proposals = searched
         elif any(column.nodes > 1 for column in tried):
             several = search != "one rule"
-            tried, proposals, warnings = _proposals(
-                tried, judged, source, k=k, base=base, entity=entity, several=several
-            )
+            proposals, warnings = _proposals(tried, judged, source, k=k, base=base, entity=entity, several=several)
         if proposals:
             columns, profile = tried, judged
     chosen = _chosen(proposals, proposal)
@@ -159,33 +158,29 @@ def _proposals(
     base: Path,
     entity: ColumnProfile | None,
     several: bool,
-) -> tuple[list[DraftedColumn], tuple[Proposal, ...], tuple[str, ...]]:
+) -> tuple[tuple[Proposal, ...], tuple[str, ...]]:
     """Return what could be released, by searches of the source; nothing, and a warning, where it cannot be searched.
 
-    The columns come first, without such as give others away, which a run would refuse.
+    Columns that a run would refuse, because they identify persons or give others away, are left out of each.
     """
-    columns = list(columns)
     if profile.is_frame and source is None:
-        return columns, (), ("No release was searched: the frame or connection is not at hand.",)
+        return (), ("No release was searched: the frame or connection is not at hand.",)
     found = {item.name: item for item in profile.columns}
-    for _ in columns:
-        text = policy_text(profile, columns, Asked(), _settings(columns, k, "released.parquet", None, entity), base)
+    refused: dict[str, str] = {}
+    while True:
+        tried = [replace(c, keys={"role": "drop"}) if c.name in refused else c for c in columns]
+        text = policy_text(profile, tried, Asked(), _settings(tried, k, "released.parquet", None, entity), base)
         policy = Policy.from_dict(yaml.safe_load(text), base_directory=base)
         try:
-            return columns, propose(source, policy, found, several_rules=several), ()
-        except IdentifyingColumnError as error:
-            given, message = set(error.columns) & {c.name for c in columns if c.keys["role"] != "drop"}, error.message
+            made = propose(source, policy, found, several_rules=several)
         except SqlanonError as error:
-            given, message = set(), error.message
-        if not given:
-            break
-        columns = [_without(item) if item.name in given else item for item in columns]
-    return columns, (), (f"No release was searched: {message}",)
-
-
-def _without(column: DraftedColumn) -> DraftedColumn:
-    reason = f"{column.reason} It gives away another column, which is generalized."
-    return replace(column, keys={"role": "drop"}, reason=reason, remark="", nodes=1, questions=(), instead=column.keys)
+            given = error.columns if isinstance(error, IdentifyingColumnError) else ()
+            more = {c.name for c in tried if c.keys["role"] != "drop"}.intersection(given)
+            if not more:
+                return (), (f"No release was searched: {error.message}",)
+            refused |= dict.fromkeys(more, REFUSED)
+        else:
+            return tuple(replace(item, displaced={**item.displaced, **refused}) for item in made), ()
 
 
 def _chosen(proposals: Sequence[Proposal], name: str | None) -> Proposal | None:
@@ -266,16 +261,22 @@ def _column(found: ColumnProfile, profile: Profile) -> DraftedColumn:
     return DraftedColumn(found.name, keys, reason, remark, questions, nodes, instead)
 
 
+def kept_level(keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of a column that keep it at one level, whatever its role becomes; none where it has no level."""
+    return {key: keys[key] for key in ("hierarchy", "level")} if "level" in keys else {}
+
+
 def _keys(found: ColumnProfile, role: str, profile: Profile) -> tuple[dict[str, Any], DraftedHierarchy | None]:
     """Return the keys of a column with a role, and the hierarchy that they name."""
     if found.keys is not None and role == found.role:
         return {"role": role, **found.keys}, None
+    own = kept_level(found.keys or {})
     if role == "sensitive":
         rare = found.most > MOSTLY * found.records
         model = {"type": "t_closeness", "t": CLOSENESS} if rare else {"type": "distinct_l_diversity", "l": 2}
-        return {"role": role, "models": [model]}, None
+        return {"role": role, **own, "models": [model]}, None
     if role != "quasi_identifier":
-        return {"role": role} | _travels(found, role, profile), None
+        return {"role": role} | _travels(found, role, profile) | (own if role == "keep" else {}), None
     if found.otherwise == "drop":
         drafted = DraftedHierarchy(SUPPRESS, "suppressed where it singles out")
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING, dataclass, replace
 from typing import Any, ClassVar, Literal
 
 from sqlanon.core.hierarchies import specs
@@ -73,17 +73,8 @@ class Column(PolicyPart):
 
     called: ClassVar[Mapping[str, str]] = {"travels": "with"}
     order = (
-        "role",
-        "min_level",
-        "max_level",
-        "level",
-        "uncovered",
-        "days",
-        "keep_weekday",
-        "travels",
-        "weight",
-        "models",
-    )
+        "role", "min_level", "max_level", "level", "uncovered", "days", "keep_weekday", "travels", "weight", "models",
+    )  # fmt: skip
 
     name: str
     role: str = entry(
@@ -212,6 +203,11 @@ class Column(PolicyPart):
         """Return a column that an attacker must not learn; a hierarchical distance needs its hierarchy, and so does a
         ``level`` at which it is published."""
         return cls(name, "sensitive", hierarchy, models=models, level=level)
+
+    @property
+    def as_judged(self) -> Column:
+        """The column of a source that holds the texts of its ``level`` already."""
+        return self if self.level is None else replace(self, hierarchy=None, level=None)
 
     @classmethod
     def keep(cls, name: str, *, travels: str | Travels | None = None) -> Column:

@@ -158,10 +158,8 @@ class RecordKeys(PolicyPart):
 
     @property
     def sensitive(self) -> tuple[Column, ...]:
-        """The sensitive columns in the order of the policy, as they are judged: those that are published at a level
-        hold its texts, and have no hierarchy any more."""
-        found = (c for c in self.columns if c.role == "sensitive")
-        return tuple(c if c.level is None else replace(c, hierarchy=None, level=None) for c in found)
+        """The sensitive columns in the order of the policy, as they are judged."""
+        return tuple(c.as_judged for c in self.columns if c.role == "sensitive")
 
     @property
     def models_by_key(self) -> tuple[tuple[str, Model], ...]:

@@ -17,7 +17,8 @@ from sqlanon.core.policy import Column, Policy
 from sqlanon.core.source.columns import is_scalar, without_enum
 from sqlanon.core.source.opening import Source
 from sqlanon.core.sqltrees.trees import canonical, column, count_if, is_null, named, not_null, when
-from sqlanon.errors import HierarchyError, UnsupportedError
+from sqlanon.core.words import counted
+from sqlanon.errors import EngineError, HierarchyError, UnsupportedError, listing
 
 
 def at_levels(opened: Source, policy: Policy) -> Source:
@@ -32,16 +33,20 @@ def at_levels(opened: Source, policy: Policy) -> Source:
     if not wanted:
         return opened
     texts = {name: _text(item, opened.types[name]) for name, item in wanted.items()}
-    strict = [name for name, item in wanted.items() if policy.uncovered_of(item) != "top"]
-    if strict:
-        unread = [count_if(exp.and_(not_null(column(name)), is_null(texts[name].copy()))) for name in strict]
+    unread = [count_if(exp.and_(not_null(column(name)), is_null(text.copy()))) for name, text in texts.items()]
+    try:
         counts = opened.engine.run("values without a level", exp.select(*unread).from_(opened.relation.copy()))[0]
-        for name, count in zip(strict, counts, strict=True):
-            if count:
-                raise HierarchyError(
-                    f"The hierarchy of column {name!r} cannot read the values of {count} records.",
-                    hint="correct them in a view of the source, or say uncovered: top, which publishes them as *.",
-                )
+    except EngineError as error:
+        raise UnsupportedError(
+            f"{opened.engine.capabilities.name} cannot compute the level of {listing(texts)} ({error.kind}).",
+            hint="make the column in a view of the source, and leave its level and hierarchy out.",
+        ) from None
+    for name, count in zip(texts, counts, strict=True):
+        if count and policy.uncovered_of(wanted[name]) != "top":
+            raise HierarchyError(
+                f"The hierarchy of column {name!r} cannot read the values of {counted(count, 'record')}.",
+                hint="correct them in a view of the source, or say uncovered: top, which publishes them as *.",
+            )
     covered = {name: when(is_null(column(name)), exp.null(), exp.func("COALESCE", text, literal(ROOT)))
                for name, text in texts.items()}  # fmt: skip
     values = [named(covered[name], name) if name in covered else column(name) for name in opened.readable]
