@@ -26,7 +26,7 @@ from sqlanon.assess.profiling.questions import MANY, PERSONS, PROTECTION, ROLES,
 from sqlanon.assess.profiling.roles import K
 from sqlanon.assess.profiling.searched import ASK_LEFT_OUT, as_searched
 from sqlanon.assess.profiling.topics import is_constant
-from sqlanon.core.audit.judged_columns import SEVERAL
+from sqlanon.core.audit.judged_columns import OF_A_PERSON, SEVERAL
 from sqlanon.core.facts import Facts
 from sqlanon.core.policy import Policy
 from sqlanon.core.source.columns import is_scalar
@@ -318,7 +318,7 @@ def _entity(profile: Profile) -> ColumnProfile | None:
         for item in profile.columns
         if ((item.looks_like in NAMING and (not constant or _names_one(item))) or item.names_persons > 0)
         and item.reads_as != "number"  # a share, a weight or a rating
-        and not (item.looks_like == "name" and PART_OF_NAME.intersection(parts_of(item.name)))
+        and not (item.looks_like == "name" and _is_part_of_names(item))
         and item.policy_role == "drop"
         and not item.nulls
         and 0 < item.distinct * SEVERAL <= item.filled
@@ -338,6 +338,13 @@ def _entity(profile: Profile) -> ColumnProfile | None:
 
 def _is_of_one(name: str) -> bool:
     return speaks_of_persons(name) or not {*OF_ONE}.isdisjoint(parts_of(name))
+
+
+def _is_part_of_names(item: ColumnProfile) -> bool:
+    """Return whether a column of names holds first names, say, which many persons share."""
+    single = item.shapes.get("full_name", 0.0) + item.shapes.get("titled", 0.0) == 0
+    shared = single and item.filled > OF_A_PERSON * item.distinct
+    return shared or not PART_OF_NAME.isdisjoint(parts_of(item.name))
 
 
 def _names_one(found: ColumnProfile) -> bool:

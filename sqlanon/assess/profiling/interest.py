@@ -34,8 +34,8 @@ MANY_PLACES = 1_000
 """Places are houses or streets rather than towns from so many on."""
 FEW_YEARS = 5
 """Dates within so many years are those of events, and of no birth, build or entry."""
-MOST_MEASURED = 3
-"""Numbers that say what a table is about, at most, before other columns have their turn."""
+MOST_MEASURED, MOST_BANDS = 3, 6
+"""Numbers that say what a table is about, at most, before other columns have their turn; and those in bands."""
 KINDS = range(3, 31)
 """Values of a column of kinds."""
 RARE, RARER = 0.9, 0.95
@@ -51,6 +51,11 @@ BELIEFS = ("religion", "politics", "union", "sexuality", "biometrics")
 """Topics that are sensitive, and seldom what a table is about."""
 NEAR_DATE = "It lies in the years of {!r}, beside which the days between both say more: a view can count them."
 SECOND_AGE = "Beside {!r} another age says little, and parts each class once more."
+ENDED = frozenset(("status", "stat", "event", "cens", "censored", "censor", "delta", "fail", "failed", "failure",
+                   "dead", "died", "death"))  # fmt: skip
+"""Words of whether something happened, or who was followed for a time was lost."""
+MOST_ENDS, UNTIL = 4, re.compile("time$|durat|surv|followup|^(days|weeks|months|years)|(days|weeks|months|years)$")
+"""Values of such a column, at most; and names of the time until then."""
 ALIKE = 0.75
 """How much less is said by a column that shares a word, or its topic, with one before."""
 OF_A_YEAR = re.compile(r"(y|yr|year|wave|d)_?[0-9]{2,4}")
@@ -162,12 +167,26 @@ def subject_scores(
         if item.name in scores and (item.topic not in KNOWN or item.topic in ("education", "occupation")):
             scores[item.name] += more
     named_twice = {item.leader for item in whole if item.how == SAME}  # a code with its label
-    words = _words_of(title)
+    words, observed = _words_of(title), _observed(whole)
     for item in columns:
         decides = item.decides and item.topic not in KNOWN and not OF_A_YEAR.fullmatch(item.name.casefold())
-        scores[item.name] += (item.name in named_twice) + 3.5 * bool(decides)
+        scores[item.name] += (item.name in named_twice) + 3.5 * bool(decides) + 2.0 * (item.name in observed)
         scores[item.name] += 1.5 * any(_same_word(part, word) for part in parts_of(item.name) for word in words)
     return scores
+
+
+def _observed(columns: Sequence[ColumnProfile]) -> set[str]:
+    """Return times until something happens, with the columns that say whether it did: one says nothing without the
+    other. ``srv`` with ``srvstat``; or a time, where a column is called status or event."""
+    names = {item.name: "".join(parts_of(item.name)) for item in columns}
+    numbers = [item.name for item in columns if is_measured_subject(item)]
+    ends = [item for item in columns if 2 <= item.distinct <= MOST_ENDS]
+    pairs = [
+        (t, e.name) for t in numbers for e in ends if names[e.name] in {names[t] + word for word in ENDED if names[t]}
+    ]
+    ended = [e.name for e in ends if e.topic == "death" or not ENDED.isdisjoint(parts_of(e.name))]
+    times = [name for name in numbers if UNTIL.search(names[name])]
+    return {name for pair in pairs for name in pair} | ({*times, *ended} if times and ended else set())
 
 
 def _words_of(title: Iterable[object]) -> set[str]:
@@ -200,9 +219,14 @@ def _varied(subjects: Sequence[ColumnProfile], scores: Mapping[str, float]) -> l
     return chosen
 
 
-def _are_alike(one: ColumnProfile, other: ColumnProfile) -> bool:
+def share_a_word(one: ColumnProfile, other: ColumnProfile) -> bool:
+    """Return whether the names of two columns share a word."""
     mine, its = {*parts_of(one.name)}, {*parts_of(other.name)}
-    words = mine == its or any(_same_word(part, other_part) for part in mine for other_part in its)
+    return mine == its or any(_same_word(part, other_part) for part in mine for other_part in its)
+
+
+def _are_alike(one: ColumnProfile, other: ColumnProfile) -> bool:
+    words = share_a_word(one, other)
     unnamed = one.topic is None and other.topic is None and _is_measured(one) and _is_measured(other)
     return words or unnamed or (one.topic is not None and one.topic == other.topic)
 
@@ -217,7 +241,7 @@ def subject_score(found: ColumnProfile) -> float:
     score += 0.5 * (found.distinct in KINDS) + 1.0 * _is_measured(found) + 0.5 * _is_counted(found)
     score -= BESIDE.get(found.topic or "", 1.0) * (found.topic in KNOWN and found.topic != "death")
     score -= 2.5 * (found.nulls + found.empty > SPARSE * found.records)
-    least = ONE_VALUE if named or found.topic == "death" else RARE
+    least = ONE_VALUE if named or found.topic in ("death", "study") else RARE
     score -= 1.0 * (found.most > least * found.filled) + 1.0 * (found.most > max(RARER, least) * found.filled)
     return score - 0.75 * (_is_flag(found) and found.topic != "race") - 0.25
 

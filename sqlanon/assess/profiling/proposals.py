@@ -18,7 +18,7 @@ from itertools import chain, combinations
 from sqlglot import exp
 
 from sqlanon.assess.profiling.facts import ColumnProfile, percent
-from sqlanon.assess.profiling.interest import by_interest, said_before, tells_apart
+from sqlanon.assess.profiling.interest import by_interest, said_before, share_a_word, subject_scores, tells_apart
 from sqlanon.assess.profiling.proposed import (
     BESIDE_FIRST,
     FIRST,
@@ -68,10 +68,13 @@ SOMETHING_COSTS = 0.04
 """What is left of all columns may fall by so much, at most, for something of one more column to be left."""
 WHO, OF_PERSONS = ("sex", "education"), 1.25
 """Topics of what most readers ask of persons, beside their age, and how much more these say."""
-EXCHANGES, HALF_AS_MUCH, OF_FLAGS, TOLD = 3, 6, 0.2, 2.2
+EXCHANGES, HALF_AS_MUCH, OF_FLAGS, OF_NAMESAKES, OF_SUBJECTS, TOLD = 3, 6, 0.2, 0.6, 0.6, 2.2
 """How often one of the chosen columns is given up for others, at most; how many columns stand between one and another
-that says half as much; what a flag says of which nothing is known; and by what the share of the records without the
-most frequent value counts, up to 1."""
+that says half as much; what a flag says of which nothing is known, and what a column says beside one that shares a
+word with it; what one that the table is about says at least, however rare its values; and by what the share of the
+records without the most frequent value counts, up to 1."""
+SAYS_LITTLE = 0.4
+"""What a column says, at most, that is given up for a wish of what most readers ask of persons."""
 FEW_SENSITIVE = 6
 """Sensitive columns among the first, at most."""
 ENOUGH = 9
@@ -184,7 +187,9 @@ class _Searches:
         self._floors = {name: level for name, level in floors.items() if level is not None}
         self._sensitive = [item.name for item in policy.columns if item.role == "sensitive"]
         candidates = [found[name] for name in found if name in self._floors or name in self._sensitive]
-        order = by_interest(candidates, found.values(), (policy.source, policy.table))
+        title = (policy.source, policy.table)
+        order = by_interest(candidates, found.values(), title)
+        self._scores = subject_scores(candidates, found.values(), title)
         self._near = said_before([found[name] for name in order])
         self._order = [name for name in order if name not in self._near]
         self._wishes = sorted(
@@ -256,9 +261,11 @@ class _Searches:
                 continue
             finer = chosen.but({name: level})
             tried = self._searched(finer)
+            if tried is None and _is_asked_of_persons(self._found[name]):
+                tried, finer = self._in_place_of_another(finer, name, wish)
             if tried is None:
                 unmet.append(self._price(name, wish, finer))
-            elif self._cost(tried, chosen) > most:
+            elif self._cost(tried, finer) > most:
                 before, after = self._left(plan, chosen), self._left(tried, chosen)
                 unmet.append(UnmetWish(name, wish, before=before, after=after))
             else:
@@ -267,6 +274,18 @@ class _Searches:
         plan, chosen = self._with_further(plan, chosen)
         self._lost = self._count_lost(plan, chosen)
         return self._proposal(BALANCED, plan, chosen, unmet=tuple(unmet))
+
+    def _in_place_of_another(self, finer: _Chosen, name: str, wish: str) -> tuple[Plan | None, _Chosen]:
+        """Return the best plan with one chosen column finer, without one that says little: the one that says least of
+        those that make room for it."""
+        worths = self._worths(self._order)
+        others = [each for each in finer.levels if each != name and worths[each] <= SAYS_LITTLE]
+        for gone in sorted(others, key=lambda each: worths[each]):
+            levels = {each: level for each, level in finer.levels.items() if each != gone}
+            fewer = replace(finer, levels=levels).without(gone, f"Its room is taken by {wish}.")
+            if (plan := self._searched(fewer)) is not None:
+                return plan, fewer
+        return None, finer
 
     def emphasis(self, name: str, weights: Mapping[str, float]) -> Proposal:
         """Return the best release by weights, whose columns come first."""
@@ -300,13 +319,15 @@ class _Searches:
 
     def _worths(self, order: Sequence[str]) -> dict[str, float]:
         """Return how much each column says of a table: by its place in the order of interest, less where most records
-        hold one value of it, and less again where it is a flag of which nothing is known."""
-        worths = {}
+        hold one value of it, unless the table is about it, and less again where it is a flag of which nothing is
+        known, or one before shares a word with it."""
+        worths: dict[str, float] = {}
         for place, name in enumerate(order):
-            found = self._found[name]
-            said = min(1.0, TOLD * (1 - found.most / max(1, found.filled)))
+            found, about_it = self._found[name], self._scores[name] > 0
+            said = min(1.0, max(OF_SUBJECTS * about_it, TOLD * (1 - found.most / max(1, found.filled))))
             unknown = found.distinct + (found.nulls > 0) <= 2 and found.topic is None and place >= FIRST
             said *= OF_FLAGS if unknown else OF_PERSONS if _is_asked_of_persons(found) else 1.0
+            said *= OF_NAMESAKES if any(share_a_word(found, self._found[other]) for other in worths) else 1.0
             worths[name] = said / (1 + place / HALF_AS_MUCH)
         return worths
 

@@ -64,6 +64,11 @@ def publishable(
         for name, item in judged.items()
         if (repeats(item.values, item.records) and stays <= item.determines.keys() if stays else item.entity_like)
     }
+    of_keys = [item for item in dropped if item.name in keys]
+    published = [replace(of(item), role="quasi_identifier") for item in columns if item.role in ("keep", "sensitive")]
+    same = judge_published(engine, relation, of_keys, [*quasi, *published], k=K) if of_keys and published else ()
+    linked = {item.name: tuple(key.name for key in same if item.name in key.determines) for item in columns}
+    columns = [replace(item, follows_from=(*item.follows_from, *linked[item.name])) for item in columns]
     return [replace(c, names_persons=len(keys[c.name].determines)) if c.name in keys else c for c in columns]
 
 

@@ -9,7 +9,7 @@ from sqlanon.assess.profiling.attributes import LEFT_OUT, settled_followers
 from sqlanon.assess.profiling.dependencies import VALUE
 from sqlanon.assess.profiling.facts import ColumnProfile, Profile
 from sqlanon.assess.profiling.interest import (
-    MOST_MEASURED,
+    MOST_BANDS,
     by_interest,
     is_measured_subject,
     subject_scores,
@@ -40,6 +40,8 @@ FEW_OUTCOMES, MOST_KINDS, MOST_OUTCOMES = 10, 30, 5
 OUTCOME = "It is what the table is about: its model protects it, so that it need not be generalized."
 BANDS = "It is what the table is about: its model protects it, in bands, so that it need not part the classes."
 ASK_BANDS = "May others know it of a person, if only about? Then make it a quasi_identifier, without level and models."
+MOSTLY = 0.8
+"""The share of the records in one arm of a study from which on who is in another is known of few."""
 MOSTLY_HELD = 0.5
 """The share of the records with a value from which on a number is published in bands."""
 MOST_SEARCHED = 20
@@ -58,6 +60,9 @@ def as_searched(profile: Profile, entity: str | None = None) -> Profile:
             return replace(item, role="drop", otherwise="sensitive", question=ASK_LEFT_OUT, reason=reason)
         if item.role == "sensitive" and (has_rare_values(item) or item.name in constant):
             return _in_bands(item) if _has_bands(item) else _merged(item)
+        if item.role == "sensitive" and item.topic == "study" and item.most > MOSTLY * item.records:
+            reason = f"{item.reason} Few records hold its other values, and others may know of whom: generalized."
+            return replace(item, role="quasi_identifier", otherwise="sensitive", reason=reason)
         if item.question == ASK_BEYOND:
             return replace(item, role="quasi_identifier", question=None, otherwise=None)
         if item.leader in restored and item.reason.endswith(LEFT_OUT):
@@ -119,7 +124,7 @@ def _measured(profile: Profile, title: Sequence[object]) -> set[str]:
         if is_measured_subject(item) and item.leader is None and scores[item.name] > 0
         and _has_bands(item) and tells_apart(item)
     ]  # fmt: skip
-    return {*by_interest(fitting, profile.columns, title)[:MOST_MEASURED]}
+    return {*by_interest(fitting, profile.columns, title)[:MOST_BANDS]}
 
 
 def _freed(item: ColumnProfile, measured: Container[str]) -> ColumnProfile:

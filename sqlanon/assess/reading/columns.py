@@ -40,7 +40,8 @@ FEW = 3
 """Dates that only one format reads: fewer may be mistyped."""
 MISSING = (
     "NA", "N/A", "n/a", "n.a.", "N.A.", "NaN", "nan", "NULL", "null", "#N/A", "#NV", "#NULL!", "<NA>", "(null)",
-    "[NULL]", "\\N", "-", "--", "---", "–", "—", ".", "?", "??", "k.A.", "k. A.", "k.A", "K.A.", "n.v.", "s/d", "n.d.",
+    "[NULL]", "\\N", "-", "--", "---", "–", "—", ".", "?", "??", "*", "k.A.", "k. A.", "k.A", "K.A.", "n.v.", "s/d",
+    "n.d.",
 )  # fmt: skip
 """Words that stand for no answer. A word that means "unknown" or "none" is an answer."""
 CODES = ("-1", "-2", *(f"{sign}{head}{last}" for sign in ("", "-") for size in range(6) for last in (
