@@ -46,6 +46,8 @@ MOSTLY, CLOSENESS = 0.8, 0.3
 """Share of the records that hold one value from which on that value may stand alone in a class; and by how much the
 shares of the others, which are what is sensitive, may be larger in a class than in the table (t-closeness)."""
 REFUSED = "A run would refuse it: it identifies persons, or gives away a column that is generalized."
+MOST_OF_ONE = 0.1
+"""The share of the records that one person has, at most, where no name says that a column names persons."""
 LARGE = 200_000
 """Nodes of a lattice from which on the draft limits the search."""
 
@@ -123,7 +125,7 @@ def draft(
             columns, profile = tried, judged
     chosen = _chosen(proposals, proposal)
     if chosen is not None:
-        columns = _as_proposed(columns, chosen)
+        columns = _as_proposed(columns, chosen, k)
         profile = _with_roles(profile, columns)
     columns = _dropped_last(columns)
     lines = {item.name: line for item in columns if (line := other_line(item)) is not None}
@@ -198,7 +200,7 @@ def _chosen(proposals: Sequence[Proposal], name: str | None) -> Proposal | None:
     raise InputError("No release of this name was proposed.", hint=f"those of this table are {names}.")
 
 
-def _as_proposed(columns: Sequence[DraftedColumn], proposal: Proposal) -> list[DraftedColumn]:
+def _as_proposed(columns: Sequence[DraftedColumn], proposal: Proposal, k: int) -> list[DraftedColumn]:
     """Return the columns as a proposal publishes them: what is gone is dropped, and what travels with it."""
     left = [item for item in proposal.columns if not item.fully_suppressed]
     gone = {item.name for item in proposal.columns if item.fully_suppressed} if left else set()
@@ -226,6 +228,9 @@ def _as_proposed(columns: Sequence[DraftedColumn], proposal: Proposal) -> list[D
             limit, weight = proposal.max_levels.get(column.name), proposal.weights.get(column.name)
             more = {"max_level": limit} if limit is not None else {}
             column = replace(column, keys={**column.keys, **more, **({"weight": weight} if weight else {})})
+        elif column.name in proposal.few_if_known:
+            few = f"If others know it too, {proposal.few_if_known[column.name]:,} of {proposal.published:,} published "
+            column = replace(column, reason=f"{column.reason} {few}records stand in groups of fewer than {k}.")
         result.append(column)
     return result
 
@@ -316,7 +321,8 @@ def _entity(profile: Profile) -> ColumnProfile | None:
     named = [
         item
         for item in profile.columns
-        if ((item.looks_like in NAMING and (not constant or _names_one(item))) or item.names_persons > 0)
+        if (item.looks_like in NAMING or (item.names_persons > 0 and item.most <= MOST_OF_ONE * item.filled))
+        and (not constant or _names_one(item) or item.names_persons > 0 or parts_of(item.name) == ("id",))
         and item.reads_as != "number"  # a share, a weight or a rating
         and not (item.looks_like == "name" and _is_part_of_names(item))
         and item.policy_role == "drop"
@@ -327,7 +333,7 @@ def _entity(profile: Profile) -> ColumnProfile | None:
     def likely(item: ColumnProfile) -> tuple[int, bool, int]:
         few_first = -item.distinct if item.names_persons > 0 else item.distinct
         follow = min(item.names_persons, 1) if constant else item.names_persons  # more follows from a person's orders
-        return follow, item.looks_like in NAMING, few_first
+        return follow, item.looks_like in NAMING, few_first  # an id from which nothing follows comes last
 
     found = max(named, key=likely, default=None)
     if fit is not None and fit.one_record and found is not None:  # unless most of what is known follows, no person

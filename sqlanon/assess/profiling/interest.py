@@ -54,8 +54,10 @@ SECOND_AGE = "Beside {!r} another age says little, and parts each class once mor
 ENDED = frozenset(("status", "stat", "event", "cens", "censored", "censor", "delta", "fail", "failed", "failure",
                    "dead", "died", "death"))  # fmt: skip
 """Words of whether something happened, or who was followed for a time was lost."""
-MOST_ENDS, UNTIL = 4, re.compile("time$|durat|surv|followup|^(days|weeks|months|years)|(days|weeks|months|years)$")
+MOST_ENDS, UNTIL = 4, re.compile("time$|durat|surv|follow|fol$|^(days|weeks|months|years)|(days|weeks|months|years)$")
 """Values of such a column, at most; and names of the time until then."""
+OF_A_THING = re.compile(r"(num|nbr|seq|\b(nr|no|code|number))$")
+"""Ends of the names of whole numbers that count nothing."""
 ALIKE = 0.75
 """How much less is said by a column that shares a word, or its topic, with one before."""
 OF_A_YEAR = re.compile(r"(y|yr|year|wave|d)_?[0-9]{2,4}")
@@ -144,8 +146,16 @@ def _is_measured(found: ColumnProfile) -> bool:
 
 
 def is_measured_subject(found: ColumnProfile) -> bool:
-    """Return whether it is a number of many values, of which nothing says that others know it."""
-    return found.looks_like in ("number", "amount") and found.distinct > max(KINDS) and found.topic not in KNOWN
+    """Return whether it is a number of many values, of which nothing says that others know it, and no number of a thing
+    (``persnum``)."""
+    many = found.looks_like in ("number", "amount") and found.distinct > max(KINDS) and found.topic not in KNOWN
+    return many and not is_a_number_of_things(found)
+
+
+def is_a_number_of_things(found: ColumnProfile) -> bool:
+    """Return whether whole numbers of many values number things or persons, by the end of their name."""
+    many = found.reads_as == "whole" and found.distinct > max(KINDS)
+    return many and OF_A_THING.search(" ".join(parts_of(found.name))) is not None
 
 
 def _is_counted(found: ColumnProfile) -> bool:
@@ -184,7 +194,7 @@ def _observed(columns: Sequence[ColumnProfile]) -> set[str]:
     pairs = [
         (t, e.name) for t in numbers for e in ends if names[e.name] in {names[t] + word for word in ENDED if names[t]}
     ]
-    ended = [e.name for e in ends if e.topic == "death" or not ENDED.isdisjoint(parts_of(e.name))]
+    ended = [e.name for e in ends if e.topic == "death" or names[e.name].endswith((*ENDED,))]
     times = [name for name in numbers if UNTIL.search(names[name])]
     return {name for pair in pairs for name in pair} | ({*times, *ended} if times and ended else set())
 
@@ -219,14 +229,18 @@ def _varied(subjects: Sequence[ColumnProfile], scores: Mapping[str, float]) -> l
     return chosen
 
 
-def share_a_word(one: ColumnProfile, other: ColumnProfile) -> bool:
-    """Return whether the names of two columns share a word."""
+def says_again(one: ColumnProfile, other: ColumnProfile) -> bool:
+    """Return whether two columns share a word, or are of one topic of persons, as the education of both parents."""
+    return _share_a_word(one, other) or (one.topic in OF_PERSONS and one.topic == other.topic)
+
+
+def _share_a_word(one: ColumnProfile, other: ColumnProfile) -> bool:
     mine, its = {*parts_of(one.name)}, {*parts_of(other.name)}
     return mine == its or any(_same_word(part, other_part) for part in mine for other_part in its)
 
 
 def _are_alike(one: ColumnProfile, other: ColumnProfile) -> bool:
-    words = share_a_word(one, other)
+    words = _share_a_word(one, other)
     unnamed = one.topic is None and other.topic is None and _is_measured(one) and _is_measured(other)
     return words or unnamed or (one.topic is not None and one.topic == other.topic)
 

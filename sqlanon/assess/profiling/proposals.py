@@ -18,7 +18,7 @@ from itertools import chain, combinations
 from sqlglot import exp
 
 from sqlanon.assess.profiling.facts import ColumnProfile, percent
-from sqlanon.assess.profiling.interest import by_interest, said_before, share_a_word, subject_scores, tells_apart
+from sqlanon.assess.profiling.interest import by_interest, said_before, says_again, subject_scores, tells_apart
 from sqlanon.assess.profiling.proposed import (
     BESIDE_FIRST,
     FIRST,
@@ -37,9 +37,10 @@ from sqlanon.assess.profiling.wishes import UnmetWish, wishes_of, years_of
 from sqlanon.core import anonymizer
 from sqlanon.core.hierarchies.code_specs import FrequentValues
 from sqlanon.core.lattice.catalog import Attribute
+from sqlanon.core.models import least_count
 from sqlanon.core.plan.full_domain import Plan
 from sqlanon.core.policy import Column, Policy, SearchOptions
-from sqlanon.core.sqltrees.trees import column, count_rows
+from sqlanon.core.sqltrees.trees import column, count_rows, named, number, total
 
 THEMES: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     "most detail of place": (
@@ -75,7 +76,7 @@ word with it; what one that the table is about says at least, however rare its v
 records without the most frequent value counts, up to 1."""
 SAYS_LITTLE = 0.4
 """What a column says, at most, that is given up for a wish of what most readers ask of persons."""
-FEW_SENSITIVE = 6
+FEW_SENSITIVE = 8
 """Sensitive columns among the first, at most."""
 ENOUGH = 9
 """Columns that are chosen first, each with something of it; further ones, where they cost these little."""
@@ -279,7 +280,7 @@ class _Searches:
         """Return the best plan with one chosen column finer, without one that says little: the one that says least of
         those that make room for it."""
         worths = self._worths(self._order)
-        others = [each for each in finer.levels if each != name and worths[each] <= SAYS_LITTLE]
+        others = [each for each in finer.levels if worths[each] <= SAYS_LITTLE and self._scores[each] <= 0]
         for gone in sorted(others, key=lambda each: worths[each]):
             levels = {each: level for each, level in finer.levels.items() if each != gone}
             fewer = replace(finer, levels=levels).without(gone, f"Its room is taken by {wish}.")
@@ -305,7 +306,7 @@ class _Searches:
         chosen = self._filled(order, left_out)
         for _ in range(EXCHANGES):
             best, without = chosen, left_out
-            others = [name for name in order[FIRST:] if name in chosen]
+            others = [n for n in order[FIRST:] if n in chosen and not _is_asked_of_persons(self._found[n])]
             for gone in chain.from_iterable(combinations(others, many) for many in (1, 2)):
                 if time.monotonic() > self._deadline - ALL_SECONDS * 2 / 3:
                     return best
@@ -325,9 +326,10 @@ class _Searches:
         for place, name in enumerate(order):
             found, about_it = self._found[name], self._scores[name] > 0
             said = min(1.0, max(OF_SUBJECTS * about_it, TOLD * (1 - found.most / max(1, found.filled))))
-            unknown = found.distinct + (found.nulls > 0) <= 2 and found.topic is None and place >= FIRST
+            flag = found.distinct + (found.nulls > 0) <= 2
+            unknown = flag and found.topic is None and place >= FIRST and not about_it
             said *= OF_FLAGS if unknown else OF_PERSONS if _is_asked_of_persons(found) else 1.0
-            said *= OF_NAMESAKES if any(share_a_word(found, self._found[other]) for other in worths) else 1.0
+            said *= OF_NAMESAKES if any(says_again(found, self._found[other]) for other in worths) else 1.0
             worths[name] = said / (1 + place / HALF_AS_MUCH)
         return worths
 
@@ -493,9 +495,30 @@ class _Searches:
         left_out = [each for each in (*self._tops, *self._sensitive) if each not in chosen]
         beyond = {each: chosen.beyond.get(each, BESIDE_FIRST) for each in left_out}
         own = {each: weight for each, weight in weights.items() if each in chosen.levels}
-        return proposal_of(
+        made = proposal_of(
             name, plan, unmet=unmet, weights=own, max_levels=chosen.levels, displaced=beyond, limit=self.limit
         )
+        return replace(made, few_if_known=self._few_if_known(plan, chosen))
+
+    def _few_if_known(self, plan: Plan, chosen: _Chosen) -> dict[str, int]:
+        """Return, for each sensitive column, the published records that fewer than k others are like, if it is known
+        of a person beside the quasi-identifiers."""
+        if self._policy.entity is not None or plan.ledger.records > MOST_RECORDS:
+            return {}
+        few, k = {}, least_count(self._policy.models)
+        known = [item.name for item in plan.catalog.attributes if item.name in chosen.levels]
+        for name in chosen.protected:
+            texts = dict.fromkeys(known, "VARCHAR")
+            rows = plan.generalized_query({**texts, name: plan.source.types[name]}).subquery("released")
+            keys = [column(each) for each in (*known, name)]
+            small = exp.select(named(count_rows(), "held")).from_(rows).group_by(*keys).having(
+                exp.LT(this=count_rows(), expression=number(k))
+            )  # fmt: skip
+            [(found,)] = plan.engine.run(
+                "few if known", exp.select(total(column("held"))).from_(small.subquery("small"))
+            )
+            few[name] = int(found or 0)
+        return few
 
 
 def _is_asked_of_persons(found: ColumnProfile) -> bool:

@@ -9,8 +9,10 @@ from sqlanon.assess.profiling.attributes import LEFT_OUT, settled_followers
 from sqlanon.assess.profiling.dependencies import VALUE
 from sqlanon.assess.profiling.facts import ColumnProfile, Profile
 from sqlanon.assess.profiling.interest import (
+    ENDED,
     MOST_BANDS,
     by_interest,
+    is_a_number_of_things,
     is_measured_subject,
     subject_scores,
     tells_apart,
@@ -21,7 +23,6 @@ from sqlanon.assess.profiling.roles import (
     ASK_FEW_KEPT,
     ASK_FOLLOWING,
     ASK_OTHERS,
-    ASK_SENSITIVE,
     DISTINGUISHES,
     K,
     has_rare_values,
@@ -32,13 +33,18 @@ ASK_LEFT_OUT = (
     "May others learn it of a person? Then keep it. Is it what the table is about? Then publish it with its model, and "
     "drop others."
 )
+ASK_OUTCOME = (
+    "May others know it of a person? Then make it a quasi_identifier, with a hierarchy in place of its models."
+)
 ASK_RARE = "May its rare values be seen beside the others? Otherwise leave them merged."
 NEARLY_CONSTANT = 0.95
 """The share of one value from which on the others of a sensitive column are too few to be merged."""
-FEW_OUTCOMES, MOST_KINDS, MOST_OUTCOMES = 10, 30, 5
-"""Values of an outcome, at most, that are not put in bands if they are numbers, and of any; and outcomes, at most."""
+FEW_OUTCOMES, MOST_KINDS, MOST_OUTCOMES, ABOUT_IT = 10, 30, 5, 1.0
+"""Values of an outcome, at most, that are not put in bands if they are numbers, and of any; outcomes, at most; and what
+speaks for a column being what the table is about, at least (``subject_scores``): of others, others may know."""
 OUTCOME = "It is what the table is about: its model protects it, so that it need not be generalized."
 BANDS = "It is what the table is about: its model protects it, in bands, so that it need not part the classes."
+NUMBERS = "By its name its values number things or persons, which says nothing of these."
 ASK_BANDS = "May others know it of a person, if only about? Then make it a quasi_identifier, without level and models."
 MOSTLY = 0.8
 """The share of the records in one arm of a study from which on who is in another is known of few."""
@@ -60,7 +66,7 @@ def as_searched(profile: Profile, entity: str | None = None) -> Profile:
             return replace(item, role="drop", otherwise="sensitive", question=ASK_LEFT_OUT, reason=reason)
         if item.role == "sensitive" and (has_rare_values(item) or item.name in constant):
             return _in_bands(item) if _has_bands(item) else _merged(item)
-        if item.role == "sensitive" and item.topic == "study" and item.most > MOSTLY * item.records:
+        if item.topic == "study" and item.role == "sensitive" and _is_rare_arm(item):
             reason = f"{item.reason} Few records hold its other values, and others may know of whom: generalized."
             return replace(item, role="quasi_identifier", otherwise="sensitive", reason=reason)
         if item.question == ASK_BEYOND:
@@ -71,7 +77,7 @@ def as_searched(profile: Profile, entity: str | None = None) -> Profile:
         if item.name in outcomes and _has_bands(item):
             return _in_bands(item)
         if item.name in outcomes:
-            return replace(item, role="sensitive", reason=f"{item.reason} {OUTCOME}", question=ASK_SENSITIVE)
+            return replace(item, role="sensitive", reason=f"{item.reason} {OUTCOME}", question=ASK_OUTCOME)
         if item.policy_role != "keep" or item.leader is not None or item.distinct + (item.nulls > 0) < 2:
             return item
         givers = [name for name in item.follows_from if name in sensitive and not item.decides]
@@ -91,7 +97,7 @@ def as_searched(profile: Profile, entity: str | None = None) -> Profile:
     beside = {name: item.name for item in profile.columns if item.decides for name in item.follows_from}
     scores = subject_scores(profile.columns, profile.columns, title)
     constant = {c.name for c in profile.columns if c.most > NEARLY_CONSTANT * c.filled and scores[c.name] <= 0}
-    columns = [judged(item) for item in profile.columns]
+    columns = [_numbering(judged(item)) for item in profile.columns]
     candidates = [item for item in columns if item.role in ("quasi_identifier", "sensitive")]
     beyond = {*by_interest(candidates, columns, title)[MOST_SEARCHED:]}
     columns = [
@@ -101,6 +107,18 @@ def as_searched(profile: Profile, entity: str | None = None) -> Profile:
         for item in columns
     ]
     return replace(profile, columns=tuple(settled_followers(columns)))
+
+
+def _is_rare_arm(item: ColumnProfile) -> bool:
+    """Return whether nearly all records are in one arm of a study; whether something happened is no arm."""
+    return item.most > MOSTLY * item.records and not item.name.casefold().endswith((*ENDED,))
+
+
+def _numbering(item: ColumnProfile) -> ColumnProfile:
+    """Return a column without a role in the release if its values number things or persons: they say nothing."""
+    if item.role != "quasi_identifier" or not is_a_number_of_things(item):
+        return item
+    return replace(item, role="drop", otherwise="quasi_identifier", question=ASK_OTHERS, reason=NUMBERS)
 
 
 def _merged(item: ColumnProfile) -> ColumnProfile:
@@ -166,7 +184,7 @@ def _outcomes(profile: Profile, title: Sequence[object]) -> set[str]:
         item
         for item in open_to
         if (item.role == "keep" or DISTINGUISHES in item.reason) and item.leader is None
-        and 2 <= item.distinct <= MOST_KINDS
+        and 2 <= item.distinct <= MOST_KINDS and scores[item.name] >= ABOUT_IT
         and (not has_rare_values(item) or _has_bands(item)) and tells_apart(item)
     ]  # fmt: skip
     return {item.name for item in sorted(fitting, key=lambda item: -scores[item.name])[:MOST_OUTCOMES]}

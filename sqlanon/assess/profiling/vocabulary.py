@@ -58,12 +58,12 @@ TOPICS: Mapping[str, str] = {
     "education": "education school schooling degree nodegree =edu diploma diplome bildung abschluss "
     "schulabschluss ausbildung =formation escolaridad escolaridade scolarita istruzione titolodistudio opleiding "
     "onderwijs etudes estudios qualification weducation heducation wyksztalcenie utdanning utbildning uddannelse "
-    "egitim ogrenim hsgrad dropout *educ educ* eduy* edul* =ed",
+    "egitim ogrenim hsgrad dropout *educ educ* eduy* edul* =ed =major =faculty fakultaet studiengang",
     "occupation": "occupation =occ =occp *occup occup* job beruf profession workclass employer arbeitgeber =work "
     "working branche industry =ind =naics =sic =isco ocupacion ocupacao metier taetigkeit =position emploi "
     "travail empleo trabajo lavoro professione beroep zawod yrke erhverv meslek employed employment empstat unemp "
     "unemployed uemp* arbeitslos erwerb labforce =labor =labour retired rentner selfempl tenure =exper experience "
-    "workstat hoursperweek department abteilung =team",
+    "workstat hoursperweek department abteilung =team clerical managerial =manager",
     "money": "salary income gehalt einkommen =eink netto brutto lohn earnings earn balance debt schulden credit "
     "kredit mortgage loan default schufa bonitaet revenu salaire ingreso ingresos reddito stipendio wealth "
     "insolvency poverty =poor welfare benefit assets networth miete sozialhilfe salario renda rendimento dochod "
@@ -126,7 +126,7 @@ SUBJECTS = (
     "noshow label =item itemid itemname =test testname analyt* paramet* messwert measure* concept evolucao evolucion "
     "desfecho callback regeling vote* voted votes wage* *wage earns earning* =pay =gpa =exam injury =force "
     "satisfaction crash collision durat relapse* recurren* remission surviv* birthweight bwght =bwt absence* absent* "
-    "attendance"
+    "attendance =lfp =inlf =spell"
 )
 """Words of what a record is about: of which kind it is, what was found or decided, how long it took, what it cost."""
 STUDIED = (
