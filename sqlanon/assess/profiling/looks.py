@@ -322,6 +322,8 @@ def _by_code(found: ColumnProfile) -> Look | None:
     lengths, spread = found.lengths, found.spread
     if lengths is None or spread is None or lengths.usual < 3 or lengths.usual_share < NEARLY_ALL:
         return None
+    if _share(found, "point_zero") > 0:  # 500.0: which numbers are round is not known
+        return None
     gaps = found.distinct <= FEW_TEXTS and spread.high - spread.low >= GAPS * found.distinct
     if gaps and _share(found, "round") < REPEATS and found.topic != "money":
         return Look("code", f"its whole numbers have {lengths.usual} digits, ties and gaps, as codes have")

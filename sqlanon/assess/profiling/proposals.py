@@ -85,8 +85,8 @@ FEWEST_LEFT = 3
 ENOUGH_PROTECTED = f"{FEW_SENSITIVE} sensitive columns are published; with more, hardly two persons would be alike."
 LOST = "Most records with one of its values would be left out, because they are few in each class."
 LEAST_LIMIT, FEW_VALUES, FEWEST = 0.01, 10, 20
-"""The share of the records that may be left out, at least; values of a column, at most, and records of one, at least,
-of which it is asked whether most would be."""
+"""The share of the records that may be left out, at least; values of a column, at most, and records of one, at least
+and at least twice that share, of which it is asked whether most would be."""
 
 
 def propose(
@@ -247,7 +247,8 @@ class _Searches:
                 {value: int(held) for value, held in plan.engine.run("values", _counts_of(name, part))}
                 for part in (plan.source.relation.copy(), rows)
             )
-            shares = [n / records for value, n in before.items() if n >= FEWEST and 2 * after.get(value, 0) < n]
+            least = max(FEWEST, 2 * LEAST_LIMIT * records)
+            shares = [n / records for value, n in before.items() if n >= least and 2 * after.get(value, 0) < n]
             if shares:
                 lost[name] = min(shares)
         return lost

@@ -22,8 +22,8 @@ MANY_NUMBERS = 30
 """Numbers with decimals that have fewer values may be logarithms of counts."""
 SEVERAL_WORDS = 3
 """Values, at least, that must be words of a topic, but for those of sex."""
-HEAVIEST, LIGHTEST = 700, 2
-"""Heights and weights, at most; and the median weight of persons, at least."""
+HEAVIEST, LIGHTEST, OF_MANY = 700, 2, 10_000
+"""Heights and weights, at most; the median weight of persons, at least, and from which on it stands for many."""
 
 
 @cache
@@ -81,9 +81,9 @@ def _by_name(found: ColumnProfile) -> str | None:
         topic = "study"
     parts = parts_of(found.name)
     weighs = speaks_of(parts, WEIGHTS) and topic in ("body", None) and not {*NEWBORN}.intersection(parts)
-    if weighs and (spread := found.spread) is not None and spread.places and spread.low >= 0:
+    if weighs and (spread := found.spread) is not None and spread.low >= 0:
         of_one = spread.places > 2 and 2 * found.alone > found.filled
-        if of_one or spread.q50 < LIGHTEST or spread.high > HEAVIEST:
+        if spread.q50 > OF_MANY or (spread.places and (of_one or spread.q50 < LIGHTEST or spread.high > HEAVIEST)):
             return "sampling"
     many = found.distinct > MANY_NUMBERS and found.reads_as == "number"
     if topic in MEASURED and many and found.spread is not None and found.spread.places:
