@@ -237,17 +237,8 @@ def _nests(outer: Sequence[CategoryPath], inner: Sequence[CategoryPath]) -> bool
     return 1 < len(around) <= len(at) == len(pairs) and () not in around
 
 
-def _tree(
-    position: int,
-    labelled: Labelled,
-    asked: AskedOfTable,
-    found: ForeignTable,
-) -> dict[str, CategoryPath]:
-    """Return the path of each category of a dimension.
-
-    Raises:
-        InputError: several categories are called totals.
-    """
+def _tree(position: int, labelled: Labelled, asked: AskedOfTable, found: ForeignTable) -> dict[str, CategoryPath]:
+    """Return the path of each category of a dimension."""
     name, count = found.dimensions[position], len(found.dimensions)
     of_all = [[*dict.fromkeys(place[n] for place in labelled)] for n in range(count)]
     totals = [[label for label in labels if not label] or asked.totals(labels) for labels in of_all]
