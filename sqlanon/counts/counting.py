@@ -209,24 +209,20 @@ def _with_several(engine: Engine, counted: CountedSource, dimensions: Sequence[D
 
 def _filled(grid: Grid, found: pa.Table, wanted: Sequence[str]) -> dict[str, np.ndarray[Any, Any]]:
     """Return figures of all cells by their names; what no row counts is 0."""
-    codes, is_at = {}, {}
-    for position, dimension in enumerate(grid.dimensions):
-        for level in dimension.levels:
-            values = numpy_column(found.column(statements.code(position, level))).astype(np.float64)
-            is_at[position, level] = ~np.isnan(values)
-            codes[position, level] = np.nan_to_num(values).astype(np.int64)
+    codes = {
+        (position, level): numpy_column(found.column(statements.code(position, level))).astype(np.float64)
+        for position, dimension in enumerate(grid.dimensions)
+        for level in dimension.levels
+    }
     figures = {name: np.nan_to_num(numpy_column(found.column(name))) for name in wanted}
     filled = {name: np.zeros(len(grid), values.dtype) for name, values in figures.items()}
     for number, levels in enumerate(grid.sets):
-        rows = np.ones(found.num_rows, bool)
-        for (position, level), present in is_at.items():
-            rows &= present == (levels[position] == level)
+        rows = np.all([np.isnan(own) != (levels[place] == level) for (place, level), own in codes.items()], axis=0)
         keys = np.zeros((int(rows.sum()), len(levels)), np.int64)
-        for position, wanted_level in enumerate(levels):
-            if wanted_level is not None:
-                dimension = grid.dimensions[position]
-                own = dimension.categories(wanted_level)
-                keys[:, position] = own[np.searchsorted(dimension.codes[own], codes[position, wanted_level][rows])]
+        for position, (dimension, grouped) in enumerate(zip(grid.dimensions, levels, strict=True)):
+            if grouped is not None:
+                own = dimension.categories(grouped)
+                keys[:, position] = own[np.searchsorted(dimension.codes[own], codes[position, grouped][rows])]
         cells = grid.cells(number, keys)
         for name, values in figures.items():
             filled[name][cells] = values[rows]

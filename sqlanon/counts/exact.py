@@ -67,14 +67,9 @@ class Master:
             highs.setSolution(number, np.arange(number, dtype=np.int32), begun)
         is_done, info = solved(highs, max(0.05, seconds), cancels=True), highs.getInfo()
         bound = info.mip_dual_bound if whole else info.objective_function_value if is_done else 0.0
-        return np.array(highs.getSolution().col_value) if is_done else None, self.bound(bound)
-
-    def bound(self, found: float) -> float:
-        """Return a bound that is certain, of one that HiGHS found within its tolerances."""
-        if not math.isfinite(found):
-            return 0.0
-        safe = found - NEAR * max(1.0, abs(found))
-        return max(0.0, math.ceil(safe) if self.whole_weights else safe)
+        bound = bound - NEAR * max(1.0, abs(bound)) if math.isfinite(bound) else 0.0  # HiGHS has tolerances
+        bound = max(0.0, math.ceil(bound) if self.whole_weights else bound)
+        return np.array(highs.getSolution().col_value) if is_done else None, bound
 
 
 def _companions(system: System) -> Iterator[tuple[int, Numbers]]:
