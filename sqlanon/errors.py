@@ -155,7 +155,7 @@ class NoSolutionError(SqlanonError):
 
     exit_code = 1
 
-    def __init__(self, message: str, *, hint: str, nearest: Mapping[str, object] | None) -> None:
+    def __init__(self, message: str, *, hint: str, nearest: Mapping[str, object] | None = None) -> None:
         self.nearest = dict(nearest) if nearest is not None else None
         super().__init__(message, hint=hint)
 

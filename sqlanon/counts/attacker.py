@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from sqlanon.core.highs import run_highs
 from sqlanon.counts.facts import Demand, Flags, Floats, System
-from sqlanon.counts.programs import has_best, program
+from sqlanon.counts.programs import program, solved
 from sqlanon.errors import SearchStoppedError
 
 NEAR = 1e-6
@@ -81,10 +80,7 @@ class Attacker:
         price = np.stack([np.where(np.isinf(price), 0.0, price)] * 2)
         lower = np.zeros_like(upper)
         lower[int(way), demand.cell], upper[int(not way), demand.cell] = lacking, 0.0
-        found = self._solved(price, lower, upper, demand.known)[0]
-        if found is None or not system.whole or (found == np.rint(found)).all():
-            return found
-        return self._solved(price, lower, upper, demand.known, whole=True)[0]
+        return self._found(price, lower, upper, demand.known)
 
     def scatter(self, hidden: Flags, up: Flags, down: Flags) -> Floats | None:
         """Return a witness that has more in many unsafe cells and less in many others, as far as demands ask for it.
@@ -102,11 +98,17 @@ class Attacker:
     def completed(self) -> Floats:
         """Return the true values; the unknowns that no table shows have some with which all relations are kept."""
         upper = np.stack([np.where(self._system.published, 0.0, np.inf)] * 2)
-        for whole in (False, self._system.whole):
-            found = self._solved(np.zeros_like(upper), np.zeros_like(upper), upper.copy(), whole=whole)[0]
-            if found is not None and (not self._system.whole or (found == np.rint(found)).all()):
-                return found
-        raise stopped()
+        found = self._found(np.zeros_like(upper), np.zeros_like(upper), upper)
+        if found is None:
+            raise stopped()
+        return found
+
+    def _found(self, costs: Floats, lower: Floats, upper: Floats, known: int = -1) -> Floats | None:
+        """Return the best vector of unknowns, in whole numbers where values are; None if there is none."""
+        found = self._solved(costs, lower, upper, known)[0]
+        if found is None or not self._system.whole or (found == np.rint(found)).all():
+            return found
+        return self._solved(costs, lower, upper, known, whole=True)[0]
 
     def _solved(
         self, costs: Floats, lower: Floats, upper: Floats, known: int = -1, *, whole: bool = False
@@ -116,9 +118,6 @@ class Attacker:
         Args:
             costs, lower, upper: of how far each unknown is above the truth, and of how far it is below, a row each.
             known: the unknown that keeps its value; -1 for none.
-
-        Raises:
-            SearchStoppedError: the deadline came.
         """
         upper[1] = np.minimum(upper[1], self._base)
         if known >= 0:
@@ -129,16 +128,13 @@ class Attacker:
             highs = self._whole = self._whole or self._program(whole=True)
         highs.changeColsBounds(2 * size, places, lower.reshape(-1), upper.reshape(-1))
         highs.changeColsCost(2 * size, places, costs.reshape(-1))
-        left = self.deadline - time.monotonic()
+        left, cancels = self.deadline - time.monotonic(), whole or size >= LARGE
         if left <= 0:
             raise stopped()
-        highs.setOptionValue("time_limit", highs.getRunTime() + left)
-        run = run_highs if whole or size >= LARGE else type(highs).run
-        run(highs)
-        if has_best(highs) is None and time.monotonic() < self.deadline:  # it went in circles from the last basis
+        is_found, nothing = solved(highs, left, cancels=cancels), np.zeros(len(self._system.rows))
+        if is_found is None and time.monotonic() < self.deadline:  # it went in circles from the last basis
             highs.clearSolver()
-            run(highs)
-        is_found, nothing = has_best(highs), np.zeros(len(self._system.rows))
+            is_found = solved(highs, cancels=cancels)
         if is_found is None:
             raise stopped()
         if not is_found:

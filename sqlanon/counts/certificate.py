@@ -63,12 +63,6 @@ def counts_certificate(
     return {**document, "sha256": digest(document)}
 
 
-def certificate_text(document: Mapping[str, Any]) -> str:
-    """Return the text of a certificate, a line a key."""
-    lines = [f"  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in document.items()]
-    return "{\n" + ",\n".join(lines) + "\n}\n"
-
-
 def cells_digest(counted: Counted) -> str:
     """Return SHA-256 (hex) of the cells as they were counted: categories, numbers and values."""
     grid = counted.grid
@@ -81,9 +75,8 @@ def cells_digest(counted: Counted) -> str:
 
 
 def _relation(rows: SparseRows, row: int) -> list[Any]:
-    own = slice(rows.starts[row], rows.starts[row + 1])
-    entries = np.stack([rows.columns[own], rows.factors[own].astype(np.int64)], axis=1)
-    return [entries.tolist(), int(rows.lower[row] == rows.upper[row])]
+    factors = rows.factors[rows.starts[row] : rows.starts[row + 1]].astype(np.int64)
+    return [np.stack([rows.cells_of(row), factors], axis=1).tolist(), int(rows.is_equal[row])]
 
 
 def _enough(evidence: CellSuppression, suppressed: Numbers) -> tuple[list[list[list[int]]], list[list[int]]]:

@@ -12,12 +12,12 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlanon.core.compiler import encode
-from sqlanon.core.compiler.encoded_source import EncodedSource, EntityColumn, TakingPart
-from sqlanon.core.compiler.entities import records_without_entity
+from sqlanon.core.compiler.encoded_source import EncodedSource, TakingPart
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.engines.columns import numpy_column
 from sqlanon.core.policy import Policy
 from sqlanon.core.source.columns import check_columns
+from sqlanon.core.source.encoding import entity_column
 from sqlanon.core.source.matching import measure_columns, refuse_uncovered
 from sqlanon.core.source.opening import Source
 from sqlanon.core.source.packing import pack
@@ -44,7 +44,6 @@ class Counted:
         contributors: of each cell, the distinct entities, or the records.
         amounts: of each cell, the sum of the measured column; None where nothing is summed.
         largest: of each cell, the largest and the second largest contribution.
-        in_tables: of each table, the sets that it shows.
         records: of the source; ``left_out`` of them have a NULL that the match excludes.
         query: the statement that counted.
         keys: of each cell, the sum of the keys of its entities, mod 2⁶⁴, where the document needs keys.
@@ -54,7 +53,6 @@ class Counted:
     contributors: Numbers
     amounts: Floats | None
     largest: Floats | None
-    in_tables: tuple[tuple[int, ...], ...]
     records: int
     left_out: int
     query: exp.Query
@@ -68,35 +66,29 @@ def counting_query(source: Source, policy: CountsPolicy, *, by_sets: bool) -> ex
     Raises:
         InputError and its children: a column, a hierarchy or a level cannot be used.
     """
-    sets = with_common_margins(list(dict.fromkeys(each for own in _wanted(policy) for each in own)))
+    sets = with_common_margins([each for own in sets_of_tables(policy) for each in own])
     return statements.cells_query(_encoded(source, policy, []), sets, by_sets=by_sets)
 
 
-def _wanted(policy: CountsPolicy) -> list[list[Levels]]:
+def sets_of_tables(policy: CountsPolicy) -> list[list[Levels]]:
     """Return the sets that each table shows."""
     return [sets_of(dict(table.dimensions), table.totalled, [*policy.dimensions]) for table in policy.tables]
 
 
 def count_cells(source: Source, policy: CountsPolicy) -> Counted:
-    """Count the cells of all tables in the source's database.
-
-    Raises:
-        InputError and its children: a column, a hierarchy, a level or a measured value cannot be used.
-    """
+    """Count the cells of all tables in the source's database; raises as ``counts``."""
     engine, warnings = source.engine, list(source.warnings)
     if policy.rules.by_key:
         engine.require("keyed")
     counted = _encoded(source, policy, warnings)
     _check_measure(engine, counted)
-    used = policy.dimensions
     dimensions = tuple(
         _dimension(engine, position, name, levels, policy.rules.total)
-        for position, (name, levels) in enumerate(used.items())
+        for position, (name, levels) in enumerate(policy.dimensions.items())
     )
     if counted.source.entity is not None:
         dimensions = _with_several(engine, counted, dimensions)
-    wanted = _wanted(policy)
-    shown = list(dict.fromkeys(levels for sets in wanted for levels in sets))
+    shown = [levels for own in sets_of_tables(policy) for levels in own]
     sets = with_common_margins(shown)
     grid = Grid(dimensions, tuple(sets), tuple(levels in shown for levels in sets))
     if len(grid) > MOST_CELLS:
@@ -118,7 +110,6 @@ def count_cells(source: Source, policy: CountsPolicy) -> Counted:
         figures["contributors"],
         figures[statements.AMOUNT].astype(np.float64) if is_summed else None,
         np.stack([figures[name] for name in both], axis=1).astype(np.float64) if is_summed else None,
-        tuple(tuple(sets.index(levels) for levels in own) for own in wanted),
         int(records),
         int(records) - int(taken or 0),
         query,
@@ -133,15 +124,7 @@ def _encoded(source: Source, policy: CountsPolicy, warnings: list[str]) -> Count
     check_columns(read, source)
     dimensions = policy.dimensions
     read = replace(read, columns=tuple(next(c for c in read.columns if c.name == name) for name in dimensions))
-    entity = None
-    if read.entity is not None:
-        entity = EntityColumn(read.entity, types[read.entity])
-        missing = engine.run("records without an entity", records_without_entity(source.relation, entity))[0][0]
-        if missing:
-            raise InputError(
-                f"The entity column {entity.name!r} is NULL in {missing} records, so that no entity is counted.",
-                hint="fill it in, or leave such records out in a view of the source.",
-            )
+    entity = entity_column(engine, source.relation, read, types)
     taking_part = TakingPart(tuple(dimensions), read.nulls == "basic")
     encoded = EncodedSource(source.relation, (), taking_part, entity)
     measured = measure_columns(engine, encoded, read, types, warnings)
@@ -165,24 +148,15 @@ def _encoded(source: Source, policy: CountsPolicy, warnings: list[str]) -> Count
 
 
 def _check_measure(engine: Engine, counted: CountedSource) -> None:
-    """Refuse values that the protection of sums knows nothing of.
-
-    Raises:
-        InputError: some are below 0, lack or are not finite.
-        UnsupportedError: the column holds no numbers.
-    """
+    """Refuse values that the protection of sums knows nothing of."""
     if counted.measured is None:
         return
     name, kind = counted.measured
     if kind.upper().partition("(")[0] not in NUMBERS:
         raise UnsupportedError(f"The measured column {name!r} holds no numbers.", hint="measure a column of numbers.")
-    negative, missing, endless = engine.run("measured values", statements.measure_query(counted))[0]
-    faults = {
-        "a value below 0, of which sums are not protected": negative,
-        "no value": missing,
-        "a value that is not finite": endless,
-    }
-    for fault, records in faults.items():
+    faults = ("a value below 0, of which sums are not protected", "no value", "a value that is not finite")
+    found = engine.run("measured values", statements.measure_query(counted))[0]
+    for fault, records in zip(faults, found, strict=True):
         if records:
             raise InputError(
                 f"The measured column {name!r} has {fault} in {counted_words(int(records), 'record')}.",
@@ -191,11 +165,7 @@ def _check_measure(engine: Engine, counted: CountedSource) -> None:
 
 
 def _dimension(engine: Engine, position: int, name: str, levels: tuple[int, ...], label: str) -> Dimension:
-    """Return a dimension with the categories that occur.
-
-    Raises:
-        InputError: a category is called as the total is.
-    """
+    """Return a dimension with the categories that occur."""
     found = engine.arrow("categories", statements.categories_query(position, levels)).to_pydict()
     numbers = {n: np.array([int(v) for v in found[names.text_number(n)]], np.int64) for n in levels}
     texts: list[str | None] = [None]
@@ -239,24 +209,20 @@ def _with_several(engine: Engine, counted: CountedSource, dimensions: Sequence[D
 
 def _filled(grid: Grid, found: pa.Table, wanted: Sequence[str]) -> dict[str, np.ndarray[Any, Any]]:
     """Return figures of all cells by their names; what no row counts is 0."""
-    codes, is_at = {}, {}
-    for position, dimension in enumerate(grid.dimensions):
-        for level in dimension.levels:
-            values = numpy_column(found.column(statements.code(position, level))).astype(np.float64)
-            is_at[position, level] = ~np.isnan(values)
-            codes[position, level] = np.nan_to_num(values).astype(np.int64)
+    codes = {
+        (position, level): numpy_column(found.column(statements.code(position, level))).astype(np.float64)
+        for position, dimension in enumerate(grid.dimensions)
+        for level in dimension.levels
+    }
     figures = {name: np.nan_to_num(numpy_column(found.column(name))) for name in wanted}
     filled = {name: np.zeros(len(grid), values.dtype) for name, values in figures.items()}
     for number, levels in enumerate(grid.sets):
-        rows = np.ones(found.num_rows, bool)
-        for (position, level), present in is_at.items():
-            rows &= present == (levels[position] == level)
+        rows = np.all([np.isnan(own) != (levels[place] == level) for (place, level), own in codes.items()], axis=0)
         keys = np.zeros((int(rows.sum()), len(levels)), np.int64)
-        for position, wanted_level in enumerate(levels):
-            if wanted_level is not None:
-                dimension = grid.dimensions[position]
-                own = dimension.categories(wanted_level)
-                keys[:, position] = own[np.searchsorted(dimension.codes[own], codes[position, wanted_level][rows])]
+        for position, (dimension, grouped) in enumerate(zip(grid.dimensions, levels, strict=True)):
+            if grouped is not None:
+                own = dimension.categories(grouped)
+                keys[:, position] = own[np.searchsorted(dimension.codes[own], codes[position, grouped][rows])]
         cells = grid.cells(number, keys)
         for name, values in figures.items():
             filled[name][cells] = values[rows]
@@ -268,10 +234,6 @@ def _keyed(source: Source, counted: CountedSource, policy: Policy) -> Iterator[N
     """Let a statement read the keys of the entities, from ``names.KEYED``, where it sums them.
 
     They are made by the secret and the context of the policy's key alone, so that an entity has one key in all tables.
-
-    Raises:
-        InputError: the key cannot be read.
-        UnsupportedError: the engine has no keyed hash.
     """
     engine, entity = source.engine, counted.source.entity
     if not counted.keyed or policy.key is None or entity is None:
@@ -285,10 +247,6 @@ def _keyed(source: Source, counted: CountedSource, policy: Policy) -> Iterator[N
 
 
 def release_key(policy: Policy) -> ReleaseKey:
-    """Return the key of all releases of counts with the secret of a policy, and its context.
-
-    Raises:
-        InputError: it cannot be read.
-    """
+    """Return the key of all releases of counts with the secret of a policy, and its context."""
     assert policy.key is not None
     return ReleaseKey(policy.key.secret(), f"{statements.PURPOSE}\0{policy.key.context or ''}")

@@ -76,7 +76,7 @@ class CountsPolicy(Documented):
     @property
     def measured(self) -> str | None:
         """The column whose sums are needed; None where records or entities are counted alone."""
-        return next((m.column for table in self.tables for m in table.measures if m.column is not None), None)
+        return next(iter(_measured(self.tables)), None)
 
     @property
     def unit(self) -> str:
@@ -109,6 +109,11 @@ class CountsPolicy(Documented):
 
 CountsLike = CountsPolicy | Mapping[str, Any] | str | Path
 """A document of counts, its keys, or its path."""
+
+
+def _measured(tables: Sequence[CountsTable]) -> dict[str, None]:
+    """Return the columns that are summed."""
+    return dict.fromkeys(m.column for table in tables for m in table.measures if m.column is not None)
 
 
 class _CountsReader:
@@ -224,7 +229,7 @@ class _CountsReader:
                 faults.add(f"columns.{name}.uncovered", wrong, "list the values, or say uncovered: top.")
                 own.pop("uncovered", None)
             columns[name] = {"role": "quasi_identifier", "hierarchy": {"suppress": {}}, **own}
-        measured = dict.fromkeys(m.column for t in tables for m in t.measures if m.column is not None)
+        measured = _measured(tables)
         if len(measured) > 1:
             faults.add("counts", "Sums of several columns are not protected together.", "measure one column a release.")
         for name in measured:
@@ -289,7 +294,7 @@ class _CountsReader:
         if by_key != (policy.key is not None) and policy.ledger is None:
             hint = "write key: {file: secret.key}, or {env: STUDY_KEY}." if by_key else "leave it out."
             faults.add("key", "Keys are made of a secret." if by_key else "Nothing is made by a key.", hint)
-        if (perturbed or rules.round) and any(m.column is not None for table in tables for m in table.measures):
+        if (perturbed or rules.round) and _measured(tables):
             faults.add("counts", "A sum or mean would tell the count that is not shown exactly.", "leave it out.")
         if rules.round is None or perturbed:
             return
@@ -327,7 +332,7 @@ class _CountsReader:
         if policy.ledger is not None and (rules.method == "keys" or rules.round is not None):
             wrong = "Counts with noise, or rounded ones, are not judged over time."
             faults.add("ledger", wrong, "leave one of both out.")
-        if policy.ledger is not None and any(m.column is not None for table in tables for m in table.measures):
+        if policy.ledger is not None and _measured(tables):
             faults.add("ledger", "Sums and means are not judged over time.", "count alone, or leave the ledger out.")
         if policy.ledger is not None and policy.ledger.cohorts is not None:
             faults.add("ledger.cohorts", "Tables of counts have no cohorts.", "leave it out.")

@@ -61,11 +61,9 @@ def ledger_of(asked: CountsPolicy, opened: Source, given: object) -> AbstractCon
 
 def described(opened: Source, asked: CountsPolicy, counted: Counted, suppressed: Any) -> dict[str, Any]:
     """Return what a ledger writes down of a release: its tables and its cells, a suppressed one as None."""
-    keys = counted.grid.named_keys()
-    published = counted.grid.is_published
-    values = [None if hidden else int(x) for x, hidden in zip(counted.contributors, suppressed, strict=True)]
-    cells = [[key, value] for key, value, own in zip(keys, values, published, strict=True) if own]
-    columns = asked.policy.to_dict()["columns"]
+    grid, columns = counted.grid, asked.policy.to_dict()["columns"]
+    every = zip(grid.named_keys(), counted.contributors, suppressed, grid.is_published, strict=True)
+    cells = [[key, None if hidden else int(value)] for key, value, hidden, is_shown in every if is_shown]
     return {
         "form": FORM,
         **_kind_of(asked),
@@ -95,11 +93,7 @@ def join_earlier(
     earlier: Sequence[Mapping[str, Any]],
     microdata: Sequence[Any],
 ) -> Joined | None:
-    """Return the cells of a document beside those of earlier releases; None without any that tell something.
-
-    Raises:
-        InputError: the earlier ones count something else, or by other categories.
-    """
+    """Return the cells of a document beside those of earlier releases; None without any that tell something."""
     if not earlier and not microdata:
         return None
     whole = _combined(asked, earlier)
@@ -142,11 +136,7 @@ def join_earlier(
 
 
 def _combined(asked: CountsPolicy, earlier: Sequence[Mapping[str, Any]]) -> CountsPolicy:
-    """Return a document with the tables of earlier ones beside its own.
-
-    Raises:
-        InputError: they cannot be counted together.
-    """
+    """Return a document with the tables of earlier ones beside its own."""
     own = asked.policy.to_dict()
     columns, tables = dict(own["columns"]), list(asked.tables)
     for document in earlier:
@@ -190,11 +180,8 @@ def _determined(counted: Counted, levels: Mapping[str, Sequence[int]]) -> Any:
 def protect_joined(
     joined: Joined, counted: Counted, asked: CountsPolicy, report: Callable[..., None] | None
 ) -> Protection:
-    """Return which cells of a document are suppressed, so that nothing follows from it and what is known already.
-
-    Raises:
-        NoSolutionError: an unsafe cell was shown before, or cannot be protected any more; besides as ``protect``.
-    """
+    """Return which cells of a document are suppressed, so that nothing follows from it and what is known already;
+    raises as ``protect``."""
     try:
         found = protect(joined.counted, joined.asked, report, joined)
     except NoSolutionError:
@@ -203,7 +190,6 @@ def protect_joined(
             "Beside what the recipient, or those who share with them, hold already, the unsafe cells cannot be "
             f"protected: earlier releases show {cells} of this one. Nothing was published.",
             hint="show coarser levels; leave out the tables that repeat an earlier one; or name another recipient.",
-            nearest=None,
         ) from None
     hidden = (found.suppressed | joined.hidden)[joined.numbers] & counted.grid.is_published
     unsafe = (counted.contributors > 0) & (counted.contributors < asked.rules.threshold) & counted.grid.is_published
@@ -211,11 +197,7 @@ def protect_joined(
 
 
 def audit_joined(rows: pa.Table, joined: Joined, counted: Counted, asked: CountsPolicy) -> None:
-    """Audit released rows together with what earlier tables show.
-
-    Raises:
-        AuditError: an unsafe cell can be computed from both.
-    """
+    """Audit released rows together with what earlier tables show; raises as ``counts``."""
     if joined.changed:
         return  # what both show does not add up; the differences were judged
     truth, threshold = joined.counted.contributors, asked.rules.threshold

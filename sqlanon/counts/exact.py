@@ -18,14 +18,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from sqlanon.core.highs import run_highs
 from sqlanon.counts.attacker import NEAR, PROTECTING, Attacker
 from sqlanon.counts.cuts import cut_of, without
 from sqlanon.counts.facts import CellSuppression, Choice, Flags, Floats, Numbers, SparseRows, SuppressionCut, System
 from sqlanon.counts.grid import Grid
 from sqlanon.counts.heuristic import Suppressing
-from sqlanon.counts.moves import MoveSearch, vectors
-from sqlanon.counts.programs import has_best, program, set_whole
+from sqlanon.counts.moves import MoveSearch
+from sqlanon.counts.programs import program, set_whole, solved
 from sqlanon.errors import SearchStoppedError
 
 ROUNDS = 60
@@ -66,25 +65,18 @@ class Master:
         set_whole(highs, whole)
         if begun is not None:
             highs.setSolution(number, np.arange(number, dtype=np.int32), begun)
-        highs.setOptionValue("time_limit", highs.getRunTime() + max(0.05, seconds))
-        run_highs(highs)
-        is_done, info = has_best(highs), highs.getInfo()
+        is_done, info = solved(highs, max(0.05, seconds), cancels=True), highs.getInfo()
         bound = info.mip_dual_bound if whole else info.objective_function_value if is_done else 0.0
-        return np.array(highs.getSolution().col_value) if is_done else None, self.bound(bound)
-
-    def bound(self, found: float) -> float:
-        """Return a bound that is certain, of one that HiGHS found within its tolerances."""
-        if not math.isfinite(found):
-            return 0.0
-        safe = found - NEAR * max(1.0, abs(found))
-        return max(0.0, math.ceil(safe) if self.whole_weights else safe)
+        bound = bound - NEAR * max(1.0, abs(bound)) if math.isfinite(bound) else 0.0  # HiGHS has tolerances
+        bound = max(0.0, math.ceil(bound) if self.whole_weights else bound)
+        return np.array(highs.getSolution().col_value) if is_done else None, bound
 
 
 def _companions(system: System) -> Iterator[tuple[int, Numbers]]:
     """Yield each cell that may be suppressed, and all such of an exact relation: another one must be if it is."""
     rows = system.rows
-    for row in np.flatnonzero(rows.lower == rows.upper).tolist():
-        cells = rows.columns[rows.starts[row] : rows.starts[row + 1]]
+    for row in np.flatnonzero(rows.is_equal).tolist():
+        cells = rows.cells_of(row)
         if system.published[cells].all() and not system.unsafe[cells].any():
             own = cells[~system.exempt[cells]]
             yield from ((cell, own) for cell in own.tolist())
@@ -154,7 +146,7 @@ def suppress_by_moves(grid: Grid, system: System, seconds: float) -> CellSuppres
         left = search.suppress(freely=True)
         work.attacker.deadline = time.monotonic() + max(seconds, GRACE)
         hidden = work.met_by_programs(left, search.hidden)
-    found = [*vectors(search.witnesses.values()), *work.witnesses.vectors[begun:]]
+    found = [*search.witnesses.values(), *work.witnesses.vectors[begun:]]
     weight = system.weight(hidden)
     lower = min(_bound_of_rows(system, seconds), weight) if weight else 0.0
     return CellSuppression(system, hidden, lower, "heuristic", (), found)
@@ -180,17 +172,14 @@ def suppress_late(grid: Grid, system: System, seconds: float) -> CellSuppression
 def _bound_of_rows(system: System, seconds: float) -> float:
     """Return a lower bound of the weight: an unsafe cell is computed where the rest of an equation is shown."""
     rows = system.rows
-    entries = rows.of_entries
     wanting = system.unsafe & ((system.greatest > system.values) | (system.least < system.values))
-    unsafe = np.bincount(entries, system.unsafe[rows.columns], len(rows))
-    unsafe += np.bincount(entries, (system.unsafe & ~wanting)[rows.columns], len(rows))
-    unknown = np.bincount(entries, ~system.published[rows.columns], len(rows))
-    alone = np.flatnonzero((rows.lower == rows.upper) & (unsafe == 1) & (unknown == 0))
+    open_, wanted, shown = (rows.summed(own[rows.columns]) for own in (system.unsafe, wanting, system.published))
+    alone = np.flatnonzero(rows.is_equal & (open_ == 1) & (wanted == 1) & (shown == np.diff(rows.starts)))
     if not len(alone):
         return 0.0
     master = Master(system, companions=False)
     for row in alone.tolist():
-        cells = rows.columns[rows.starts[row] : rows.starts[row + 1]]
+        cells = rows.cells_of(row)
         cells = cells[~system.unsafe[cells] & ~system.exempt[cells]]
         if len(cells):
             master.add(SuppressionCut((), cells, np.ones(len(cells))))

@@ -50,21 +50,32 @@ class SparseRows:
         """The row of each entry."""
         return np.repeat(np.arange(len(self)), np.diff(self.starts))
 
+    @property
+    def is_equal(self) -> Flags:
+        """Whether each row is an equation."""
+        found: Flags = self.lower == self.upper
+        return found
+
+    def cells_of(self, row: int) -> Numbers:
+        """Return the unknowns of a row."""
+        return self.columns[self.starts[row] : self.starts[row + 1]]
+
+    def summed(self, entries: Floats | Flags) -> Floats:
+        """Return the sum of the numbers of the entries of each row."""
+        return np.bincount(self.of_entries, entries, len(self)).astype(np.float64)
+
     def times(self, values: Floats) -> Floats:
         """Return the value of each row."""
-        return np.bincount(self.of_entries, self.factors * values[self.columns], len(self)).astype(np.float64)
+        return self.summed(self.factors * values[self.columns])
 
     def sizes(self, values: Floats) -> Floats:
         """Return how large each row is: half the sum of its products, all taken as positive."""
-        products = np.abs(self.factors * values[self.columns])
-        return np.bincount(self.of_entries, products, len(self)).astype(np.float64) / 2
+        return self.summed(np.abs(self.factors * values[self.columns])) / 2
 
     def ends(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         """Return the least and the greatest value of each row, of unknowns between two vectors."""
-        low, high, adds = low[self.columns], high[self.columns], self.factors > 0
-        least = np.bincount(self.of_entries, self.factors * np.where(adds, low, high), len(self))
-        most = np.bincount(self.of_entries, self.factors * np.where(adds, high, low), len(self))
-        return least.astype(np.float64), most.astype(np.float64)
+        low, high, adds = self.factors * low[self.columns], self.factors * high[self.columns], self.factors > 0
+        return self.summed(np.where(adds, low, high)), self.summed(np.where(adds, high, low))
 
     def joined(self, other: SparseRows) -> SparseRows:
         """Return these rows and then others."""
@@ -163,6 +174,12 @@ class System:
     def weight(self, hidden: Flags) -> float:
         """Return what the hidden cells cost that are not unsafe."""
         return float(self.weights[hidden & ~self.unsafe].sum())
+
+    def dearest(self, hidden: Flags) -> list[int]:
+        """Return the hidden cells that are not unsafe, those that cost most first."""
+        further = np.flatnonzero(hidden & ~self.unsafe)
+        order: list[int] = further[np.argsort(-self.weights[further], kind="stable")].tolist()
+        return order
 
     def demands(self, cells: Iterable[int] | None = None) -> Iterator[Choice]:
         """Yield what must be met of each unsafe cell, or of some, by itself."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -138,11 +138,8 @@ def _is_coded(title: str, texts: Sequence[str], kinds: Counter[str]) -> bool:
 def _mark_unclear(texts: Mapping[str, Sequence[str]], counts: Sequence[str], asked: AskedOfTable) -> None:
     """Raise InputError if cells show what may be 0 or suppressed, or nothing that is known."""
     cells = [text for title in counts for text in texts[title]]
-    for kind, meaning in (
-        ("dash", "may be 0, or suppressed"),
-        ("text", "is no number"),
-        ("part", "is no whole number"),
-    ):
+    meanings = {"dash": "may be 0, or suppressed", "text": "is no number", "part": "is no whole number"}
+    for kind, meaning in meanings.items():
         unclear = Counter(text for text in cells if kind_of(text, asked.marks)[0] == kind)
         if unclear:
             mark = min(unclear, key=len)
@@ -192,9 +189,7 @@ def _labels(
     return rows
 
 
-def _with_paths(
-    labelled: Mapping[tuple[str, ...], tuple[str, Bounds]], asked: AskedOfTable, found: ForeignTable
-) -> None:
+def _with_paths(labelled: Labelled, asked: AskedOfTable, found: ForeignTable) -> None:
     """Give each cell its path in every dimension; nested dimensions become one."""
     places = [*labelled]
     dimensions = [[title] for title in found.dimensions]
@@ -237,17 +232,8 @@ def _nests(outer: Sequence[CategoryPath], inner: Sequence[CategoryPath]) -> bool
     return 1 < len(around) <= len(at) == len(pairs) and () not in around
 
 
-def _tree(
-    position: int,
-    labelled: Labelled,
-    asked: AskedOfTable,
-    found: ForeignTable,
-) -> dict[str, CategoryPath]:
-    """Return the path of each category of a dimension.
-
-    Raises:
-        InputError: several categories are called totals.
-    """
+def _tree(position: int, labelled: Labelled, asked: AskedOfTable, found: ForeignTable) -> dict[str, CategoryPath]:
+    """Return the path of each category of a dimension."""
     name, count = found.dimensions[position], len(found.dimensions)
     of_all = [[*dict.fromkeys(place[n] for place in labelled)] for n in range(count)]
     totals = [[label for label in labels if not label] or asked.totals(labels) for labels in of_all]
@@ -294,7 +280,7 @@ def _sums(
 ) -> Iterable[tuple[int, list[int]]]:
     """Yield categories that are named as sums, those whose codes begin those of others, and those that are the sum of
     the ones right after or before them."""
-    left, changed = [*range(len(labels))], not is_rounded and len(labels) <= 100
+    left, taken = [*range(len(labels))], set[int]()
     codes = [label.split()[0].rstrip(".:") for label in labels]
     under = {n: [m for m in left if m != n and codes[m] != codes[n] and codes[m].startswith(codes[n])] for n in left}
     is_tree = all(under[n] or any(n in own for own in under.values()) for n in left) and any(
@@ -309,20 +295,18 @@ def _sums(
                 found.unread.append(f"{labels[parent]!r} is taken for a sum by its code alone")
             left = [number for number in left if number not in children]
             yield parent, children
-    taken: set[int] = set()
-    while changed:
-        changed = False
+
+    def runs() -> Iterator[tuple[int, list[int]]]:
         for place, parent in enumerate(left):
-            runs = ([*left[place + 1 :]], [*reversed(left[:place])])
-            for run in (every[:end] for every in runs for end in range(2, len(every) + 1) if parent not in taken):
-                if _is_sum(*values, parent, run, CHANCE):
-                    left = [number for number in left if number not in run]
-                    taken.add(parent)
-                    changed = True
-                    yield parent, run
-                    break
-            if changed:
-                break
+            for side in (left[place + 1 :], left[:place][::-1]):
+                yield from ((parent, side[:end]) for end in range(2, len(side) + 1) if parent not in taken)
+
+    if is_rounded or len(labels) > 100:
+        return
+    while pair := next((each for each in runs() if _is_sum(*values, *each, CHANCE)), None):
+        left = [number for number in left if number not in pair[1]]
+        taken.add(pair[0])
+        yield pair
 
 
 def _is_sum(values: Floats, weighs: Flags, parent: int, children: Sequence[int], least: float) -> bool | None:

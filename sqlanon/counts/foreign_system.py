@@ -6,14 +6,15 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from sqlanon.counts.facts import Flags, Floats, Numbers, SparseRows
+from sqlanon.counts.facts import Flags, Floats, SparseRows
 from sqlanon.counts.foreign import ForeignPlace
 from sqlanon.counts.foreign_cells import HIDDEN, Bounds
-from sqlanon.counts.programs import has_best, program
+from sqlanon.counts.programs import end_of, program, solved
 
 NEAR = 1e-6
 WANTS = "The audit of suppressed cells"
@@ -54,7 +55,6 @@ class ForeignAudit:
         self._seen = np.stack([np.full(len(ends), np.inf), np.full(len(ends), -np.inf)])
         self._linear: Any = None
         self._declared: Any = None
-        self._first: Floats | None = None
         self._moves: dict[bool, Any] = {}
 
     def _row(self, relation: SumRelation) -> tuple[list[int], list[float], float, float]:
@@ -72,12 +72,11 @@ class ForeignAudit:
     def _narrowed(self) -> Floats:
         """Return the least and greatest value of each unknown by single relations."""
         rows, ends = self._rows, self._shown
-        of_entries, cells, adds = rows.of_entries, rows.columns, rows.factors > 0
+        cells, adds, sums = rows.columns, rows.factors > 0, rows.lower[rows.of_entries]
         for _ in range(MOST_ROUNDS):
             low, high = ends[:, cells]
             # what an entry is: the rest of its row, taken from the sum
-            rest = [_without_own(np.where(adds, *pair), of_entries, len(rows)) for pair in ((low, -high), (high, -low))]
-            sums = rows.lower[of_entries]
+            rest = [_without_own(np.where(adds, *pair), rows) for pair in ((low, -high), (high, -low))]
             least = np.where(adds, sums - rest[1], rest[0] - sums)
             most = np.where(adds, sums - rest[0], rest[1] - sums)
             found = ends.copy()
@@ -115,11 +114,7 @@ class ForeignAudit:
         return float(self._ends[0, number]), float(self._ends[1, number])
 
     def _solve(self, number: int, end: int) -> None:
-        """Find the least (0) or greatest (1) value of an unknown.
-
-        Raises:
-            TimeoutError: the time is over.
-        """
+        """Find the least (0) or greatest (1) value of an unknown."""
         self._check_time()
         if self._reaches(number, self._ends[end, number]) or self._bound(number, end):
             return
@@ -136,23 +131,17 @@ class ForeignAudit:
             raise TimeoutError
 
     def _bound(self, number: int, end: int) -> bool:
-        """Narrow an unknown by all relations together; return whether its end is settled.
-
-        Raises:
-            TimeoutError: the time is over.
-        """
+        """Narrow an unknown by all relations together; return whether its end is settled."""
         self._check_time()
         sign, inward = ((1.0, math.ceil), (-1.0, math.floor))[end]
         if self._linear is None:
             self._linear = program(WANTS, self._rows, *self._ends)
-        self._linear.changeColCost(number, sign)
-        self._linear.run()
-        is_known, values = has_best(self._linear), np.array(self._linear.getSolution().col_value)
-        self._linear.changeColCost(number, 0.0)
+        is_known, solution = end_of(self._linear, number, sign)
         if not is_known and (end == 0 or is_known is None):
             raise TimeoutError
         if not is_known:
             return True  # it has no end
+        values = np.array(solution.col_value)
         self._ends[end, number] = inward(values[number] - sign * 1e-4)
         return self._learn(values)
 
@@ -176,8 +165,6 @@ class ForeignAudit:
         """
         if not math.isfinite(value):
             return False
-        if self._first is None:
-            self._first = self._first_table()
         first = self._first
         if not len(first):
             return None if whole else False
@@ -190,9 +177,8 @@ class ForeignAudit:
         solver.changeColsBounds(2, own, there, there)
         if whole:
             solver.setOptionValue("mip_rel_gap", np.inf)
-            solver.setOptionValue("time_limit", solver.getRunTime() + self._left(MOST_SECONDS))
-        solver.run()
-        is_found, moves = has_best(solver), np.array(solver.getSolution().col_value)
+        is_found = solved(solver, self._left(MOST_SECONDS) if whole else None)
+        moves = np.array(solver.getSolution().col_value)
         solver.changeColsBounds(2, own, np.zeros(2), self._room[own])
         if is_found:
             return self._learn(first + moves[: len(first)] - moves[len(first) :]) or (None if whole else False)
@@ -201,18 +187,17 @@ class ForeignAudit:
     def _left(self, most: float) -> float:
         return max(0.1, min(most, self._deadline - time.monotonic()))
 
-    def _first_table(self) -> Floats:
-        """Return a table of whole numbers that agrees with what is shown; an empty one if none is found in the time."""
+    @cached_property
+    def _first(self) -> Floats:
+        """A table of whole numbers that agrees with what is shown; an empty one if none is found in the time."""
         solver = program(WANTS, self._rows, *self._ends, whole=True)
-        solver.setOptionValue("time_limit", self._left(FIRST_SECONDS))
-        solver.run()
+        solved(solver, self._left(FIRST_SECONDS))
         values: Floats = np.rint(np.array(solver.getSolution().col_value))
         return values if len(values) and self._learn(values) else np.empty(0)
 
     def scatter(self) -> None:
         """Find tables of whole numbers that show the ends of many unknowns at once, and narrow what they leave open."""
-        self._first = self._first_table() if self._number else np.empty(0)
-        if not len(self._first):
+        if not self._number or not len(self._first):
             return
         solver, draw = program(WANTS, self._rows, *self._ends, whole=True), np.random.default_rng(0)
         try:
@@ -239,8 +224,7 @@ class ForeignAudit:
             before = least.sum() + most.sum()
             ways = np.where(least & most, draw.choice([-1.0, 1.0], size), 1.0 * least - most)
             solver.changeColsCost(size, np.arange(size, dtype=np.int32), ways * draw.random(size))
-            solver.setOptionValue("time_limit", solver.getRunTime() + self._left(MOST_SECONDS))
-            solver.run()
+            solved(solver, self._left(MOST_SECONDS))
             self._learn(np.array(solver.getSolution().col_value))
             few = few + 1 if before - self._open.sum() <= before * GAIN else 0
 
@@ -250,8 +234,10 @@ class ForeignAudit:
         value = self.range_of(cell)
 
         def gives(some: Sequence[SumRelation]) -> bool:
+            if not 0 < len(some) <= MOST_TRIED:
+                return False
             try:
-                return 0 < len(some) <= MOST_TRIED and self._of_some(some).range_of(cell) == value
+                return ForeignAudit(some, self._of, self._deadline).range_of(cell) == value
             except TimeoutError:
                 return False
 
@@ -263,27 +249,19 @@ class ForeignAudit:
             kept = fewer if gives(fewer) else kept
         return kept
 
-    def _of_some(self, relations: Sequence[SumRelation]) -> ForeignAudit:
-        return ForeignAudit(relations, self._of, self._deadline)
-
     def _binding(self, number: int) -> set[int]:
         """Return the rows with multipliers, of programs of the least and the greatest value of an unknown."""
-        rows, solver = set[int](), self._declared
-        if solver is None:
-            solver = self._declared = program(WANTS, self._rows, *self._shown)
-        for sign in (1.0, -1.0):
-            solver.changeColCost(number, sign)
-            solver.run()
-            rows |= {*np.flatnonzero(np.abs(np.array(solver.getSolution().row_dual)) > NEAR).tolist()}
-        solver.changeColCost(number, 0.0)
-        return rows
+        if self._declared is None:
+            self._declared = program(WANTS, self._rows, *self._shown)
+        duals = [np.array(end_of(self._declared, number, sign)[1].row_dual) for sign in (1.0, -1.0)]
+        return {row for own in duals for row in np.flatnonzero(np.abs(own) > NEAR).tolist()}
 
 
-def _without_own(values: Floats, of_entries: Numbers, size: int) -> Floats:
+def _without_own(values: Floats, rows: SparseRows) -> Floats:
     """Return of each entry the sum of the other entries of its row; those without an end make it endless."""
-    endless = np.isinf(values)
+    endless, of_entries = np.isinf(values), rows.of_entries
     finite = np.where(endless, 0.0, values)
-    others = np.bincount(of_entries, endless, size)[of_entries] > endless
-    rest: Floats = np.bincount(of_entries, finite, size).astype(np.float64)[of_entries] - finite
+    others = rows.summed(endless)[of_entries] > endless
+    rest: Floats = rows.summed(finite)[of_entries] - finite
     rest[others] = np.copysign(np.inf, values[endless][:1])
     return rest

@@ -122,11 +122,7 @@ class Suppressing:
         return hidden
 
     def _in_time(self, choices: Iterator[Choice]) -> Iterator[Choice]:
-        """Yield demands until the deadline.
-
-        Raises:
-            SearchStoppedError: it came.
-        """
+        """Yield demands until the deadline, which raises."""
         for choice in choices:
             if time.monotonic() >= self.attacker.deadline:
                 raise stopped()
@@ -153,7 +149,6 @@ class Suppressing:
             raise NoSolutionError(
                 "What may be suppressed does not protect the unsafe cells; nothing was published.",
                 hint="leave out never: totals, or show coarser levels.",
-                nearest=None,
             )
         hidden |= self.witnesses.moved(best)
         self._keep(best, hidden)
@@ -164,10 +159,10 @@ class Suppressing:
             system, rows = self.system, self.system.rows
             told = system.published & system.exempt & ~system.unsafe
             told[[known] if known >= 0 else []] = True
-            entries, is_equal, before = rows.of_entries, rows.lower == rows.upper, -1
+            entries, is_equal, before = rows.of_entries, rows.is_equal, -1
             while before < (before := int(told.sum())):
                 is_open = ~told[rows.columns]
-                alone = is_equal & (np.bincount(entries, is_open, len(rows)) == 1)
+                alone = is_equal & (rows.summed(is_open) == 1)
                 told[rows.columns[is_open & alone[entries]]] = True
             self._told = known, told
         return self._told[1]
@@ -227,11 +222,7 @@ class Suppressing:
         return found
 
     def _keep(self, witness: Floats, hidden: Flags) -> None:
-        """Keep a witness; one that is none by exact arithmetic proves nothing.
-
-        Raises:
-            SearchStoppedError: it is none.
-        """
+        """Keep a witness; one that is none by exact arithmetic proves nothing."""
         if not self.system.holds(witness, hidden):
             raise SearchStoppedError(
                 "HiGHS found no table in exact whole numbers; nothing was published.",
@@ -242,8 +233,7 @@ class Suppressing:
     def reduced(self, hidden: Flags, until: float) -> Flags:
         """Return hidden cells without such as are not needed, the dearest first."""
         hidden = hidden.copy()
-        further = np.flatnonzero(hidden & ~self.system.unsafe)
-        for cell in further[np.argsort(-self.system.weights[further], kind="stable")].tolist():
+        for cell in self.system.dearest(hidden):
             if time.monotonic() >= until:
                 break
             hidden[cell] = False

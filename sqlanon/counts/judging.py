@@ -20,13 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from sqlanon.core.highs import run_highs
 from sqlanon.counts.certificate import MOST
 from sqlanon.counts.counting import Counted
 from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.facts import SparseRows
 from sqlanon.counts.grid import Grid
-from sqlanon.counts.programs import has_best, program, set_whole
+from sqlanon.counts.programs import program, set_whole, solved
 from sqlanon.counts.reader import joint_places, numbers_of, relations_of
 from sqlanon.counts.unsafe import exempt_cells, unsafe_counts, unsafe_sums, weights_of
 from sqlanon.errors import InputError, SearchStoppedError
@@ -234,10 +233,8 @@ class Judge:
         return False
 
     def _solved(self, solver: Any) -> bool | None:
-        """Solve a program; return whether it has a best solution, None if the time limit came first."""
-        solver.setOptionValue("time_limit", solver.getRunTime() + self._limit)
-        run_highs(solver)
-        return has_best(solver)
+        """Return whether a program has a best solution, None if the time limit came first."""
+        return solved(solver, self._limit, cancels=True)
 
     def _inequality(self, cut: StatedCut) -> dict[int, Fraction] | None:
         """Return the coefficients of ``Σ a · y >= 1``; None, with a fault, if nothing shows it."""
@@ -299,9 +296,6 @@ class Judge:
 
         A cell that is suppressed alone in an equation of shown cells is computed, and protects nothing: of the
         suppressions of least weight, one has none.
-
-        Raises:
-            SearchStoppedError: the time limit came first.
         """
         cells = sorted(self._may)
         place = {cell: position for position, cell in enumerate(cells)}

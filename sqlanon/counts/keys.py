@@ -9,19 +9,7 @@ from typing import Any, ClassVar
 from sqlanon.core.policy.columns import UNCOVERED
 from sqlanon.core.policy.facts import TOP_KEYS
 from sqlanon.core.policy.parts import PolicyPart, entry, keys_of, part_of
-from sqlanon.parameters import (
-    Parameter,
-    choice,
-    find,
-    flag,
-    names,
-    number,
-    or_nothing,
-    parts,
-    shaped,
-    text,
-    whole,
-)
+from sqlanon.parameters import NAMES, Parameter, choice, find, flag, names, number, parts, shaped, text, whole
 
 SHARED = (
     "version", "source", "files", "table", "csv", "join", "entity", "key", "row_security", "uncovered", "nulls",
@@ -32,10 +20,7 @@ TARGETS = ("file", "table", "view")
 """Kinds of output that hold a table of counts."""
 LEVELS = {"type": ["integer", "array", "null"], "items": {"type": "integer", "minimum": 0}, "minimum": 0}
 DIMENSIONS = {
-    "anyOf": [
-        {"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1},
-        {"type": "object", "additionalProperties": LEVELS, "minProperties": 1},
-    ]
+    "anyOf": [{**NAMES, "minItems": 1}, {"type": "object", "additionalProperties": LEVELS, "minProperties": 1}]
 }
 OF_COLUMN = ("sum", "mean")
 WORDS = ("count", "share")
@@ -47,12 +32,8 @@ MEASURE = {
     ]
 }
 INTERVAL = {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 2, "maxItems": 2}
-WEIGHTS = {
-    "anyOf": [
-        {"enum": ["cells", "records"]},
-        {"type": "object", "additionalProperties": {"type": "number", "exclusiveMinimum": 0}},
-    ]
-}
+WEIGHT = {"type": "number", "exclusiveMinimum": 0}
+WEIGHTS = {"anyOf": [{"enum": ["cells", "records"]}, {"type": "object", "additionalProperties": WEIGHT}]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +110,7 @@ class Noise(PolicyPart):
         whole(1), 5, about="A count changes by so much at most, up or down.", example="keys: {D: 5, V: 3, j: 2}"
     )
     variance: float = entry(
-        number(0),
-        3.0,
-        about="The variance of the noise, whose mean is 0.",
-        example="keys: {D: 4, V: 2, j: 1}",
+        number(0), 3.0, about="The variance of the noise, whose mean is 0.", example="keys: {D: 4, V: 2, j: 1}"
     )
     blocked: int = entry(
         whole(0), 2, about="No count of 1 up to this is shown; 0 excludes none.", example="keys: {D: 3, V: 1, j: 0}"
@@ -190,7 +168,7 @@ class CountsColumn(PolicyPart):
         without="its values are the categories",
     )
     uncovered: str | None = entry(
-        or_nothing(UNCOVERED),
+        UNCOVERED,
         about="What becomes of values that the hierarchy does not list: error, or top.",
         example="columns: {age: {hierarchy: {intervals: {width: 10}}, uncovered: top}}",
         without="the document's own uncovered",
@@ -317,7 +295,7 @@ class CountsFacts(PolicyPart):
         example="records",
     )
     never: str | None = entry(
-        or_nothing(choice(totals="no total is suppressed to protect other cells")),
+        choice(totals="no total is suppressed to protect other cells"),
         about="Which safe cells are never suppressed. Where nothing else protects, nothing is published.",
         example="totals",
         without="any cell may be",

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
@@ -38,19 +37,6 @@ EXCHANGED = 100
 """Finest categories below a coarse one that are exchanged against those of others, at most."""
 Option = tuple[Numbers, Numbers, Floats]
 """Categories of one dimension, a row a choice, the sign of each column, and what each row costs."""
-
-
-@dataclass(frozen=True, slots=True)
-class Witness:
-    """Cells with what a table that fits has there beyond the truth: a sum of moves.
-
-    Attributes:
-        turns: the same may be taken from the truth instead.
-    """
-
-    cells: Numbers
-    changes: Floats
-    turns: bool
 
 
 class MoveSearch:
@@ -77,7 +63,7 @@ class MoveSearch:
         self.hidden: Flags = system.unsafe.copy()
         own = system.contributor if len(system.contributor) else np.full(len(system), ALONE)
         self._knows = np.append(system.unsafe & (own != ALONE), False)
-        self.witnesses: dict[int, Witness] = {}
+        self.witnesses: dict[int, Vector] = {}
         self._of_cell: dict[int, set[int]] = {}
         self._options: dict[tuple[int, int], list[tuple[Numbers, Numbers]]] = {}
         loose = (system.rows.lower < system.rows.upper).any()
@@ -108,14 +94,9 @@ class MoveSearch:
 
     def _reach(self, cell: int, without: frozenset[int] = frozenset()) -> tuple[float, float]:
         """Return by how much witnesses let a cell grow and fall."""
-        up = down = 0.0
-        for number in self._of_cell.get(cell, set()) - without:
-            witness = self.witnesses[number]
-            change = float(witness.changes[witness.cells == cell][0])
-            up, down = max(up, change), max(down, -change)
-            if witness.turns:
-                up, down = max(up, -change), max(down, change)
-        return up, down
+        own = [self.witnesses[number] for number in self._of_cell.get(cell, set()) - without]
+        changes = [0.0, *(float(by[cells == cell][0]) for cells, by in own)]
+        return max(changes), -min(changes)
 
     def _protect(self, cell: int, *, free: bool, without: frozenset[int] = frozenset()) -> bool:
         """Add witnesses until a cell may be as large and as small as it must; return whether there are.
@@ -134,7 +115,7 @@ class MoveSearch:
         """Return the cells that change with every witness that changes a cell, of such as somebody knows."""
         found: set[int] | None = None
         for number in self._of_cell.get(cell, set()) - without:
-            cells = self.witnesses[number].cells
+            cells, _ = self.witnesses[number]
             own = set(cells[self._knows[cells]].tolist())
             found = own if found is None else found & own
             if not found - {cell}:
@@ -175,17 +156,16 @@ class MoveSearch:
         return left <= near and self.add((cells, np.array([change for change in changes.values() if change])))
 
     def add(self, vector: Vector) -> bool:
-        """Take a witness among the others, if it is one."""
+        """Take a witness among the others, if it is one, and what takes the same from the truth, if that is one."""
         cells, by = vector
-        turns = bool((self.system.values[cells] >= by).all())
-        if self._kept is not None:
-            if not self._kept.allows(cells, by):
-                return False
-            turns = turns and self._kept.allows(cells, -by)
-        number, self._number = self._number, self._number + 1
-        self.witnesses[number] = Witness(cells, by, turns)
-        for cell in cells.tolist():
-            self._of_cell.setdefault(cell, set()).add(number)
+        if self._kept is not None and not self._kept.allows(cells, by):
+            return False
+        turns = (self.system.values[cells] >= by).all() and (self._kept is None or self._kept.allows(cells, -by))
+        for changes in (by, -by) if turns else (by,):
+            self.witnesses[self._number] = cells, changes
+            for cell in cells.tolist():
+                self._of_cell.setdefault(cell, set()).add(self._number)
+            self._number += 1
         fresh = cells[self.system.published[cells]]
         self.hidden[fresh] = True
         self._prices[fresh] = 0.0
@@ -252,8 +232,7 @@ class MoveSearch:
 
     def reduce(self) -> None:
         """Publish cells again that other witnesses do without, the dearest first, while there is time."""
-        further = np.flatnonzero(self.hidden & ~self.system.unsafe)
-        for cell in further[np.argsort(-self.system.weights[further], kind="stable")].tolist():
+        for cell in self.system.dearest(self.hidden):
             if time.monotonic() >= self._until:
                 return
             gone, first = frozenset(self._of_cell.get(cell, ())), self._number
@@ -268,14 +247,14 @@ class MoveSearch:
 
     def _do_without(self, gone: frozenset[int]) -> bool:
         """Add witnesses among suppressed cells in the place of some; return whether all unsafe cells stay safe."""
-        cells = {c for number in gone for c in self.witnesses[number].cells.tolist() if self.system.unsafe[c]}
+        cells = {c for number in gone for c in self.witnesses[number][0].tolist() if self.system.unsafe[c]}
         return all(self._protect(cell, free=True, without=gone) for cell in sorted(cells)) and not any(
             self._hide_from_insiders(cell, free=True, without=gone) for cell in sorted(cells)
         )
 
     def _drop(self, numbers: Iterable[int]) -> None:
         for number in numbers:
-            for cell in self.witnesses.pop(number).cells.tolist():
+            for cell in self.witnesses.pop(number)[0].tolist():
                 self._of_cell[cell].discard(number)
 
 
@@ -305,11 +284,3 @@ def _options(dimension: Dimension, category: int, most: int) -> Iterator[tuple[N
             rows = others[differing == depth][:, :depth]
             mine = np.broadcast_to(chain[:depth], rows.shape)
             yield np.concatenate([mine, rows], axis=1), np.repeat([1, -1], depth)
-
-
-def vectors(witnesses: Iterable[Witness]) -> Iterator[Vector]:
-    """Yield what each witness adds to the truth, in both directions where it may be turned."""
-    for witness in witnesses:
-        yield witness.cells, witness.changes
-        if witness.turns:
-            yield witness.cells, -witness.changes

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sqlanon.core.highs import highs_module
+from sqlanon.core.highs import highs_module, run_highs
 from sqlanon.counts.facts import Flags, Floats, SparseRows
 
 
@@ -50,10 +50,29 @@ def set_whole(solver: Any, is_whole: bool) -> None:
     )
 
 
-def has_best(solver: Any) -> bool | None:
-    """Return whether a solver found a best solution; False where there is none; None where it was stopped before."""
-    known = highs_module("This").HighsModelStatus
-    status = solver.getModelStatus()
-    if status == known.kOptimal:
-        return True
-    return False if status in (known.kInfeasible, known.kUnbounded, known.kUnboundedOrInfeasible) else None
+def solved(solver: Any, seconds: float | None = None, *, cancels: bool = False) -> bool | None:
+    """Solve; return whether there is a best solution, None where the solver was stopped before that is known.
+
+    Args:
+        seconds: how long it may take.
+        cancels: an interrupt ends it at once; small linear programs end soon by themselves.
+    """
+    if seconds is not None:
+        solver.setOptionValue("time_limit", solver.getRunTime() + seconds)
+    if cancels:
+        run_highs(solver)
+    else:
+        solver.run()
+    known, status = highs_module("This").HighsModelStatus, solver.getModelStatus()
+    if status in (known.kInfeasible, known.kUnbounded, known.kUnboundedOrInfeasible):
+        return False
+    return True if status == known.kOptimal else None
+
+
+def end_of(solver: Any, number: int, sign: float) -> tuple[bool | None, Any]:
+    """Solve for the least (``sign`` 1) or the greatest value (-1) of an unknown; return whether there is one, and the
+    solution."""
+    solver.changeColCost(number, sign)
+    found = solved(solver), solver.getSolution()
+    solver.changeColCost(number, 0.0)
+    return found

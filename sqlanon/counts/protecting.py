@@ -107,10 +107,7 @@ class Held:
 
 
 def protect(
-    counted: Counted,
-    policy: CountsPolicy,
-    report: Callable[..., None] | None = None,
-    held: Held | None = None,
+    counted: Counted, policy: CountsPolicy, report: Callable[..., None] | None = None, held: Held | None = None
 ) -> Protection:
     """Return which cells are suppressed; ``report`` is told how far the proof is.
 
@@ -134,7 +131,7 @@ def protect(
     if held is not None:
         unsafe = unsafe & (held.own | ~held.shown)
         if ((unsafe | held.unsafe) & held.shown).any():
-            raise NoSolutionError("An unsafe cell was shown before.", hint="show coarser levels.", nearest=None)
+            raise NoSolutionError("An unsafe cell was shown before.", hint="show coarser levels.")
         primary, exempt, wide = unsafe | held.unsafe, exempt | held.shown, held.unsafe & ~unsafe
         weights = np.where(held.hidden, 0.0, weights)
     low, high = rules.interval or (0, rules.threshold)
@@ -156,9 +153,7 @@ def protect(
         width = np.where(primary, width, 0.0)
         of_sums = work.suppressed_sums(counted, unsafe, width, hidden[: len(grid)])
         hidden, witnesses = of_sums.suppressed, [found.witnesses, of_sums.witnesses]
-    values, steps = counted.contributors, 1
-    if rules.round is not None:
-        values, steps = rounded_counts(counted, policy, system, hidden)
+    values, steps = rounded_counts(counted, policy, system, hidden)
     hidden = hidden[: len(grid)]
     weight, lower = float(weights[hidden & ~primary].sum()), found.lower_bound
     return Protection(hidden, primary, unknowns, found.how, values, steps, weight, lower, witnesses, found)

@@ -17,7 +17,7 @@ import numpy as np
 
 from sqlanon.counts.facts import Flags, Floats, Kept, SparseRows, Vector
 from sqlanon.counts.grid import Grid
-from sqlanon.counts.programs import has_best, program
+from sqlanon.counts.programs import end_of, program
 from sqlanon.errors import AuditError
 
 Place = tuple[int, ...]
@@ -155,14 +155,11 @@ class CellAudit:
             self._solver = program("The audit of suppressed cells", self._rows, self._low, self._high)
         ends = []
         for sign in (1.0, -1.0):
-            self._solver.changeColCost(cell, sign)
-            self._solver.run()
-            is_known = has_best(self._solver)
+            is_known, solution = end_of(self._solver, cell, sign)
             if not is_known and (sign > 0 or is_known is None):
                 raise AuditError(
                     "What was written could not be audited: no table agrees with the published numbers.",
                     hint="nothing was published; report it as a defect of sqlanon.",
                 )
-            ends.append(sign * self._solver.getInfo().objective_function_value if is_known else math.inf)
-        self._solver.changeColCost(cell, 0.0)
+            ends.append(solution.col_value[cell] if is_known else math.inf)
         return ends[0], ends[1]

@@ -9,10 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from sqlanon.core.disk.writing import write_text
 from sqlanon.core.facts import Facts
 from sqlanon.core.publish.frames import Frames
-from sqlanon.counts.certificate import certificate_text, counts_certificate
+from sqlanon.core.publish.proof_file import write_proof
+from sqlanon.counts.certificate import counts_certificate
 from sqlanon.counts.counting import Counted
 from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.protecting import Protection
@@ -80,7 +80,7 @@ class CountsRelease(Facts, Frames):
             TargetError: the directory cannot be written.
         """
         self.policy.check_certified()
-        write_text(Path(path), certificate_text(self.proof or {}))
+        write_proof(self.proof or {}, Path(path))
 
     @property
     def unit(self) -> str:

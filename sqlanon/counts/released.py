@@ -30,7 +30,7 @@ from sqlanon.core.publish.written_rows import as_texts, typed_rows
 from sqlanon.core.source.opening import Source
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import column, table
-from sqlanon.counts.counting import Counted
+from sqlanon.counts.counting import Counted, sets_of_tables
 from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.facts import Flags, Floats, Numbers
 from sqlanon.counts.keys import CountsFacts, CountsTable
@@ -39,11 +39,7 @@ from sqlanon.counts.unsafe import unsafe_by_rule
 from sqlanon.errors import InputError
 
 TYPES = {pa.string(): "VARCHAR", pa.int64(): "BIGINT", pa.float64(): "DOUBLE", pa.bool_(): "BOOLEAN"}
-CITED = {
-    8: "OpenSAFELY (7 and less are unsafe)",
-    10: "ONS, ACRO",
-    11: "CMS (10 and less are unsafe)",
-}
+CITED = {8: "OpenSAFELY (7 and less are unsafe)", 10: "ONS, ACRO", 11: "CMS (10 and less are unsafe)"}
 """Thresholds that people cite, with who does."""
 ROW = names.PREFIX + "row"
 """Column of the working table of released rows: their order."""
@@ -132,8 +128,8 @@ def reasons_of_rows(counted: Counted, policy: CountsPolicy, protection: Protecti
 def cells_of_rows(counted: Counted, policy: CountsPolicy) -> tuple[Numbers, Numbers]:
     """Return the cell of each row of the long form, and the number of its table."""
     grid, keys, found = counted.grid, counted.grid.all_keys, []
-    for number, sets in enumerate(counted.in_tables):
-        cells = np.concatenate([np.arange(grid.starts[n], grid.starts[n + 1]) for n in sets])
+    for number, sets in enumerate(sets_of_tables(policy)):
+        cells = np.concatenate([np.arange(grid.starts[n], grid.starts[n + 1]) for n in map(grid.sets.index, sets)])
         cells = cells[np.lexsort(keys[cells].T[::-1])]
         cells = cells[counted.contributors[cells] > (0 if policy.rules.zeros == "omit" else -1)]
         found.append(np.stack([cells, np.full(len(cells), number)]))
@@ -158,11 +154,7 @@ def _measured(kind: str, counted: Counted, cells: Numbers) -> tuple[Floats, Flag
 
 
 def _wide(long: pa.Table, counted: Counted, policy: CountsPolicy) -> pa.Table:
-    """Return a column for each category of the last dimension; its cells are counts, NULL where suppressed.
-
-    Raises:
-        InputError: there are other measures, several levels of that dimension, or too many categories.
-    """
+    """Return a column for each category of the last dimension; its cells are counts, NULL where suppressed."""
     written, dimension = columns_of(policy), counted.grid.dimensions[-1]
     if written.measures or len(dimension.levels) > 1:
         raise InputError(
@@ -180,11 +172,10 @@ def _wide(long: pa.Table, counted: Counted, policy: CountsPolicy) -> pa.Table:
             "that of another column.",
             hint="use the long form, or name another dimension last.",
         )
-    data = long.to_pydict()
     table: dict[tuple[Any, ...], dict[str, int | None]] = {}
-    for place, own in enumerate(zip(*(data[name] for name in rows), strict=True) if rows else [()] * long.num_rows):
-        text = data[last][place]
-        table.setdefault(own, {})["NULL" if text is None else text] = data[written.count][place]
+    for row in long.to_pylist():
+        own = table.setdefault(tuple(row[name] for name in rows), {})
+        own["NULL" if row[last] is None else row[last]] = row[written.count]
     omitted = 0 if policy.rules.zeros == "omit" else None
     found = {name: pa.array([key[i] for key in table], long.schema.field(name).type) for i, name in enumerate(rows)}
     found |= {title: pa.array([row.get(title, omitted) for row in table.values()], pa.int64()) for title in titles}

@@ -22,7 +22,7 @@ from sqlanon.counts.facts import Flags, Floats, Numbers, SparseRows, System
 from sqlanon.counts.heuristic import Suppressing
 from sqlanon.counts.keys import CountsFacts
 from sqlanon.counts.perturbing import chance_of
-from sqlanon.counts.programs import has_best, program
+from sqlanon.counts.programs import program, solved
 from sqlanon.errors import NoSolutionError, SearchStoppedError
 
 PURPOSE = "rounding"
@@ -32,11 +32,8 @@ MOST_STEPS = 5
 
 
 def rounded_counts(counted: Counted, policy: CountsPolicy, system: System, hidden: Flags) -> tuple[Numbers, int]:
-    """Return the counts of all cells as the document has them rounded, and within how many multiples they are.
-
-    Raises:
-        NoSolutionError, SearchStoppedError, UnsupportedError: see ``rounded_to_add_up``.
-    """
+    """Return the counts of all cells as the document has them rounded, and within how many multiples they are; raises
+    as ``rounded_to_add_up``."""
     rules, base = policy.rules, policy.rules.round
     if base is None:
         return counted.contributors, 1
@@ -93,7 +90,6 @@ def rounded_to_add_up(system: System, hidden: Flags, base: int, time_limit: floa
     raise NoSolutionError(
         f"No multiples of {base} that add up are within {MOST_STEPS} multiples of all counts; nothing was published.",
         hint="leave out additive or suppress: false, or show coarser levels.",
-        nearest=None,
     )
 
 
@@ -116,9 +112,7 @@ def _additive(system: System, hidden: Flags, base: int, steps: int, deadline: fl
     both = ([lower, nothing], [upper, endless], [nothing, shown.astype(np.float64)])
     whole = np.concatenate([shown, nothing > 0])
     highs = program("Rounding that adds up", rows, *map(np.concatenate, both), whole=whole)
-    highs.setOptionValue("time_limit", max(deadline - time.monotonic(), 0.0))
-    highs.run()
-    if has_best(highs) is False:
+    if solved(highs, max(deadline - time.monotonic(), 0.0)) is False:
         return None
     feasible = highs_module("This").SolutionStatus.kSolutionStatusFeasible
     if highs.getInfo().primal_solution_status != feasible:
@@ -131,12 +125,7 @@ def _additive(system: System, hidden: Flags, base: int, steps: int, deadline: fl
 
 
 def check_ranges(system: System, rounded: Numbers, rules: CountsFacts, steps: int) -> None:
-    """Refuse rounded counts, of which none is suppressed, that would tell an unsafe cell.
-
-    Raises:
-        NoSolutionError: they do.
-        SearchStoppedError: the time limit came first.
-    """
+    """Refuse rounded counts, of which none is suppressed, that would tell an unsafe cell; raises as ``protect``."""
     low, high = _ranges(rounded, rules, steps)
     cells = np.flatnonzero(system.published)
     both = system.rows.joined(SparseRows.of(([c], [1.0], low[c], high[c]) for c in cells.tolist()))
@@ -148,7 +137,6 @@ def check_ranges(system: System, rounded: Numbers, rules: CountsFacts, steps: in
         raise NoSolutionError(
             f"From the rounded counts {len(told)} unsafe cells could be computed; nothing was published.",
             hint="say additive: true, leave out suppress: false, or give a larger base.",
-            nearest=None,
         )
 
 

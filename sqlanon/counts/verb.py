@@ -25,7 +25,6 @@ from sqlanon.counts.released import (
     publish_rows,
     reasons_of_rows,
     released_rows,
-    suppressed_by_dimension,
 )
 from sqlanon.counts.written import audit_written
 
@@ -107,7 +106,7 @@ def release_counts(
         reasons=reasons_of_rows(counted, asked, protection),
         protection=protection,
         cells=int(counted.grid.is_published.sum()),
-        by_dimension=suppressed_by_dimension(counted, asked, protection.suppressed),
+        by_dimension=document["suppressed_by_dimension"],
         records=counted.records,
         left_out=counted.left_out,
         query=query,

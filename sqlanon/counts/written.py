@@ -126,10 +126,7 @@ def _alone(counts: Numbers, grid: Grid, position: int) -> Flags:
 def shown_cells(rows: pa.Table, counted: Counted, policy: CountsPolicy) -> tuple[Floats, Floats]:
     """Return of every cell the count and the sum that a table shows, NaN where it shows none.
 
-    A cell without a row is 0 where zeros are left out.
-
-    Raises:
-        AuditError: a cell has no row, two rows that differ, or a category that there is not.
+    A cell without a row is 0 where zeros are left out. A table that is not whole is no release: AuditError.
     """
     names, grid = columns_of(policy), counted.grid
     known = [

@@ -19,8 +19,7 @@ from effort import Block, is_full, scaled, seeds, spread
 from enumerated_tables import Enumerated
 
 import sqlanon
-from sqlanon.core.publish.proof_file import digest
-from sqlanon.counts.certificate import certificate_text
+from sqlanon.core.publish.proof_file import digest, proof_text
 from sqlanon.counts.counting import Counted
 from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.judging import PARTS, Judge, Stated, StatedCut
@@ -55,7 +54,7 @@ def test_a_relation_without_an_upper_bound_has_no_multiplier_above_0(is_equation
 def certified(source: pa.Table, asked: Document) -> tuple[Document, sqlanon.CountsRelease]:
     """The certificate of a release as its file has it, and the release."""
     release = sqlanon.counts(source, asked)
-    found: Document = json.loads(certificate_text(release.proof))
+    found: Document = json.loads(proof_text(release.proof))
     return found, release
 
 

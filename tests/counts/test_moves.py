@@ -103,10 +103,9 @@ def test_witnesses_protect_what_is_suppressed(block: Block) -> None:
         before = search.hidden.sum()
         search.reduce()
         assert search.hidden.sum() <= before and not (system.exempt & search.hidden & ~system.unsafe).any()
-        tables = [system.values.copy() for _ in range(2 * len(search.witnesses))]
-        for number, each in enumerate(search.witnesses.values()):
-            tables[2 * number][each.cells] += each.changes
-            tables[2 * number + 1][each.cells] -= each.changes if each.turns else -each.changes
+        tables = [system.values.copy() for _ in search.witnesses]
+        for table, (cells, changes) in zip(tables, search.witnesses.values(), strict=True):
+            table[cells] += changes
         assert all(system.holds(table, search.hidden) for table in tables)
         every = np.array(tables).reshape(len(tables), len(system))
         for [demand] in system.demands():

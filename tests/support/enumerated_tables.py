@@ -13,12 +13,12 @@ from sqlanon.counts.facts import ALONE, Choice, Flags, Floats, System
 def all_tables(system: System, above: int) -> Floats:
     """All vectors of whole numbers that keep the relations, each at most so much above the largest inner cell."""
     rows = system.rows
-    own = [rows.columns[rows.starts[r] : rows.starts[r + 1]].tolist() for r in range(len(rows))]
+    own = [rows.cells_of(row).tolist() for row in range(len(rows))]
     factors = [rows.factors[rows.starts[r] : rows.starts[r + 1]] for r in range(len(rows))]
     found = np.zeros((1, 0))
     for cell in range(len(system)):
         last = [r for r, cells in enumerate(own) if max(cells) == cell]
-        exact = [r for r in last if rows.lower[r] == rows.upper[r]]
+        exact = [r for r in last if rows.is_equal[r]]
         if exact:
             row = exact[0]
             known = found[:, own[row][:-1]] @ factors[row][:-1]

@@ -184,11 +184,12 @@ def write_proof(document: Mapping[str, Any], path: Path) -> None:
 
 
 def proof_text(document: Mapping[str, Any]) -> str:
-    """Return the text of a certificate: a line a box, so that two of them can be compared."""
-    head = {key: value for key, value in document.items() if key != "boxes"}
-    lines = [f"  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in head.items()]
-    boxes = ",\n".join("    " + json.dumps(row, separators=(",", ":")) for row in document["boxes"])
-    lines.append('  "boxes": [\n' + boxes + "\n  ]")
+    """Return the text of a certificate: a line a key, and a line a box, so that two of them can be compared."""
+    texts = {key: json.dumps(value, ensure_ascii=False) for key, value in document.items() if key != "boxes"}
+    lines = [f"  {json.dumps(key)}: {text}" for key, text in texts.items()]
+    if "boxes" in document:
+        boxes = ",\n".join("    " + json.dumps(row, separators=(",", ":")) for row in document["boxes"])
+        lines.append('  "boxes": [\n' + boxes + "\n  ]")
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 

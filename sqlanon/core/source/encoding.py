@@ -74,7 +74,8 @@ def encode_source(
         SourceChangedError: the counts of the source do not add up.
     """
     quasi, members = policy.quasi_identifiers, policy.subset is not None
-    entity = _number_entities(engine, relation, policy, types)
+    if (entity := entity_column(engine, relation, policy, types)) is not None:
+        engine.create("entities", names.ENTITIES, compiler.number_entities(relation, entity))
     if members:
         relation = with_membership(engine, relation, policy, types)
     warnings: list[str] = []
@@ -133,8 +134,8 @@ def _with_codes(engine: Engine, source: EncodedSource, policy: Policy, words: in
     return source
 
 
-def _number_entities(engine: Engine, relation: exp.Expr, policy: Policy, types: dict[str, str]) -> EntityColumn | None:
-    """Number the entities of the source and return their column; None for a policy without an entity.
+def entity_column(engine: Engine, relation: exp.Expr, policy: Policy, types: Mapping[str, str]) -> EntityColumn | None:
+    """Return the column of the entities, which every record has; None for a policy without one.
 
     Raises:
         InputError: the entity of some records is NULL.
@@ -148,7 +149,6 @@ def _number_entities(engine: Engine, relation: exp.Expr, policy: Policy, types: 
             f"The entity column {entity.name!r} is NULL in {missing} records, so that no entity is counted for them.",
             hint="fill it in, or leave such records out in a view of the source.",
         )
-    engine.create("entities", names.ENTITIES, compiler.number_entities(relation, entity))
     return entity
 
 
