@@ -429,3 +429,43 @@ def test_codes_of_no_answer_are_null_and_asked_once_for_the_file(tmp_path: Path)
 
 
 QUESTIONS = ("q1", "q2", "q3")
+
+
+@pytest.mark.parametrize("named", ["id", "patient"])
+def test_a_number_that_repeats_names_persons_though_nothing_follows_from_it(named: str) -> None:
+    """Patients are numbered anew in each center: as an entity, numbers count fewer persons than there are."""
+    draw = random.Random(5)
+    people = [(center, number, draw.choice("mf")) for center in (1, 2) for number in range(60)]
+    rows = [(*person, visit, draw.randrange(2)) for person in people for visit in range(4)]
+    data = dict(zip(("center", named, "sex", "visit", "better"), map(list, zip(*rows, strict=True)), strict=True))
+    assert draft(profile(pa.table(data))).policy.entity == named
+
+
+def test_first_names_and_kinds_are_no_persons_and_neither_are_weights() -> None:
+    draw = random.Random(7)
+    names = [f"{first}a" for first in ("Ann", "Bett", "Car", "Don", "Ev", "Fren", "Gret", "Hann", "Id", "Jan")]
+    sex = {name: draw.choice("mf") for name in names}
+    called = draw.choices(names, k=3_000)
+    weights = [110_000 + 37 * draw.randrange(2_000) for _ in range(3_000)]
+    data = {"name": called, "sex": [sex[name] for name in called], "age": draw.choices(range(20, 70), k=3_000)}
+    made = draft(profile(pa.table({**data, "wght": weights, "wage": draw.choices(range(900), k=3_000)})))
+    assert made.policy.entity is None
+    assert {item.name for item in made.policy.columns if item.role == "drop"} >= {"name", "wght"}
+
+
+def test_numbers_with_a_point_and_a_zero_are_no_codes() -> None:
+    draw = random.Random(8)
+    scores = [f"{draw.randrange(20, 81)}0.0" for _ in range(700)]
+    found = profile(pa.table({"score": pa.array(map(float, scores)), "sex": draw.choices("mf", k=700)}))
+    assert found.column("score").looks_like == "number"
+
+
+@pytest.mark.parametrize(("others", "null"), [(["1st", "2nd", "3rd"], True), (["**", "***"], False)])
+def test_a_star_is_no_answer_but_among_stars(tmp_path: Path, others: list[str], null: bool) -> None:
+    draw = random.Random(9)
+    rows = "".join(f"{draw.choice(['*', *others])},{draw.choice('mf')}\n" for _ in range(200))
+    (tmp_path / "t.csv").write_text(f"grade,sex\n{rows}")
+    made = draft(profile(tmp_path / "t.csv"), folder=tmp_path)
+    assert (profile(tmp_path / "t.csv").column("grade").nulls > 0) == null
+    with sqlanon.plan(None, made.policy) as plan:
+        assert plan.ledger.records == 200

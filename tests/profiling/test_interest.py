@@ -8,10 +8,10 @@ from pathlib import Path
 import pyarrow as pa
 
 from sqlanon.assess.profiling.drafting import draft
-from sqlanon.assess.profiling.interest import by_interest, tells_apart
+from sqlanon.assess.profiling.interest import by_interest, subject_scores, tells_apart, worths_of
 from sqlanon.assess.profiling.profile import profile
 from sqlanon.assess.profiling.proposals import _floor
-from sqlanon.assess.profiling.searched import as_searched
+from sqlanon.assess.profiling.searched import NUMBERS, as_searched
 from sqlanon.core.lattice.catalog import Attribute
 
 
@@ -178,3 +178,38 @@ def test_a_logarithm_follows_what_it_is_of() -> None:
     wages = [draw.randrange(100, 300) for _ in range(1_500)]
     found = profile(pa.table({"lwage": [round(math.log(wage), 6) for wage in wages], "wage": wages}))
     assert found.column("lwage").leader == "wage"
+
+
+def test_a_time_says_nothing_without_what_ended_it() -> None:
+    draw = random.Random(6)
+    days = {name: [draw.randrange(1, 3_000) for _ in range(600)] for name in ("size", "srv", "lenfol", "casenum")}
+    data = days | {name: draw.choices([0, 1], k=600) for name in ("fstat", "srvstat", "meno", "site")}
+    found = profile(pa.table({"age": [draw.randrange(30, 90) for _ in range(600)], **data}))
+    scores = subject_scores(found.columns, found.columns)
+    assert all(scores[name] > 0 for name in ("srv", "srvstat", "lenfol", "fstat"))
+    assert scores["srv"] - scores["size"] == scores["fstat"] - scores["meno"] == 2
+    judged = as_searched(found)
+    assert [judged.column(name).role for name in ("srv", "srvstat", "meno")] == ["sensitive"] * 2 + ["quasi_identifier"]
+    number = judged.column("casenum")
+    assert (number.role, number.reason) == ("drop", NUMBERS), "its values count nothing"
+
+
+def test_few_in_an_arm_are_known_and_a_rare_end_is_not() -> None:
+    draw = random.Random(2)
+    data = {name: draw.choices([0, 1], [9, 1], k=900) for name in ("treated", "died", "status")}
+    data |= {"arm": draw.choices([0, 1], k=900), "age": [draw.randrange(30, 90) for _ in range(900)]}
+    data["survival_days"] = [draw.randrange(1, 900) for _ in range(900)]
+    judged = as_searched(profile(pa.table(data)))
+    roles = {name: judged.column(name).role for name in data}
+    assert roles["treated"] == "quasi_identifier" and roles["arm"] == roles["status"] == "sensitive"
+
+
+def test_a_rare_outcome_says_more_than_a_rare_flag() -> None:
+    draw = random.Random(3)
+    data = {name: draw.choices([0, 1], [94, 6], k=900) for name in ("gift", "relapse")}
+    data |= {f"{who}_education": draw.choices("abcd", k=900) for who in ("own", "mother", "father")}
+    found = {item.name: item for item in profile(pa.table(data)).columns}
+    order = ["own_education", "mother_education", "gift", "relapse", "father_education"]
+    worths = worths_of(order, found, subject_scores([*found.values()]))
+    assert worths["relapse"] > 3 * worths["gift"]
+    assert worths["mother_education"] < 0.7 * worths["own_education"], "the like was said before"

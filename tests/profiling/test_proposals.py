@@ -17,7 +17,7 @@ from benches import visitors
 from command_line import sqlanon as command
 
 import sqlanon
-from sqlanon.assess.profiling import drafting
+from sqlanon.assess.profiling import drafting, proposals
 from sqlanon.assess.profiling.drafting import REFUSED, PolicyDraft, draft
 from sqlanon.assess.profiling.profile import profile
 from sqlanon.assess.profiling.proposals import (
@@ -305,7 +305,7 @@ def test_half_of_the_records_of_a_rare_value_are_left(tmp_path: Path, monkeypatc
     assert made.proposals[0].limit == float(made.policy.suppression_limit) < 0.05
     assert min(held(made)) >= 0.5
     assert _of_races(tmp_path, [40, 30, 30]).proposals[0].limit is None
-    monkeypatch.setattr(_Searches, "_count_lost", lambda *_: {})
+    monkeypatch.setattr(proposals, "lost_values", lambda *_: {})
     made = _of_races(tmp_path, [60, 37, 3])
     assert min(held(made)) < 0.5, "without the limit, most records of the rare value are left out"
 
@@ -330,3 +330,50 @@ def test_the_age_of_persons_is_published_whatever_it_costs(tmp_path: Path) -> No
     best = draft(profile(tmp_path / "visitors.parquet"), folder=tmp_path, search=True).proposals[0]
     assert best.drop is not None and best.drop.column == "age" and best.drop.after - best.drop.before > MUCH_MORE
     assert "age" in {item.name for item in best.columns}
+
+
+@pytest.mark.slow
+def test_it_is_counted_whom_a_protected_column_would_single_out(tmp_path: Path) -> None:
+    """By a brute force over the release that a run makes."""
+    pq.write_table(visitors(records=1_000), tmp_path / "visitors.parquet")
+    made = draft(profile(tmp_path / "visitors.parquet"), folder=tmp_path, search=True)
+    rows = sqlanon.anonymize(tmp_path / "visitors.parquet", replace(made.policy, output=None)).to_arrow().to_pylist()
+    quasi = [item.name for item in made.policy.quasi_identifiers]
+    counted = made.proposals[0].few_if_known
+    assert counted.keys() == {item.name for item in made.policy.sensitive} and any(counted.values())
+    for name, few in counted.items():
+        groups = Counter(tuple(row[each] for each in (*quasi, name)) for row in rows)
+        assert sum(held for held in groups.values() if held < 5) == few
+        [column] = [item for item in made.columns if item.name == name]
+        assert column.reason.endswith(f"{few:,} of {len(rows):,} published records stand in groups of fewer than 5.")
+
+
+@pytest.mark.slow
+def test_what_links_the_records_of_a_person_is_generalized(tmp_path: Path) -> None:
+    draw = random.Random(4)
+    people = [(1_000 + 7 * n, draw.choice("mf"), draw.choice(["hot", "mild", "none"])) for n in range(300)]
+    rows = [(*person, draw.choice("abcd")) for person in people for _ in range(6)]
+    names = ("respondent_id", "sex", "result_type", "result")
+    pq.write_table(pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))), tmp_path / "r.parquet")
+    made = draft(profile(tmp_path / "r.parquet"), folder=tmp_path, search=True)
+    roles = {item.name: item.role for item in made.policy.columns}
+    assert made.policy.entity == "respondent_id" and roles["result_type"] == "quasi_identifier"
+    with sqlanon.anonymize(tmp_path / "r.parquet", replace(made.policy, output=None)) as release:
+        assert roles["result"] == "sensitive" and not any("linked by" in text for text in release.warnings)
+
+
+@pytest.mark.slow
+def test_ages_are_finer_in_place_of_a_flag_that_says_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = random.Random(3)
+    rows: dict[str, list[Any]] = {name: draw.choices([0, 1], [70, 30], k=900) for name in ("gift", "bonus", "flyer")}
+    rows |= {"age": [draw.randrange(18, 80) for _ in range(900)], "sex": draw.choices("mf", k=900)}
+    pq.write_table(pa.table(rows), tmp_path / "people.parquet")
+
+    def drafted() -> PolicyDraft:
+        return draft(profile(tmp_path / "people.parquet"), folder=tmp_path, search=True)
+
+    best = drafted().proposals[0]
+    assert sum("room is taken by ages in bands of 10 years" in reason for reason in best.displaced.values()) == 1
+    assert "age" not in {item.column for item in best.unmet}
+    monkeypatch.setattr(_Searches, "_in_place_of_another", lambda _, finer, *__: (None, finer))
+    assert "age" in {item.column for item in drafted().proposals[0].unmet}

@@ -58,6 +58,14 @@ MOST_ENDS, UNTIL = 4, re.compile("time$|durat|surv|follow|fol$|^(days|weeks|mont
 """Values of such a column, at most; and names of the time until then."""
 OF_A_THING = re.compile(r"(num|nbr|seq|\b(nr|no|code|number))$")
 """Ends of the names of whole numbers that count nothing."""
+FIRST = 2
+"""Columns that a table is about most: they are not given up, and several rules say of them what a single one would."""
+WHO, OF_ASKED = ("sex", "education"), 1.25
+"""Topics of what most readers ask of persons, beside their age, and how much more these say."""
+HALF_AS_MUCH, OF_FLAGS, OF_NAMESAKES, OF_SUBJECTS, TOLD = 6, 0.2, 0.6, 0.6, 2.2
+"""How many columns stand between one and another that says half as much; what a flag says of which nothing is known,
+and what a column says beside one that shares a word with it; what one that the table is about says at least, however
+rare its values; and by what the share of the records without the most frequent value counts, up to 1."""
 ALIKE = 0.75
 """How much less is said by a column that shares a word, or its topic, with one before."""
 OF_A_YEAR = re.compile(r"(y|yr|year|wave|d)_?[0-9]{2,4}")
@@ -115,6 +123,32 @@ def tells_apart(found: ColumnProfile) -> bool:
     ):
         return False
     return max(found.most, found.nulls, found.empty) <= ONE_VALUE * found.records
+
+
+def is_asked_of_persons(found: ColumnProfile) -> bool:
+    """Return whether it is what most readers ask of persons."""
+    return found.looks_like == "age" or found.topic in WHO
+
+
+def worths_of(
+    order: Sequence[str], found: Mapping[str, ColumnProfile], scores: Mapping[str, float]
+) -> dict[str, float]:
+    """Return how much each column says of a table: by its place in the order of interest, less where most records hold
+    one value of it, unless the table is about it, and less again where it is a flag of which nothing is known, or one
+    before says the like.
+
+    Args:
+        scores: see ``subject_scores``.
+    """
+    worths: dict[str, float] = {}
+    for place, name in enumerate(order):
+        item, about_it = found[name], scores[name] > 0
+        said = min(1.0, max(OF_SUBJECTS * about_it, TOLD * (1 - item.most / max(1, item.filled))))
+        unknown = _is_flag(item) and item.topic is None and place >= FIRST and not about_it
+        said *= OF_FLAGS if unknown else OF_ASKED if is_asked_of_persons(item) else 1.0
+        said *= OF_NAMESAKES if any(_says_again(item, found[other]) for other in worths) else 1.0
+        worths[name] = said / (1 + place / HALF_AS_MUCH)
+    return worths
 
 
 def said_before(order: Sequence[ColumnProfile]) -> dict[str, str]:
@@ -229,7 +263,7 @@ def _varied(subjects: Sequence[ColumnProfile], scores: Mapping[str, float]) -> l
     return chosen
 
 
-def says_again(one: ColumnProfile, other: ColumnProfile) -> bool:
+def _says_again(one: ColumnProfile, other: ColumnProfile) -> bool:
     """Return whether two columns share a word, or are of one topic of persons, as the education of both parents."""
     return _share_a_word(one, other) or (one.topic in OF_PERSONS and one.topic == other.topic)
 

@@ -10,20 +10,24 @@ the columns of place, time or the person first, or publish by several rules wher
 from __future__ import annotations
 
 import time
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import chain, combinations
 
-from sqlglot import exp
-
 from sqlanon.assess.profiling.facts import ColumnProfile, percent
-from sqlanon.assess.profiling.interest import by_interest, said_before, says_again, subject_scores, tells_apart
+from sqlanon.assess.profiling.interest import (
+    FIRST,
+    by_interest,
+    is_asked_of_persons,
+    said_before,
+    subject_scores,
+    tells_apart,
+    worths_of,
+)
 from sqlanon.assess.profiling.proposed import (
     BESIDE_FIRST,
-    FIRST,
     FLOOR,
-    MOST_RECORDS,
     NONE_FOUND,
     NOTHING,
     UNPROTECTED,
@@ -33,14 +37,13 @@ from sqlanon.assess.profiling.proposed import (
     proposal_of,
 )
 from sqlanon.assess.profiling.several import by_several_rules
+from sqlanon.assess.profiling.values_left import LEAST_LIMIT, few_if_known, lost_values
 from sqlanon.assess.profiling.wishes import UnmetWish, wishes_of, years_of
 from sqlanon.core import anonymizer
 from sqlanon.core.hierarchies.code_specs import FrequentValues
 from sqlanon.core.lattice.catalog import Attribute
-from sqlanon.core.models import least_count
 from sqlanon.core.plan.full_domain import Plan
 from sqlanon.core.policy import Column, Policy, SearchOptions
-from sqlanon.core.sqltrees.trees import column, count_rows, named, number, total
 
 THEMES: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     "most detail of place": (
@@ -67,13 +70,8 @@ WISHES_COST = 0.1
 """What is left of all columns may fall by so much, at most, for all wishes of readers together."""
 SOMETHING_COSTS = 0.04
 """What is left of all columns may fall by so much, at most, for something of one more column to be left."""
-WHO, OF_PERSONS = ("sex", "education"), 1.25
-"""Topics of what most readers ask of persons, beside their age, and how much more these say."""
-EXCHANGES, HALF_AS_MUCH, OF_FLAGS, OF_NAMESAKES, OF_SUBJECTS, TOLD = 3, 6, 0.2, 0.6, 0.6, 2.2
-"""How often one of the chosen columns is given up for others, at most; how many columns stand between one and another
-that says half as much; what a flag says of which nothing is known, and what a column says beside one that shares a
-word with it; what one that the table is about says at least, however rare its values; and by what the share of the
-records without the most frequent value counts, up to 1."""
+EXCHANGES = 3
+"""How often one of the chosen columns is given up for others, at most."""
 SAYS_LITTLE = 0.4
 """What a column says, at most, that is given up for a wish of what most readers ask of persons."""
 FEW_SENSITIVE = 8
@@ -84,9 +82,6 @@ FEWEST_LEFT = 3
 """Values that are left of a column that still says something, at least."""
 ENOUGH_PROTECTED = f"{FEW_SENSITIVE} sensitive columns are published; with more, hardly two persons would be alike."
 LOST = "Most records with one of its values would be left out, because they are few in each class."
-LEAST_LIMIT, FEW_VALUES, FEWEST = 0.01, 10, 20
-"""The share of the records that may be left out, at least; values of a column, at most, and records of one, at least
-and at least twice that share, of which it is asked whether most would be."""
 
 
 def propose(
@@ -229,30 +224,6 @@ class _Searches:
         self._policy = replace(self._policy, suppression_limit=Decimal(str(self.limit)), suppression_count=None)
         self._known.clear()
 
-    def _count_lost(self, plan: Plan, chosen: _Chosen) -> dict[str, float]:
-        """Return the columns of few values that are published as they are, and of one of whose values most records are
-        left out, with the share of the records that has this value."""
-        lost: dict[str, float] = {}
-        records = plan.ledger.records
-        if self._policy.entity is not None or records > MOST_RECORDS or not plan.ledger.suppressed:
-            return lost
-        levels = dict(zip((item.name for item in plan.catalog.attributes), plan.node, strict=True))
-        whole = [name for name, level in levels.items() if name in chosen.levels and not level]
-        few = [name for name in whole if self._found[name].distinct <= FEW_VALUES]
-        own = [item for item in self._policy.columns if item.name in chosen.protected]
-        few += [i.name for i in own if i.level is not None or self._found[i.name].distinct <= FEW_VALUES]
-        for name in few:
-            rows = plan.generalized_query({name: plan.source.types[name]}).subquery("released")
-            before, after = (
-                {value: int(held) for value, held in plan.engine.run("values", _counts_of(name, part))}
-                for part in (plan.source.relation.copy(), rows)
-            )
-            least = max(FEWEST, 2 * LEAST_LIMIT * records)
-            shares = [n / records for value, n in before.items() if n >= least and 2 * after.get(value, 0) < n]
-            if shares:
-                lost[name] = min(shares)
-        return lost
-
     def _balanced(self) -> Proposal:
         chosen = self._chosen(self._order)
         plan, unmet = self._best(chosen), list[UnmetWish]()
@@ -263,7 +234,7 @@ class _Searches:
                 continue
             finer = chosen.but({name: level})
             tried = self._searched(finer)
-            if tried is None and _is_asked_of_persons(self._found[name]):
+            if tried is None and is_asked_of_persons(self._found[name]):
                 tried, finer = self._in_place_of_another(finer, name, wish)
             if tried is None:
                 unmet.append(self._price(name, wish, finer))
@@ -274,13 +245,13 @@ class _Searches:
                 plan, chosen = tried, finer
                 wished.add(name)
         plan, chosen = self._with_further(plan, chosen)
-        self._lost = self._count_lost(plan, chosen)
+        self._lost = lost_values(plan, self._policy, chosen.levels, chosen.protected, self._found)
         return self._proposal(BALANCED, plan, chosen, unmet=tuple(unmet))
 
     def _in_place_of_another(self, finer: _Chosen, name: str, wish: str) -> tuple[Plan | None, _Chosen]:
         """Return the best plan with one chosen column finer, without one that says little: the one that says least of
         those that make room for it."""
-        worths = self._worths(self._order)
+        worths = worths_of(self._order, self._found, self._scores)
         others = [each for each in finer.levels if worths[each] <= SAYS_LITTLE and self._scores[each] <= 0]
         for gone in sorted(others, key=lambda each: worths[each]):
             levels = {each: level for each, level in finer.levels.items() if each != gone}
@@ -298,7 +269,7 @@ class _Searches:
         """Return columns of which something can be published together, ``ENOUGH`` at most: the first of an order, some
         given up where others say more in their place."""
         first, left_out = list(order), frozenset[str]()
-        worths = self._worths(first)
+        worths = worths_of(first, self._found, self._scores)
         order = [*first[:FIRST], *sorted(first[FIRST:], key=lambda name: -worths[name])]
 
         def worth(chosen: _Chosen) -> float:
@@ -307,7 +278,7 @@ class _Searches:
         chosen = self._filled(order, left_out)
         for _ in range(EXCHANGES):
             best, without = chosen, left_out
-            others = [n for n in order[FIRST:] if n in chosen and not _is_asked_of_persons(self._found[n])]
+            others = [n for n in order[FIRST:] if n in chosen and not is_asked_of_persons(self._found[n])]
             for gone in chain.from_iterable(combinations(others, many) for many in (1, 2)):
                 if time.monotonic() > self._deadline - ALL_SECONDS * 2 / 3:
                     return best
@@ -318,21 +289,6 @@ class _Searches:
                 break
             chosen, left_out = best, without
         return chosen
-
-    def _worths(self, order: Sequence[str]) -> dict[str, float]:
-        """Return how much each column says of a table: by its place in the order of interest, less where most records
-        hold one value of it, unless the table is about it, and less again where it is a flag of which nothing is
-        known, or one before shares a word with it."""
-        worths: dict[str, float] = {}
-        for place, name in enumerate(order):
-            found, about_it = self._found[name], self._scores[name] > 0
-            said = min(1.0, max(OF_SUBJECTS * about_it, TOLD * (1 - found.most / max(1, found.filled))))
-            flag = found.distinct + (found.nulls > 0) <= 2
-            unknown = flag and found.topic is None and place >= FIRST and not about_it
-            said *= OF_FLAGS if unknown else OF_PERSONS if _is_asked_of_persons(found) else 1.0
-            said *= OF_NAMESAKES if any(says_again(found, self._found[other]) for other in worths) else 1.0
-            worths[name] = said / (1 + place / HALF_AS_MUCH)
-        return worths
 
     def _filled(self, order: Iterable[str], left_out: Container[str]) -> _Chosen:
         """Return the first columns of an order of which something can be published together, without some."""
@@ -450,7 +406,7 @@ class _Searches:
 
     def gives_up(self, gain: Gain) -> bool:
         """Return whether a column is given up, because much more is left of the others without it."""
-        asked = gain.column in self._order[:FIRST] or _is_asked_of_persons(self._found[gain.column])
+        asked = gain.column in self._order[:FIRST] or is_asked_of_persons(self._found[gain.column])
         if asked or gain.after - gain.before < MUCH_MORE:
             return False
         self._near = self._near | {gain.column: gain.sentence}
@@ -499,35 +455,7 @@ class _Searches:
         made = proposal_of(
             name, plan, unmet=unmet, weights=own, max_levels=chosen.levels, displaced=beyond, limit=self.limit
         )
-        return replace(made, few_if_known=self._few_if_known(plan, chosen))
-
-    def _few_if_known(self, plan: Plan, chosen: _Chosen) -> dict[str, int]:
-        """Return, for each sensitive column, the published records that fewer than k others are like, if it is known
-        of a person beside the quasi-identifiers."""
-        if self._policy.entity is not None or plan.ledger.records > MOST_RECORDS:
-            return {}
-        few, k = {}, least_count(self._policy.models)
-        known = [item.name for item in plan.catalog.attributes if item.name in chosen.levels]
-        for name in chosen.protected:
-            texts = dict.fromkeys(known, "VARCHAR")
-            rows = plan.generalized_query({**texts, name: plan.source.types[name]}).subquery("released")
-            keys = [column(each) for each in (*known, name)]
-            small = exp.select(named(count_rows(), "held")).from_(rows).group_by(*keys).having(
-                exp.LT(this=count_rows(), expression=number(k))
-            )  # fmt: skip
-            [(found,)] = plan.engine.run(
-                "few if known", exp.select(total(column("held"))).from_(small.subquery("small"))
-            )
-            few[name] = int(found or 0)
-        return few
-
-
-def _is_asked_of_persons(found: ColumnProfile) -> bool:
-    return found.looks_like == "age" or found.topic in WHO
-
-
-def _counts_of(name: str, relation: exp.Expr) -> exp.Select:
-    return exp.select(column(name), count_rows()).from_(relation).group_by(column(name))
+        return replace(made, few_if_known=few_if_known(plan, self._policy, chosen.levels, chosen.protected))
 
 
 def _floor(attribute: Attribute, *, with_rest: bool, coarsest: int | None = None) -> int | None:

@@ -23,8 +23,6 @@ NONE_FOUND = (NoSolutionError, SearchStoppedError)
 """No release meets the policy, or none was found in the time of a search."""
 MOST_RECORDS = 300_000
 """Records up to which several rules are tried, and values counted that are left out."""
-FIRST = 2
-"""Columns that a table is about most: they are not given up, and several rules say of them what a single one would."""
 FLOOR = 0.55
 """Of the values of a column that still says something, the share that a value is told from, at least."""
 NOTHING: Mapping[str, Any] = MappingProxyType({})

@@ -6,9 +6,9 @@ import time
 from collections.abc import Container, Sequence
 from dataclasses import replace
 
+from sqlanon.assess.profiling.interest import FIRST
 from sqlanon.assess.profiling.proposed import (
     BESIDE_FIRST,
-    FIRST,
     FLOOR,
     MOST_RECORDS,
     NONE_FOUND,

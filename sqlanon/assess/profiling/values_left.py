@@ -1,0 +1,74 @@
+"""What a planned release leaves of single values of its columns, counted in the database."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from sqlglot import exp
+
+from sqlanon.assess.profiling.facts import ColumnProfile
+from sqlanon.assess.profiling.proposed import MOST_RECORDS
+from sqlanon.core.models import least_count
+from sqlanon.core.plan.full_domain import Plan
+from sqlanon.core.policy import Policy
+from sqlanon.core.sqltrees.trees import column, count_rows, named, number, total
+
+LEAST_LIMIT, FEW_VALUES, FEWEST = 0.01, 10, 20
+"""The share of the records that may be left out, at least; values of a column, at most, and records of one, at least
+and at least twice that share, of which it is asked whether most would be."""
+
+
+def lost_values(
+    plan: Plan,
+    policy: Policy,
+    levels: Collection[str],
+    protected: Collection[str],
+    found: Mapping[str, ColumnProfile],
+) -> dict[str, float]:
+    """Return the columns of few values that are published as they are, and of one of whose values most records are left
+    out, with the share of the records that has this value.
+
+    Args:
+        levels, protected: the quasi-identifiers and the sensitive columns that the plan publishes.
+    """
+    lost: dict[str, float] = {}
+    records = plan.ledger.records
+    if policy.entity is not None or records > MOST_RECORDS or not plan.ledger.suppressed:
+        return lost
+    at = dict(zip((item.name for item in plan.catalog.attributes), plan.node, strict=True))
+    few = [name for name, level in at.items() if name in levels and not level and found[name].distinct <= FEW_VALUES]
+    own = [item for item in policy.columns if item.name in protected]
+    few += [item.name for item in own if item.level is not None or found[item.name].distinct <= FEW_VALUES]
+    for name in few:
+        rows = plan.generalized_query({name: plan.source.types[name]}).subquery("released")
+        counts = exp.select(column(name), count_rows()).group_by(column(name))
+        before, after = (
+            {value: int(held) for value, held in plan.engine.run("values", counts.from_(part))}
+            for part in (plan.source.relation.copy(), rows)
+        )
+        least = max(FEWEST, 2 * LEAST_LIMIT * records)
+        shares = [n / records for value, n in before.items() if n >= least and 2 * after.get(value, 0) < n]
+        if shares:
+            lost[name] = min(shares)
+    return lost
+
+
+def few_if_known(plan: Plan, policy: Policy, levels: Collection[str], protected: Collection[str]) -> dict[str, int]:
+    """Return, for each sensitive column, the published records that stand in groups of fewer than k, if others know it
+    of a person beside the quasi-identifiers. Persons with several records are not counted.
+
+    Args:
+        levels, protected: as of ``lost_values``.
+    """
+    if policy.entity is not None or plan.ledger.records > MOST_RECORDS:
+        return {}
+    few, k = {}, least_count(policy.models)
+    known = [item.name for item in plan.catalog.attributes if item.name in levels]
+    for name in protected:
+        types = {**dict.fromkeys(known, "VARCHAR"), name: plan.source.types[name]}
+        rows = plan.generalized_query(types).subquery("released")
+        groups = exp.select(named(count_rows(), "held")).from_(rows).group_by(*map(column, types))
+        small = groups.having(exp.LT(this=count_rows(), expression=number(k))).subquery("small")
+        [(held,)] = plan.engine.run("few if known", exp.select(total(column("held"))).from_(small))
+        few[name] = int(held or 0)
+    return few
