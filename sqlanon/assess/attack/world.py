@@ -274,11 +274,7 @@ def _prepared(
 
 
 def _number_texts(engine: Engine, heights: Sequence[int], levels: Sequence[list[int]], *, without_null: bool) -> None:
-    """Number the values of the source and the texts that cover them.
-
-    Args:
-        without_null: records with NULL take no part.
-    """
+    """Number the values of the source, ``without_null`` if such records take no part, and the texts that cover them."""
     values = statements.known_values(heights, COVERED)
     if without_null:
         values = values.where(not_null(column("value")))
