@@ -264,12 +264,12 @@ class instead_of(Generic[Caught]):  # called like contextlib.suppress
 def system_refusals(error: type[SqlanonError], what: str, *, hint: str) -> instead_of[OSError]:
     """Raise an error in the place of an OSError, of which it keeps the reason alone, and no path.
 
+    One without a reason is of the package, and says what it is: no driver or writer runs in the block.
+
     Raises:
         SqlanonError: of the class ``error``; ``what`` begins its message.
     """
-    return instead_of(
-        OSError, lambda refusal: error(f"{what} ({refusal.strerror or 'the system refused'}).", hint=hint)
-    )
+    return instead_of(OSError, lambda refusal: error(f"{what} ({refusal.strerror or refusal}).", hint=hint))
 
 
 def attempt(what: str, call: Callable[[], Answer], error: type[SqlanonError] = InputError) -> Answer:

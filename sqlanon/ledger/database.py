@@ -217,7 +217,7 @@ class LedgerDatabase:
         """Raise InputError where the file cannot be written; no message of the database is kept."""
         with (
             instead_of(EngineError, lambda error: self._unwritable(error.kind)),
-            instead_of(OSError, lambda error: self._unwritable(error.strerror or "the system refused")),
+            instead_of(OSError, lambda error: self._unwritable(error.strerror or str(error))),
         ):
             yield
 

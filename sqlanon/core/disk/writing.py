@@ -105,8 +105,12 @@ def _folder_beside(path: Path, kind: str) -> Iterator[Path]:
     require_directory(path)
     unwritten = f"The {kind} {path.name!r} could not be written"
     hint = "check the permissions and the room on the disk."
+
+    def refused(error: OSError) -> TargetError:  # its text may be that of a writer, and quote a value
+        return TargetError(f"{unwritten} ({error.strerror or 'the system refused'}).", hint=hint)
+
     with (
-        system_refusals(TargetError, unwritten, hint=hint),
+        instead_of(OSError, refused),
         instead_of(FileExistsError, lambda _: TargetError(f"{unwritten} (it appeared meanwhile).", hint=hint)),
     ):
         folder = _claimed(path)

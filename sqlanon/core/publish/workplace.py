@@ -98,7 +98,7 @@ class Workplace:
             TargetError: the disk refused.
         """
         document: dict[str, Any] | None = None
-        with instead_of(OSError, lambda error: self._refused(error.strerror or "the system refused")):
+        with instead_of(OSError, lambda error: self._refused(error.strerror or str(error))):
             if papers is not None:
                 document, self.texts = papers.of(self.partial)
             for ending, text in self.texts.items():
@@ -127,7 +127,7 @@ class Workplace:
             TargetError: the target appeared meanwhile and must not be replaced, or the disk refused; all is as it was.
         """
         with (
-            instead_of(OSError, lambda error: self._refused(error.strerror or "the system refused")),
+            instead_of(OSError, lambda error: self._refused(error.strerror or str(error))),
             instead_of(FileExistsError, lambda _: self._refused("it appeared meanwhile")),
             held(),
         ):
