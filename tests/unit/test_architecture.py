@@ -50,7 +50,7 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 48_808,
+    "core": 48_812,
     "assess": 17_238,
     "interop": 8_158,
     "commands": 7_838,
