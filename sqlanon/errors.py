@@ -28,9 +28,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Generic, TypeVar, cast
 
 Answer = TypeVar("Answer")
+Caught = TypeVar("Caught", bound=Exception)
 
 
 class SqlanonError(Exception):
@@ -237,6 +238,38 @@ def check_time(deadline: float | None, what: str) -> None:
             f"The time limit was reached before all {what} were tried.",
             hint=f"raise search.time_limit, or allow fewer {what}.",
         )
+
+
+@dataclass(frozen=True, slots=True)
+class instead_of(Generic[Caught]):  # called like contextlib.suppress
+    """Raise what is ``told`` of an exception in its place; nothing leads back to it, whose text may quote a value."""
+
+    caught: type[Caught] | tuple[type[Caught], ...]
+    told: Callable[[Caught], SqlanonError]
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, raised: BaseException | None, trace: object) -> None:
+        if not isinstance(raised, self.caught):
+            return
+        failure = self.told(cast("Caught", raised))
+        del raised, trace  # or the variables of a traceback would show them
+        try:
+            raise failure
+        finally:
+            failure.__context__ = None
+
+
+def system_refusals(error: type[SqlanonError], what: str, *, hint: str) -> instead_of[OSError]:
+    """Raise an error in the place of an OSError, of which it keeps the reason alone, and no path.
+
+    One without a reason is of the package, and says what it is: no driver or writer runs in the block.
+
+    Raises:
+        SqlanonError: of the class ``error``; ``what`` begins its message.
+    """
+    return instead_of(OSError, lambda refusal: error(f"{what} ({refusal.strerror or refusal}).", hint=hint))
 
 
 def attempt(what: str, call: Callable[[], Answer], error: type[SqlanonError] = InputError) -> Answer:

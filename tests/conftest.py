@@ -277,9 +277,16 @@ def postgres() -> Iterator[Server]:
 
 
 @pytest.fixture(params=KINDS, ids=str)
-def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
-    """Every engine in turn."""
-    opened = request.param.open(request)
+def kind(request: pytest.FixtureRequest) -> Kind:
+    """Every kind of engine in turn."""
+    chosen: Kind = request.param
+    return chosen
+
+
+@pytest.fixture
+def engine(kind: Kind, request: pytest.FixtureRequest) -> Iterator[Engine]:
+    """Every engine in turn; a module that leaves some out has a ``kind`` of its own."""
+    opened = kind.open(request)
     yield opened
     opened.close()
 

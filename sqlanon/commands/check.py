@@ -33,7 +33,7 @@ from sqlanon.core.source.files import Reading
 from sqlanon.core.source.lookups import list_ancestors
 from sqlanon.core.source.opening import Source, other_records, tables_hint
 from sqlanon.core.words import counted
-from sqlanon.errors import EngineError, InputError, SourceError, SqlanonError, UnsupportedError
+from sqlanon.errors import EngineError, InputError, SourceError, SqlanonError, UnsupportedError, instead_of
 
 BESIDE = "*"
 """The value of ``--manifest`` without a file."""
@@ -173,11 +173,9 @@ def _reference(opened: Source, options: CheckOptions, reading: Reading) -> exp.E
         return None
     if not opened.engine.has("several_sources"):
         return _beside(opened, options)
-    try:
+    hint = "check its path, its table and its format."
+    with instead_of(EngineError, lambda error: SourceError(f"The reference cannot be read ({error.kind}).", hint=hint)):
         return other_records(opened, options.reference, options.reference_table, reading, name=REFERENCE).relation
-    except EngineError as error:
-        failure = error.kind
-    raise SourceError(f"The reference cannot be read ({failure}).", hint="check its path, its table and its format.")
 
 
 def _beside(opened: Source, options: CheckOptions) -> exp.Expr:
@@ -195,15 +193,15 @@ def _beside(opened: Source, options: CheckOptions) -> exp.Expr:
         )
     if not name:
         raise SourceError("The reference is a database, and no table of it is named.", hint="give --reference-table.")
-    try:
+
+    def unread(error: EngineError) -> SourceError:
+        hint = tables_hint(opened.engine, name) or "check its name (schema.table is allowed), and your rights."
+        return SourceError(f"The reference {name!r} cannot be read ({error.kind}).", hint=hint)
+
+    with instead_of(EngineError, unread):
         relation: exp.Expr = opened.engine.source_table(name)
         opened.engine.columns(relation)
-    except EngineError as error:
-        failure = error.kind
-    else:
         return relation
-    hint = tables_hint(opened.engine, name) or "check its name (schema.table is allowed), and your rights."
-    raise SourceError(f"The reference {name!r} cannot be read ({failure}).", hint=hint)
 
 
 def _document(result: CheckResult, judged: Judged, options: CheckOptions) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from sqlanon.core.disk.writing import check_directory, write_text
 from sqlanon.core.policy.paths import is_connection_text, is_file, is_url
 from sqlanon.core.publish.ledger import coarse
 from sqlanon.core.publish.papers import PAPERS, Belonging
-from sqlanon.errors import InputError, SqlanonError, TargetError
+from sqlanon.errors import InputError, SqlanonError, TargetError, system_refusals
 from sqlanon.report import checked_relation
 from sqlanon.report.checked_relation import CheckOutcome, RelationCheck, failing_text
 
@@ -147,19 +147,14 @@ def _without_folders(message: str) -> str:
 
 
 def _append(path: Path, text: str) -> None:
-    failure = None
-    try:
-        with path.open("ab+") as file:
-            if file.tell() and file.seek(-1, os.SEEK_END) >= 0 and file.read(1) != b"\n":
-                text = f"\n{text}"  # a heading begins its line
-            file.write(text.encode())
-    except OSError as error:
-        failure = error.strerror or "the system refused"
-    if failure is not None:
-        raise TargetError(
-            f"The summary {path.name!r} could not be written ({failure}).",
-            hint="check the permissions and the room on the disk.",
-        )
+    hint = "check the permissions and the room on the disk."
+    with (
+        system_refusals(TargetError, f"The summary {path.name!r} could not be written", hint=hint),
+        path.open("ab+") as file,
+    ):
+        if file.tell() and file.seek(-1, os.SEEK_END) >= 0 and file.read(1) != b"\n":
+            text = f"\n{text}"  # a heading begins its line
+        file.write(text.encode())
 
 
 def files_of(given: dict[str, Any]) -> CheckFiles:

@@ -15,7 +15,7 @@ import pyarrow as pa
 from sqlanon.core.engines.duckdb.files import write_table
 from sqlanon.core.engines.journal import Step, Watcher
 from sqlanon.core.policy.schema_line import schema_line
-from sqlanon.errors import TargetError
+from sqlanon.errors import TargetError, instead_of
 
 SEED = 20240229
 CHAPTERS = (
@@ -137,18 +137,12 @@ def generate(directory: Path, *, records: int = 50_000, seed: int = SEED, watch:
     present = ", ".join(name for name in names if (directory / name).exists())
     if present:
         raise TargetError(f"The folder {str(directory)!r} holds {present} already.", hint="choose another folder.")
-    failure = ""
-    try:
+    unwritten, hint = f"The demo cannot be written to {str(directory)!r}", "choose another folder."
+    with instead_of(OSError, lambda error: TargetError(f"{unwritten}: {error.strerror or 'refused'}.", hint=hint)):
         (directory / "hierarchies").mkdir(parents=True)
         rows = "".join(f"{code};{group};{chapter};*\n" for code, group, chapter in codes())
         (directory / "hierarchies" / "diagnosis.csv").write_text(rows, encoding="utf-8")
         (directory / "policy.yaml").write_text(f"{schema_line(directory)}\n{POLICY}", encoding="utf-8")
-    except OSError as error:
-        failure = error.strerror or "the system refused"
-    if failure:
-        raise TargetError(
-            f"The demo cannot be written to {str(directory)!r}: {failure}.", hint="choose another folder."
-        )
 
     def watched() -> Iterator[pa.Table]:
         done = 0

@@ -14,7 +14,7 @@ from typing import Any
 from uuid import uuid4
 
 from sqlanon.core.disk.modes import PRIVATE
-from sqlanon.core.disk.writing import unwritable
+from sqlanon.core.disk.writing import directory_refusals
 from sqlanon.core.engines.journal import Step, Watcher
 from sqlanon.errors import TargetError
 
@@ -154,7 +154,7 @@ def append(path: Path, text: str, *, creates: bool) -> None:
     """
     if not creates and not os.path.lexists(path):
         return
-    try:
+    with directory_refusals(path):
         opened = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0), PRIVATE)
         try:
             regular = stat.S_ISREG(os.fstat(opened).st_mode)
@@ -163,8 +163,6 @@ def append(path: Path, text: str, *, creates: bool) -> None:
                 os.write(opened, text.encode())
         finally:
             os.close(opened)
-    except OSError as error:
-        raise unwritable(path, error) from None
     if not ours:
         raise TargetError(f"{path.name!r} is there, and is no file of metrics.", hint="name another file.")
 

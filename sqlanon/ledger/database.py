@@ -28,7 +28,7 @@ from sqlanon.core.engines.relation_names import table_reference
 from sqlanon.core.interrupts import held
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import column, equal
-from sqlanon.errors import EngineError, InputError
+from sqlanon.errors import EngineError, InputError, instead_of, system_refusals
 
 ALIAS = names.PREFIX + "ledger"
 """The name under which the file is attached."""
@@ -91,17 +91,11 @@ class LedgerDatabase:
             raise InputError(
                 f"The folder of the ledger {path.name!r} is not there.", hint="create it, readable by you alone."
             )
-        failure, folder = "", None
-        until = time.monotonic() + PATIENCE
-        try:
+        folder, until = None, time.monotonic() + PATIENCE
+        hint = "check the permissions of its folder."
+        with system_refusals(InputError, f"The ledger {path.name!r} cannot be locked", hint=hint):
             while (folder := _claimed(workplace_of(path))) is None and time.monotonic() < until:
                 time.sleep(0.05)
-        except OSError as error:
-            failure = error.strerror or str(error)
-        if failure:
-            raise InputError(
-                f"The ledger {path.name!r} cannot be locked ({failure}).", hint="check the permissions of its folder."
-            )
         if folder is None:
             holder = holder_of(workplace_of(path) / LOCK)
             raise InputError(
@@ -139,13 +133,8 @@ class LedgerDatabase:
             InputError: others may read it, or it is no ledger.
         """
         self._check_file()
-        failure = ""
-        try:
+        with instead_of(EngineError, lambda error: self._foreign(f"DuckDB does not open it: {error.kind}")):
             self.engine.attach(self.path, ALIAS, read_only=False, replayed=False, unlogged=True)
-        except EngineError as error:
-            failure = error.kind
-        if failure:
-            raise self._foreign(f"DuckDB does not open it: {failure}")
         self.attached, self._known = True, {}
         form = self.facts().get("format", "")
         if form in (FORMAT, UNSEALED):
@@ -159,15 +148,11 @@ class LedgerDatabase:
         raise self._foreign("it has another content")
 
     def _check_file(self) -> None:
-        failure, mode = "", 0
-        try:
+        unread = f"The ledger {self.path.name!r} cannot be read"
+        with system_refusals(InputError, unread, hint="check the path."):
             mode = self.path.stat().st_mode
-        except OSError as error:
-            failure = error.strerror or str(error)
-        if failure or not stat.S_ISREG(mode):
-            raise InputError(
-                f"The ledger {self.path.name!r} cannot be read ({failure or 'it is no file'}).", hint="check the path."
-            )
+        if not stat.S_ISREG(mode):
+            raise InputError(f"{unread} (it is no file).", hint="check the path.")
         if sys.platform != "win32" and mode & OTHERS:
             raise InputError(
                 f"The ledger {self.path.name!r} may be read or written by others (its permissions are "
@@ -189,15 +174,11 @@ class LedgerDatabase:
         Args:
             faults: what reading an entry raises that another hand wrote.
         """
-        failure = ""
-        try:
+        with (
+            instead_of(EngineError, lambda error: self._foreign(f"DuckDB does not read it: {error.kind}")),
+            instead_of(faults, lambda _: self._foreign("an entry in it cannot be read")),
+        ):
             yield
-        except EngineError as error:
-            failure = f"DuckDB does not read it: {error.kind}"
-        except faults:
-            failure = "an entry in it cannot be read"
-        if failure:
-            raise self._foreign(failure)
 
     def create(self, facts: Mapping[str, str]) -> None:
         """Create the file with its tables, which hold these ``facts`` of the ledger alone, and attach it.
@@ -234,15 +215,11 @@ class LedgerDatabase:
     @contextmanager
     def _as_unwritable(self) -> Iterator[None]:
         """Raise InputError where the file cannot be written; no message of the database is kept."""
-        failure = ""
-        try:
+        with (
+            instead_of(EngineError, lambda error: self._unwritable(error.kind)),
+            instead_of(OSError, lambda error: self._unwritable(error.strerror or str(error))),
+        ):
             yield
-        except EngineError as error:
-            failure = error.kind
-        except OSError as error:
-            failure = error.strerror or str(error)
-        if failure:
-            raise self._unwritable(failure)
 
     def _write(
         self, path: Path, facts: Mapping[str, str], copied: Sequence[exp.Expr], seal: Sequence[Any] = ()
@@ -345,17 +322,13 @@ class LedgerDatabase:
         Raises:
             InputError: the disk refused.
         """
-        failure = ""
         try:
-            with self.engine.transaction():
-                yield
-            self.engine.checkpoint(ALIAS)
-        except EngineError as error:
-            failure = error.kind
+            with instead_of(EngineError, lambda error: self._unwritable(error.kind)):
+                with self.engine.transaction():
+                    yield
+                self.engine.checkpoint(ALIAS)
         finally:
             self._known = {}
-        if failure:
-            raise self._unwritable(failure)
 
 
 def _claimed(place: Path) -> PrivateFolder | None:

@@ -27,7 +27,7 @@ from sqlanon.core.publish.targets import place
 from sqlanon.core.source.hierarchy_digests import private_digests
 from sqlanon.core.source.recorded import Recorded
 from sqlanon.core.sqltrees import names
-from sqlanon.errors import AuditError, EngineError, InputError, UnsupportedError
+from sqlanon.errors import AuditError, EngineError, InputError, UnsupportedError, system_refusals
 from sqlanon.ledger.cohorts.recorded import CohortRecording, earlier_members, in_cohorts, recording_in_cohorts
 from sqlanon.ledger.cohorts.state import CohortState
 from sqlanon.ledger.facts import ReleaseEntry
@@ -174,12 +174,9 @@ def refuse_unrecorded(session: Session, ledger: ReleaseLedger, output: Output) -
     if output.kind == "file":
         if not path.exists():
             return
-        try:
+        unread = f"The target {path.name!r} cannot be read"
+        with system_refusals(InputError, unread, hint="check its permissions."):
             digest = digest_of(path)
-        except OSError as error:
-            raise InputError(
-                f"The target {path.name!r} cannot be read ({error.strerror or error}).", hint="check its permissions."
-            ) from None
     elif not session.engine.existing(place(session.engine, output.target, session.source.target_catalog)):
         return
     if not ledger.holds_target(output, digest):

@@ -35,7 +35,7 @@ from sqlanon.core.sqltrees.trees import (
 )
 from sqlanon.errors import InputError
 from sqlanon.live.compiler.epochs import EpochView, Lookups
-from sqlanon.live.compiler.live import LiveView
+from sqlanon.live.compiler.live_models import LiveView
 from sqlanon.live.deciding import Turn, decide, drop_work, judge_first, turn_of, work
 from sqlanon.live.facts import Fact
 
@@ -172,11 +172,6 @@ def number_now(engine: Engine, output: Output) -> int:
     """Return the number of the epoch by the clock of the database, counted from 1970-01-01 00:00 UTC."""
     assert output.epoch is not None
     return int(read_clock(engine).timestamp()) // seconds_of(output.epoch)
-
-
-def number_shown(engine: Engine, where: Place) -> int:
-    """Return the number of the epoch that a live view shows."""
-    return int(read_state(engine, where)[NUMBER])
 
 
 def advance(engine: Engine, where: Place, epoch: EpochView, output: Output) -> EpochStep | None:

@@ -11,13 +11,14 @@ the levels below the root, and the places. What the hierarchy does not list has 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from sqlglot import exp
 
 from sqlanon.core.compiler import hierarchies
 from sqlanon.core.compiler.encoded_source import COVERED
 from sqlanon.core.compiler.hierarchies import CountedColumn
-from sqlanon.core.engines.base import Engine, Row
+from sqlanon.core.engines.base import Engine
 from sqlanon.core.hierarchies.specs import HierarchySpec, lists_its_values
 from sqlanon.core.lattice.nodes import Node
 from sqlanon.core.policy import Column, Policy
@@ -76,100 +77,108 @@ def freeze(
     Raises:
         SourceChangedError: a hierarchy changed since the source was encoded.
     """
+    positions = {item.name: position for position, item in enumerate(encoding.source.items)}
+    sensitive = {positions[spec.name]: spec for spec in sensitive_with_lookup(policy)}
+    listed = _list_hierarchies(engine, policy, encoding, sensitive)
     frozen: dict[str, exp.Expr] = {}
-    listed = {
-        position: ListedColumn(spec, CountedColumn(spec.name, encoding.types[spec.name]))
-        for position, spec in enumerate(policy.quasi_identifiers)
-        if lists_its_values(spec.hierarchy)
-    }
-    sensitive = {_position(encoding, spec.name): spec for spec in sensitive_with_lookup(policy)}
-    listed |= {
-        position: ListedColumn(spec, CountedColumn(spec.name, encoding.types[spec.name], sensitive=True))
-        for position, spec in sensitive.items()
-        if lists_its_values(spec.hierarchy)
-    }
-    heights = list_rows(engine, listed, [], policy.extensions)
-    facts = {int(row[0]): row[1:] for row in _facts(engine, heights)}
     for position, (spec, level) in enumerate(zip(policy.quasi_identifiers, node, strict=True)):
         if not has_lookup(spec.hierarchy, level):
             continue
-        if (spec.name, level) in made:
-            frozen[spec.name] = made[spec.name, level]
-            continue
-        relation = names.frozen(len(made))
-        if position in listed:
-            _, null_rows, roots, root, _ = facts[position]
-            at_root = roots == 1 and heights[position] > 1 and level == heights[position] - 1
-            lone_null = not null_rows and not encoding.source.taking_part.basic
-            query = _listed(position, level, lone_null=lone_null, root=root if at_root else None)
-        else:
-            query = _occurring(position, level)
-        if released[spec.name] != "VARCHAR":
-            query = _readable_as(query, released[spec.name])
-        if engine.capabilities.texts.by_value(encoding.types[spec.name]):
-            query = with_key(query, encoding.types[spec.name], occurring=not lists_its_values(spec.hierarchy))
-        engine.drop(relation)
-        engine.create("freeze lookup", relation, query)
-        _refuse_changed(engine, relation, position, level, spec.name)
-        frozen[spec.name] = made[spec.name, level] = table(relation)
+        if (spec.name, level) not in made:
+            query = _generalized(encoding, listed.get(position), position, level)
+            if released[spec.name] != "VARCHAR":
+                query = _readable_as(query, released[spec.name])
+            relation = _create(engine, made, (spec.name, level), _keyed(engine, encoding, spec, query))
+            _refuse_changed(engine, relation, position, level, spec.name)
+        frozen[spec.name] = made[spec.name, level]
     for position, spec in sensitive.items():
-        height = encoding.catalog.sensitive_attribute(spec.name).height
-        told = [names.level(level) for level in range(1, height - 1)] if told_by_hierarchy(policy, spec)[0] else []
-        told += [PLACE] if told_by_hierarchy(policy, spec)[1] else []
-        if position in listed:
-            query = _listed_sensitive(position, told, lone_null=not facts[position][1])
-        else:
-            covered = equal(column(COVERED), number(1))
-            query = exp.select(column(VALUE), *map(column, told)).from_(lookup_rows(position)).where(covered)
-        if engine.capabilities.texts.by_value(encoding.types[spec.name]):
-            occurring = not lists_its_values(spec.hierarchy)
-            query = with_key(query, encoding.types[spec.name], occurring=occurring, told=told)
-        relation = names.frozen(len(made))
-        engine.drop(relation)
-        engine.create("freeze lookup", relation, query)
-        frozen[spec.name] = made[spec.name, 0] = table(relation)
+        told = _told_of_sensitive(policy, encoding, spec)
+        query = _of_sensitive(listed.get(position), position, told)
+        _create(engine, made, (spec.name, 0), _keyed(engine, encoding, spec, query, told))
+        frozen[spec.name] = made[spec.name, 0]
     engine.drop(names.LISTED)
     return frozen
 
 
-def _position(encoding: Encoding, name: str) -> int:
-    return [item.name for item in encoding.source.items].index(name)
+@dataclass(frozen=True, slots=True)
+class _ListedRows:
+    """A hierarchy that lists its values: its levels, its rows for NULL, its roots, and the text of one of them."""
+
+    height: int
+    null_rows: int
+    roots: int
+    root: str
 
 
-def _listed_sensitive(position: int, told: Sequence[str], *, lone_null: bool) -> exp.Query:
-    """Select the values of a hierarchy with its texts; a NULL that it does not list stands alone."""
-    rows = exp.select(named(column(names.level(0)), VALUE), *map(column, told)).from_(table(names.LISTED))
+def _list_hierarchies(
+    engine: Engine, policy: Policy, encoding: Encoding, sensitive: Mapping[int, Column]
+) -> dict[int, _ListedRows]:
+    """Create the table of the rows of hierarchies that list their values, and return these by position."""
+    listed = {
+        position: ListedColumn(
+            spec, CountedColumn(spec.name, encoding.types[spec.name], sensitive=position in sensitive)
+        )
+        for position, spec in (*enumerate(policy.quasi_identifiers), *sensitive.items())
+        if lists_its_values(spec.hierarchy)
+    }
+    heights = list_rows(engine, listed, [], policy.extensions)
+    if not heights:
+        return {}
+    rows = {int(row[0]): row for row in engine.run("hierarchy facts", hierarchies.listed_facts(heights, []))}
+    return {position: _ListedRows(height, *rows[position][2:5]) for position, height in heights.items()}
+
+
+def _create(engine: Engine, made: Made, key: tuple[str, int], query: exp.Query) -> str:
+    """Create a lookup as a table of ours, note it, and return its name."""
+    relation = names.frozen(len(made))
+    engine.drop(relation)
+    engine.create("freeze lookup", relation, query)
+    made[key] = table(relation)
+    return relation
+
+
+def _generalized(encoding: Encoding, listed: _ListedRows | None, position: int, level: int) -> exp.Query:
+    """Return the values of a quasi-identifier with their texts at a level: those that its hierarchy lists, or those
+    that occur. A NULL that is not listed stays NULL, or joins the only root (``encode.branches``)."""
+    told = [named(column(names.level(level)), TEXT)]
+    if listed is None:
+        return _occurring(position, told)
+    if listed.null_rows or encoding.source.taking_part.basic:
+        return _listed(position, told, [])
+    at_root = listed.roots == 1 and listed.height > 1 and level == listed.height - 1
+    text = exp.Literal.string(listed.root) if at_root else exp.null()
+    return _listed(position, told, [named(exp.cast(text, "VARCHAR"), TEXT)])
+
+
+def _told_of_sensitive(policy: Policy, encoding: Encoding, spec: Column) -> list[str]:
+    """Return what the lookup of a sensitive column has beside the value: the levels below the root, the place."""
+    tree, order = told_by_hierarchy(policy, spec)
+    height = encoding.catalog.sensitive_attribute(spec.name).height
+    levels = [names.level(level) for level in range(1, height - 1)] if tree else []
+    return [*levels, PLACE] if order else levels
+
+
+def _of_sensitive(listed: _ListedRows | None, position: int, told: Sequence[str]) -> exp.Query:
+    """Return the values of a sensitive column with what is told of them; a NULL that is not listed stands alone."""
+    cells = [column(name) for name in told]
+    if listed is None:
+        return _occurring(position, cells)
+    kinds = {name: "BIGINT" if name == PLACE else "VARCHAR" for name in told}
+    nothing = [named(exp.cast(exp.null(), kind), name) for name, kind in kinds.items()]
+    return _listed(position, cells, [] if listed.null_rows else nothing)
+
+
+def _listed(position: int, told: Sequence[exp.Expr], lone_null: Sequence[exp.Expr]) -> exp.Query:
+    """Return the rows of a hierarchy, and one for a NULL that it does not list, if there is what is told of it."""
+    rows = exp.select(named(column(names.level(0)), VALUE), *told).from_(table(names.LISTED))
     rows = rows.where(of_attribute(position))
-    if not lone_null:
-        return rows
-    kinds = ["VARCHAR", *["BIGINT" if name == PLACE else "VARCHAR" for name in told]]
-    nothing = [named(exp.cast(exp.null(), kind), name) for kind, name in zip(kinds, [VALUE, *told], strict=True)]
-    return union_all([rows, exp.select(*nothing)])
+    nothing = exp.select(named(exp.cast(exp.null(), "VARCHAR"), VALUE), *lone_null)
+    return union_all([rows, nothing]) if lone_null else rows
 
 
-def _facts(engine: Engine, heights: Mapping[int, int]) -> list[Row]:
-    return engine.run("hierarchy facts", hierarchies.listed_facts(heights, [])) if heights else []
-
-
-def _listed(position: int, level: int, *, lone_null: bool, root: str | None) -> exp.Query:
-    """Return the rows of a hierarchy; a NULL that is not listed stays NULL, or joins the only root
-    (``encode.branches``)."""
-    rows = exp.select(
-        named(column(names.level(0)), VALUE),
-        named(column(names.level(level)), TEXT),
-    ).from_(table(names.LISTED))
-    rows = rows.where(of_attribute(position))
-    if not lone_null:
-        return rows
-    text = exp.Literal.string(root) if root is not None else exp.null()
-    null_row = exp.select(named(exp.cast(exp.null(), "VARCHAR"), VALUE), named(exp.cast(text, "VARCHAR"), TEXT))
-    return union_all([rows, null_row])
-
-
-def _occurring(position: int, level: int) -> exp.Query:
+def _occurring(position: int, told: Sequence[exp.Expr]) -> exp.Query:
     covered = equal(column(COVERED), number(1))
-    rows = exp.select(column(VALUE), named(column(names.level(level)), TEXT))
-    return rows.from_(lookup_rows(position)).where(covered)
+    return exp.select(column(VALUE), *told).from_(lookup_rows(position)).where(covered)
 
 
 def _readable_as(query: exp.Query, type_name: str) -> exp.Query:
@@ -178,6 +187,16 @@ def _readable_as(query: exp.Query, type_name: str) -> exp.Query:
     back = exp.cast(exp.TryCast(this=text, to=data_type(type_name)), "VARCHAR")
     rows = exp.select(column(VALUE, "frozen"), column(TEXT, "frozen")).from_(query.subquery("frozen"))
     return rows.where(same(back, text.copy()))
+
+
+def _keyed(
+    engine: Engine, encoding: Encoding, spec: Column, query: exp.Query, told: Sequence[str] = (TEXT,)
+) -> exp.Query:
+    """Return the rows of a lookup, with their values where the source is compared by value (``with_key``)."""
+    type_name = encoding.types[spec.name]
+    if not engine.capabilities.texts.by_value(type_name):
+        return query
+    return with_key(query, type_name, occurring=not lists_its_values(spec.hierarchy), told=told)
 
 
 def with_key(query: exp.Query, type_name: str, *, occurring: bool = False, told: Sequence[str] = (TEXT,)) -> exp.Query:

@@ -108,13 +108,8 @@ def released_at(plan: Plan, chain: Sequence[Node]) -> dict[str, str]:
     return {name: "VARCHAR" if name in texts else kind for name, kind in plan.released.items()}
 
 
-def frozen_lookups(plan: Plan) -> dict[str, exp.Expr]:
-    """Create the lookups of the chosen node as tables of ours, and return them by column (``freeze``)."""
-    return frozen_at(plan, [plan.node], plan.released)[0]
-
-
 def frozen_at(plan: Plan, chain: Sequence[Node], released: Mapping[str, str]) -> list[dict[str, exp.Expr]]:
-    """Return the lookups of some nodes, as ``frozen_lookups`` does."""
+    """Create the lookups of some nodes as tables of ours, and return those of each by column (``freeze``)."""
     made: Made = {}
     encoding = plan.session.encoding
     return [freeze(plan.engine, plan.policy, encoding, node, released, made) for node in chain]

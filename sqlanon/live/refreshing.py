@@ -11,22 +11,21 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import pyarrow as pa
 from sqlglot import exp
 
 from sqlanon.core.anonymizer import anonymize, encoded_session, plan_of
 from sqlanon.core.engines.base import Engine, Place
 from sqlanon.core.engines.journal import Watcher
-from sqlanon.core.engines.replay import rows_of
 from sqlanon.core.policy import Output, Policy, PolicyLike, as_policy
-from sqlanon.core.publish.targets import FACT_COLUMNS, FROZEN, SHOWN
+from sqlanon.core.publish.targets import FROZEN, SHOWN
 from sqlanon.core.source.columns import check_columns
 from sqlanon.core.source.joining import open_policy_source
 from sqlanon.core.source.opening import Source
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import count_rows
 from sqlanon.errors import EngineError, InputError
-from sqlanon.live.compiler.live import LiveView, losing, persons, takes_part
+from sqlanon.live.compiler.live import losing, persons, takes_part
+from sqlanon.live.compiler.live_models import LiveView
 from sqlanon.live.epochs import (
     EPOCH,
     NUMBER,
@@ -37,7 +36,6 @@ from sqlanon.live.epochs import (
     facts_of_epoch,
     is_complete,
     number_now,
-    number_shown,
     places_of,
     read_state,
     same_state,
@@ -45,7 +43,16 @@ from sqlanon.live.epochs import (
 from sqlanon.live.facts import Fact, facts_of, frozen_facts, levels_of, question_of
 from sqlanon.live.renewing import refuse_others
 from sqlanon.live.renewing import renew as renew_view
-from sqlanon.live.view import KIND, check_live, counted_view, frozen_view, live_output, refuse_policy, source_place
+from sqlanon.live.view import (
+    KIND,
+    check_live,
+    counted_view,
+    fact_rows,
+    frozen_view,
+    live_output,
+    refuse_policy,
+    source_place,
+)
 
 REASONS: Mapping[str, str] = {
     "missing": "there is no live view",
@@ -57,8 +64,6 @@ REASONS: Mapping[str, str] = {
     "forced": "a refresh was asked for",
 }
 """Why a live view is planned anew; the first that holds is reported."""
-
-
 ANOTHER = ("missing", "unreadable", "earlier", "policy", "files")
 """The reasons for which a view with an epoch is not brought to its next state either."""
 REVEALING = (
@@ -151,6 +156,11 @@ class Refresh:
         """Whether the view should be planned anew, or was."""
         return self.reason is not None
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether the epoch that the view showed when it was looked at was over."""
+        return self.epoch is not None and self.epoch.over
+
 
 def refresh(
     source: object,
@@ -180,13 +190,8 @@ def refresh(
     policy = as_policy(policy)
     output = live_output(policy)
     refuse_policy(policy)
-    if renew and (force or output.epoch is None):
-        raise InputError(
-            "A live view without an epoch has no promise to keep."
-            if output.epoch is None
-            else "To renew a view is to keep what it promised, and to force it is to forget that.",
-            hint="leave out --renew." if output.epoch is None else "choose --renew or --force.",
-        )
+    if renew:
+        _check_renewable(output, force=force)
     with open_policy_source(source, policy, writable=output.epoch is not None and not dry_run) as opened:
         check_columns(policy, opened)
         where = check_live(opened, policy, output)
@@ -195,11 +200,7 @@ def refresh(
         refreshed = _look(opened, policy, where)
         if renew:
             _refuse_renewal(opened, policy, where, refreshed)
-        elif (
-            refreshed.epoch is not None
-            and refreshed.epoch.over
-            and not (force or dry_run or refreshed.reason in ANOTHER)
-        ):
+        elif refreshed.has_ended and not (force or dry_run or refreshed.reason in ANOTHER):
             refreshed = _next_state(opened, policy, where, refreshed)
     if refreshed.reason is None and (force or renew):
         refreshed = replace(refreshed, reason="forced")
@@ -207,20 +208,17 @@ def refresh(
         return _renewed(source, policy, where, refreshed, start, watch)
     if refreshed.reason is None or dry_run or (refreshed.epoch is not None and not force):
         return replace(refreshed, warnings=_warnings(refreshed), seconds=time.perf_counter() - start)
-    with anonymize(source, replace(policy, if_exists="replace", report=None), watch=watch) as release:
-        ledger = release.ledger
-        return replace(
-            refreshed,
-            refreshed=True,
-            records=ledger.records,
-            published=ledger.published,
-            suppressed=ledger.suppressed,
-            excluded=ledger.excluded,
-            allowed=release.plan.catalog.allowed,
-            levels=release.levels,
-            epoch=_epoch(release.plan.engine, where, output) if output.epoch is not None else None,
-            warnings=release.warnings,
-            seconds=time.perf_counter() - start,
+    return _planned_anew(source, policy, where, refreshed, start, watch)
+
+
+def _check_renewable(output: Output, *, force: bool) -> None:
+    """Raise InputError if a renewal is asked for beside what forgets the promise, or of a view that made none."""
+    if output.epoch is None:
+        raise InputError("A live view without an epoch has no promise to keep.", hint="leave out --renew.")
+    if force:
+        raise InputError(
+            "To renew a view is to keep what it promised, and to force it is to forget that.",
+            hint="choose --renew or --force.",
         )
 
 
@@ -245,6 +243,28 @@ def _refuse_renewal(opened: Source, policy: Policy, where: Place, refreshed: Ref
     refuse_others(opened, policy, frozen_facts(opened.engine, where) or [])
 
 
+def _planned_anew(
+    source: object, policy: Policy, where: Place, refreshed: Refresh, start: float, watch: Watcher | None
+) -> Refresh:
+    """Publish a live view anew, in the place of the one that was looked at."""
+    output = live_output(policy)
+    with anonymize(source, replace(policy, if_exists="replace", report=None), watch=watch) as release:
+        ledger = release.ledger
+        return replace(
+            refreshed,
+            refreshed=True,
+            records=ledger.records,
+            published=ledger.published,
+            suppressed=ledger.suppressed,
+            excluded=ledger.excluded,
+            allowed=release.plan.catalog.allowed,
+            levels=release.levels,
+            epoch=_epoch(release.plan.engine, where, output) if output.epoch is not None else None,
+            warnings=release.warnings,
+            seconds=time.perf_counter() - start,
+        )
+
+
 def _renewed(
     source: object, policy: Policy, where: Place, refreshed: Refresh, start: float, watch: Watcher | None
 ) -> Refresh:
@@ -264,7 +284,7 @@ def _renewed(
         refreshed=True,
         reason=refreshed.reason,
         before=refreshed.before,
-        epoch=replace(facts, over=refreshed.epoch is not None and refreshed.epoch.over, step=step),
+        epoch=replace(facts, over=refreshed.has_ended, step=step),
         warnings=(*([BACK] if facts.back else []), *([STILL] if after.reason == "limit" else [])),
         seconds=time.perf_counter() - start,
     )
@@ -321,7 +341,7 @@ def _look(opened: Source, policy: Policy, where: Place) -> Refresh:
 def _epoch(engine: Engine, where: Place, output: Output, waiting: int | None = None) -> EpochFacts:
     """Return the epoch that a live view shows."""
     assert output.epoch is not None
-    shown, now = number_shown(engine, where), number_now(engine, output)
+    shown, now = int(read_state(engine, where)[NUMBER]), number_now(engine, output)
     return EpochFacts(output.epoch, shown, over=now > shown, back=now < shown, waiting=waiting)
 
 
@@ -415,8 +435,6 @@ def bring_up(engine: Engine, where: Place, facts: Sequence[Fact], question: Sequ
     }
     state = facts_of_epoch(where, number=int(found[NUMBER]), places=(lookups,))
     added = [fact for fact in state if fact[0] == EPOCH and fact[1] not in found]
-    columns = zip(FACT_COLUMNS, zip(*added, *question, strict=True), strict=True)
-    rows = rows_of(pa.table({name: pa.array(texts, pa.string()) for name, texts in columns}))
     with engine.transaction():
         if not same_state(engine, where, found):
             return
@@ -430,4 +448,5 @@ def bring_up(engine: Engine, where: Place, facts: Sequence[Fact], question: Sequ
             )
             shown = where.named(where.name + SHOWN).table
             engine.run("bring up", exp.Alter(this=shown, kind="TABLE", actions=[defined]))
-        engine.run("bring up", exp.Insert(this=where.named(where.name + FROZEN).table, expression=rows))
+        frozen = where.named(where.name + FROZEN).table
+        engine.run("bring up", exp.Insert(this=frozen, expression=fact_rows([*added, *question])))

@@ -28,16 +28,15 @@ from sqlanon.core.source.opening import Source
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import column, count_rows, table
 from sqlanon.errors import EngineError, InputError, SourceChangedError, TargetError, UnsupportedError
-from sqlanon.live.compiler.live import (
-    VALUE,
+from sqlanon.live.compiler.live import VALUE, live_view, member_flag
+from sqlanon.live.compiler.live_models import (
+    SNAPSHOT,
     FrozenColumn,
     LiveView,
     SensitiveColumn,
-    live_view,
-    member_flag,
+    counted_columns,
     refuse_models,
 )
-from sqlanon.live.compiler.live_models import SNAPSHOT, counted_columns
 from sqlanon.live.epochs import (
     Places,
     begin,
@@ -358,8 +357,14 @@ def write_lookups(
 def write_facts(engine: Engine, where: Place, facts: Sequence[Fact]) -> Place:
     """Write the facts that a view is created with, and return their place."""
     table = where.named(where.name + FROZEN)
-    engine.run("write facts", _table(table, rows_of(_facts_table(facts))))
+    engine.run("write facts", _table(table, fact_rows(facts)))
     return table
+
+
+def fact_rows(facts: Sequence[Fact]) -> exp.Query:
+    """Return facts as the rows of their table."""
+    columns = zip(FACT_COLUMNS, zip(*facts, strict=True), strict=True)
+    return rows_of(pa.table({name: pa.array(texts, pa.string()) for name, texts in columns}))
 
 
 def _keep_shown(engine: Engine, where: Place, draft: LiveDraft) -> Kept | None:
@@ -418,11 +423,6 @@ def drop_old(engine: Engine, where: Place, *, but: Collection[str] = ()) -> None
 
 def _table(where: Place, query: exp.Query) -> exp.Create:
     return exp.Create(this=where.table, kind="TABLE", expression=query)
-
-
-def _facts_table(facts: Sequence[Fact]) -> pa.Table:
-    columns = list(zip(*facts, strict=True))
-    return pa.table({key: pa.array(items, pa.string()) for key, items in zip(FACT_COLUMNS, columns, strict=True)})
 
 
 def _audit(engine: Engine, relation: exp.Expr, draft: LiveDraft, old: Kept | None) -> None:

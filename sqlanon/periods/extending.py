@@ -28,7 +28,7 @@ from sqlanon.core.publish.ledger import SUPPRESSION_REASONS, add_coarse
 from sqlanon.core.publish.openlineage import manifest_facets
 from sqlanon.core.publish.papers import Papers
 from sqlanon.core.sqltrees.trees import column, named, number
-from sqlanon.errors import EngineError, NoSolutionError, TargetError
+from sqlanon.errors import EngineError, NoSolutionError, TargetError, system_refusals
 from sqlanon.periods.earlier import (
     DOCUMENT,
     INDEX,
@@ -87,17 +87,13 @@ class RunPeriods:
         if manifest_at(engine, draft.target) != self.earlier:
             raise changed_meanwhile(path.name)
         manifest = self._describe(engine, partitions_relation(folder), papers)
-        failure = ""
-        try:
+        with system_refusals(
+            TargetError,
+            f"The earlier periods could not be put beside the new ones in {path.name!r}",
+            hint="check the permissions and the room on the disk, and run again; nothing was published.",
+        ):
             if self.earlier is not None:
                 _link_files(path, folder)
-        except OSError as error:
-            failure = error.strerror or type(error).__name__
-        if failure:
-            raise TargetError(
-                f"The earlier periods could not be put beside the new ones in {path.name!r} ({failure}).",
-                hint="check the permissions and the room on the disk, and run again; nothing was published.",
-            )
         return replace(papers, manifest=manifest)
 
     def extend_table(self, engine: Engine, where: Place, written: Place, draft: Draft) -> None:

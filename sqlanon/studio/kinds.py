@@ -110,16 +110,15 @@ def example_of(kind: str, profile: ColumnProfile | None) -> Any:
             width = int(width) if float(width).is_integer() else width
             return {"width": width, "fanouts": [2, 2]}
         by_class = {"suppress": {}, "groups": {"others": ["-"]}, "levels": {"-": ["*"]}, "zip3": {}, "table": "levels"}
-        return by_class[kind] if kind in by_class else yaml.safe_load(_class_of(kind).example)
+        if kind in by_class:
+            return by_class[kind]
+        spec: Any = next(item for item in vars(specs).values() if getattr(item, "kind", None) == kind)
+        return yaml.safe_load(spec.example)
     if kind in NOTHING.names("models"):
         needed = [each for each in getattr(NOTHING.model(kind), "parameters", ()) if each.required]
         values = {each.name: yaml.safe_load(each.example) for each in needed}
         return {"type": kind} | {k: 5 if isinstance(v, Mapping | list) and k == "k" else v for k, v in values.items()}
     raise InputError("The page asks for what this version does not know.", hint="load the page anew.")
-
-
-def _class_of(kind: str) -> Any:
-    return next(item for item in vars(specs).values() if getattr(item, "kind", None) == kind)
 
 
 def read_groups(text: str) -> dict[str, list[str]]:

@@ -38,7 +38,7 @@ from sqlanon.core.sqltrees.trees import (
     table,
     union_all,
 )
-from sqlanon.errors import EngineError, InputError, SourceChangedError, SourceError, UnsupportedError
+from sqlanon.errors import EngineError, InputError, SourceChangedError, SourceError, UnsupportedError, instead_of
 from sqlanon.tables.policy import LinkedTable, TablesPolicy
 
 TEXT, NUMBER = "text", "number"
@@ -114,8 +114,8 @@ def _other(opened: Source, policy: TablesPolicy, position: int) -> Source:
     """Return a further table as a source of the same engine."""
     item, engine = policy.tables[position], opened.engine
     own: Policy = item.policy
-    failure = ""
-    try:
+    what, hint = f"The table {item.name!r} cannot be read.", "check its name and its source."
+    with instead_of(EngineError, lambda error: SourceError(f"{what} {error.message}", hint=hint)):
         files: tuple[Path, ...] = ()
         if not _own_source(policy, item) and not _is_flat(opened):
             found, header_line = Records(engine.source_table(str(own.table))), False
@@ -132,9 +132,6 @@ def _other(opened: Source, policy: TablesPolicy, position: int) -> Source:
         types = dict(engine.columns(found.relation))
         marks = tuple(map(stamp, files))
         return Source(engine, found.relation, types, None, None, marks, warnings=found.notes, header_line=header_line)
-    except EngineError as error:
-        failure = error.message
-    raise SourceError(f"The table {item.name!r} cannot be read. {failure}", hint="check its name and its source.")
 
 
 def _is_flat(opened: Source) -> bool:

@@ -27,7 +27,7 @@ from sqlanon.core.publish.replaced import Replacing
 from sqlanon.core.publish.targets import Target, check_target, refuse_folders_of_papers
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import table
-from sqlanon.errors import AuditError, EngineError, SqlanonError, TargetError
+from sqlanon.errors import AuditError, EngineError, SqlanonError, TargetError, instead_of
 from sqlanon.tables.drafting import TableDraft
 from sqlanon.tables.linking import LinkedSource
 from sqlanon.tables.policy import TablesPolicy
@@ -99,10 +99,9 @@ def publish_tables(
         TargetError: the target cannot be written.
     """
     engine, path = linked.engine, Path(target.output.target)
-    failure = None
     with target.working() as workplace:
         partial = workplace.partial
-        try:
+        with instead_of(EngineError, lambda error: as_target_error(error, path)):
             if policy.folder_format is None:
                 write_database(engine, {draft.place.name: draft.query for draft in drafts}, partial)
             else:
@@ -111,10 +110,6 @@ def publish_tables(
                     write_flat(engine, draft.query, partial / f"{draft.place.name}.{policy.folder_format}")
             with engine.journal.phase("auditing"):
                 audit_tables(engine, drafts, policy, partial, path if path.exists() else None, replacing)
-        except EngineError as error:
-            failure = as_target_error(error, path)
-        if failure:
-            raise failure
         document = workplace.prepare(papers, target.output.mode)
         linked.source.verify()
         no_return()

@@ -10,7 +10,7 @@ from typing import Any
 import brute_hierarchies as brute
 import pyarrow as pa
 import pytest
-from engine_kinds import KINDS, Kind, encoded
+from engine_kinds import Kind, encoded
 
 from sqlanon.core.compiler.encoded_source import COVERED
 from sqlanon.core.sqltrees import names
@@ -80,7 +80,6 @@ def _rows(kind: Kind, request: pytest.FixtureRequest, data: pa.Table, hierarchie
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_texts_have_the_levels_of_plain_python(kind: Kind, request: pytest.FixtureRequest) -> None:
     draw = random.Random(5)
     shared = list(dict.fromkeys(_codes(draw)))
@@ -93,7 +92,6 @@ def test_texts_have_the_levels_of_plain_python(kind: Kind, request: pytest.Fixtu
             assert found[name][value] == expected(value), (name, value)
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_frequent_values_are_counted_in_the_database(kind: Kind, request: pytest.FixtureRequest) -> None:
     draw = random.Random(7)
     values = [draw.choice("aaaaaaaabbbbccd*'") for _ in range(200)] + ["(other)"] * 3 + [None] * 30
@@ -104,7 +102,6 @@ def test_frequent_values_are_counted_in_the_database(kind: Kind, request: pytest
     assert {len(set(levels or [])) for levels in found.values()} >= {0, 2, 3}
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_ages_and_numbers_in_texts(kind: Kind, request: pytest.FixtureRequest) -> None:
     draw = random.Random(9)
     days = [datetime.date(1915, 1, 1) + datetime.timedelta(draw.randrange(42_000)) for _ in range(80)]

@@ -19,7 +19,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from engine_kinds import KINDS, Kind, duckdb, encoded, forget, planned, rows_of_table, some_nodes, texts
+from engine_kinds import Kind, duckdb, encoded, forget, planned, rows_of_table, some_nodes, texts
 from policies import diverse, document_of, intervals, sensitive
 from random_cases import random_case
 from random_worlds import MEASURES
@@ -43,20 +43,6 @@ from sqlanon.errors import AuditError, EngineError, SourceChangedError, TargetEr
 
 SECRET = "canary-7f3a"
 HOSTILE = ("order", 'a"b', "key_0", "n", "Case", "x; DROP TABLE y", "$1", "?", "%s", "\\", "é", "a.b", "`", " ")
-
-
-@pytest.fixture(params=KINDS, ids=str)
-def kind(request: pytest.FixtureRequest) -> Kind:
-    """Every engine in turn."""
-    chosen: Kind = request.param
-    return chosen
-
-
-@pytest.fixture
-def engine(kind: Kind, request: pytest.FixtureRequest) -> Iterator[Engine]:
-    opened = kind.open(request)
-    yield opened
-    opened.close()
 
 
 @pytest.fixture

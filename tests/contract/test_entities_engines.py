@@ -1,6 +1,5 @@
 """Entities on every engine: the verdicts, ledgers and releases of DuckDB, and audits that count persons there too."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -24,14 +23,11 @@ MODELS: dict[str, list[dict[str, Any]]] = {
 
 
 @pytest.fixture(params=KINDS, ids=str)
-def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
-    """Every engine in turn."""
-    kind: Kind = request.param
-    if kind.cases == 1 and request.node.callspec.params.get("models", MODELS["equal"]) != MODELS["equal"]:
+def kind(request: pytest.FixtureRequest) -> Kind:
+    """Every kind of engine in turn."""
+    if request.param.cases == 1 and request.node.callspec.params.get("models", MODELS["equal"]) != MODELS["equal"]:
         pytest.skip("statements of a cluster take long, and another model stands for this one")
-    opened = kind.open(request)
-    yield opened
-    opened.close()
+    return request.param
 
 
 def policy_of(models: list[dict[str, Any]], **changes: Any) -> dict[str, Any]:

@@ -185,19 +185,19 @@ SPELLINGS = [
 ]
 
 
-@pytest.mark.parametrize("kind", ["int64", "float64", "string", "bool"])
+@pytest.mark.parametrize("type_name", ["int64", "float64", "string", "bool"])
 @pytest.mark.slow
-def test_no_spelling_of_a_leaf_doubles_a_record(engine: Engine, kind: str) -> None:
+def test_no_spelling_of_a_leaf_doubles_a_record(engine: Engine, type_name: str) -> None:
     """A hierarchy lists a value in each way to write it, each below a text of its own: at most one meets a record."""
     cells: dict[str, list[Any]] = {
         "int64": [1, 0, None], "float64": [1.0, -0.0, 0.0, math.nan, None],
         "string": [*SPELLINGS, None], "bool": [True, None],
     }  # fmt: skip
-    numbered = [(value, number) for number, value in enumerate(cells[kind] * 3)]
+    numbered = [(value, number) for number, value in enumerate(cells[type_name] * 3)]
     if engine.capabilities.name == "SQLite":
         numbered = [item for item in numbered if item[0] == item[0]]  # it has no NaN
     values, numbers = zip(*numbered, strict=True)
-    data = pa.table({"q": pa.array(values, getattr(pa, kind.replace("bool", "bool_"))()), "id": pa.array(numbers)})
+    data = pa.table({"q": pa.array(values, getattr(pa, type_name.replace("bool", "bool_"))()), "id": pa.array(numbers)})
     rows = {text: [f"of {place}"] for place, text in enumerate(SPELLINGS)}
     leaf = {"role": "quasi_identifier", "hierarchy": {"levels": rows}, "min_level": 1, "max_level": 1}
     document = document_of(
@@ -206,7 +206,7 @@ def test_no_spelling_of_a_leaf_doubles_a_record(engine: Engine, kind: str) -> No
     with planned(engine, data, document) as here:
         found = here.publish(Output("table", "represented")).to_arrow().to_pylist()
     assert len({row["id"] for row in found}) == len(found)
-    if kind == "string":
-        assert {(row["q"], cells[kind][row["id"] % len(cells[kind])]) for row in found if row["q"]} == {
+    if type_name == "string":
+        assert {(row["q"], cells[type_name][row["id"] % len(cells[type_name])]) for row in found if row["q"]} == {
             (texts[0], text) for text, texts in rows.items()
         }

@@ -1,7 +1,6 @@
 """Utility is the same on every engine."""
 
 import random
-from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -13,12 +12,9 @@ from sqlanon.core.engines.base import Engine
 
 
 @pytest.fixture(params=[kind for kind in KINDS if kind.name != "spark"], ids=str)
-def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
-    """Every engine in turn; a cluster takes minutes for so many small statements."""
-    kind: Kind = request.param
-    opened = kind.open(request)
-    yield opened
-    opened.close()
+def kind(request: pytest.FixtureRequest) -> Kind:
+    """Every kind of engine in turn; a cluster takes minutes for so many small statements."""
+    return request.param
 
 
 def records() -> pa.Table:

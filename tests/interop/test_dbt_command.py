@@ -32,8 +32,9 @@ from sqlanon.errors import InputError, UnsupportedError
 from sqlanon.interop.scripts.dbt.release import dbt_release, seed
 from sqlanon.interop.scripts.dbt.statements import too_many_suppressed
 from sqlanon.interop.scripts.dbt.template import Call, refuse_signs, written
-from sqlanon.live.compiler.live import FrozenColumn, LiveView, live_view
-from sqlanon.live.output import frozen_lookups
+from sqlanon.live.compiler.live import live_view
+from sqlanon.live.compiler.live_models import FrozenColumn, LiveView
+from sqlanon.live.output import frozen_at
 
 K, L = 4, 2
 NOTE = 'no"te'
@@ -354,7 +355,8 @@ def test_a_computed_level_gives_what_was_planned(warehouse: Path, column: str, h
         fixed = replace(policy.columns[0], min_level=level, max_level=level)
         with plan(None, replace(policy, columns=(fixed,))) as planned:
             height = planned.catalog.attributes[0].height
-            frozen = planned.engine.run("frozen", exp.select("*").from_(frozen_lookups(planned)[column]))
+            [lookups] = frozen_at(planned, [planned.node], planned.released)
+            frozen = planned.engine.run("frozen", exp.select("*").from_(lookups[column]))
             release = dbt_release(
                 planned, policy=policy, name="r", source=Call.parsed("ref('t')"), declares=False, dialect="duckdb",
                 materialized="table", with_values=False,

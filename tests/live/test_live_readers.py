@@ -14,7 +14,8 @@ import sqlanon
 from sqlanon.core.engines.postgres import dialect as postgres_dialect
 from sqlanon.core.models.k_anonymity import KAnonymity
 from sqlanon.errors import EngineError, TargetError, UnsupportedError
-from sqlanon.live.compiler.live import FrozenColumn, LiveView, live_view
+from sqlanon.live.compiler.live import live_view
+from sqlanon.live.compiler.live_models import FrozenColumn, LiveView
 
 module = pytest.importorskip("sqlanon.core.engines.postgres.engine", reason="the driver of PostgreSQL is not installed")
 dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="the driver of PostgreSQL is not installed")

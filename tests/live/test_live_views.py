@@ -29,7 +29,8 @@ from sqlanon.core.models.recursive_l_diversity import RecursiveLDiversity
 from sqlanon.core.models.t_closeness import TCloseness
 from sqlanon.core.sqltrees.trees import table
 from sqlanon.errors import UnsupportedError
-from sqlanon.live.compiler.live import FrozenColumn, LiveView, SensitiveColumn, live_view, refuse_models, takes_part
+from sqlanon.live.compiler.live import live_view, takes_part
+from sqlanon.live.compiler.live_models import FrozenColumn, LiveView, SensitiveColumn, refuse_models
 
 Rows = list[tuple[Any, ...]]
 

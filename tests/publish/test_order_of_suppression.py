@@ -12,7 +12,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 from effort import Block, enough, seeds
-from engine_kinds import KINDS, Kind, forget, planned, rows_of_table
+from engine_kinds import Kind, forget, planned, rows_of_table
 from policies import quasi
 from random_worlds import document, load
 from tables import store
@@ -42,11 +42,6 @@ def policy(**changes: Any) -> dict[str, Any]:
 
 def records() -> pa.Table:
     return pa.table({name: pa.array(column, pa.string()) for name, column in zip("pq", zip(*RECORDS), strict=True)})
-
-
-@pytest.fixture(params=KINDS, ids=str)
-def kind(request: pytest.FixtureRequest) -> Kind:
-    return request.param
 
 
 @pytest.mark.parametrize("where", ["auto", "engine"])

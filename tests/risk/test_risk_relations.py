@@ -2,7 +2,6 @@
 
 import random
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 
 import brute_risk as brute
@@ -31,13 +30,6 @@ Row = tuple[str | int | None, ...]
 def kind(request: pytest.FixtureRequest) -> Kind:
     found: Kind = request.param
     return found
-
-
-@pytest.fixture
-def engine(kind: Kind, request: pytest.FixtureRequest) -> Iterator[Engine]:
-    opened = kind.open(request)
-    yield opened
-    opened.close()
 
 
 def load(engine: Engine, name: str, rows: list[Row], owners: list[str | None], weights: list[float]) -> dict[str, str]:

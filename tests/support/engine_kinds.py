@@ -5,7 +5,6 @@ on that, so that one suite serves embedded databases, servers and clusters alike
 """
 
 import importlib
-import math
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -213,20 +212,3 @@ def forget(engine: Engine, *relations: str) -> None:
         found = engine.existing(where)
         if found:
             engine.run("tidy", exp.Drop(tables=[where.table], kind=found.upper()))
-
-
-def assert_same(own: Any, other: Any, context: Any = None) -> None:
-    """Counts are equal; losses up to the order in which floats were summed."""
-
-    def flat(value: Any) -> list[Any]:
-        if isinstance(value, tuple | list):
-            return [item for part in value for item in flat(part)]
-        if hasattr(value, "__dataclass_fields__"):
-            return [item for name in value.__dataclass_fields__ for item in flat(getattr(value, name))]
-        return [value]
-
-    for a, b in zip(flat(own), flat(other), strict=True):
-        if isinstance(a, float) or isinstance(b, float):
-            assert math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9), (context, own, other)
-        else:
-            assert a == b, (context, own, other)

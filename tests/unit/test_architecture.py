@@ -50,16 +50,16 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 48_884,
+    "core": 48_812,
     "assess": 17_238,
-    "interop": 8_167,
-    "commands": 7_853,
+    "interop": 8_158,
+    "commands": 7_838,
     "report": 6_281,
-    "recoding": 5_495,
-    "live": 3_675,
-    "ledger": 4_319,
-    "periods": 618,
-    "tables": 2_243,
+    "recoding": 5_504,
+    "live": 3_672,
+    "ledger": 4_288,
+    "periods": 614,
+    "tables": 2_235,
     "counts": 6_142,
     "studio": 1_734,
 }

@@ -241,24 +241,18 @@ def combinations(catalog: Catalog, *, source: exp.Expr) -> exp.Select:
     product: exp.Expr = exp.cast(number(1), "DOUBLE")
     for i in attributes:
         alias = f"of_{i}"
+        masks = [number(catalog.attributes[i].mask(0, w)) for w in words]  # a class has no bits below the level high
+        own = [masked(column(f"outer_{w}", "pair"), mask) for w, mask in enumerate(masks)]
         met = [
             equal(column(ATTRIBUTE, alias), number(i)),
             equal(column(LOW, alias), column(low(i), "pair")),
             equal(column(HIGH, alias), column(high(i), "pair")),
-            *(
-                equal(column(names.key(w), alias), masked(column(f"outer_{w}", "pair"), _mask_of(catalog, i, w)))
-                for w in words
-            ),
+            *(equal(column(names.key(w), alias), bits) for w, bits in enumerate(own)),
         ]
         many = exp.cast(column(PARTS, alias), "DOUBLE")
         query = query.join(table(CHILDREN, alias), on=both(met)).select(named(many, number_of(i)))
         product = exp.Mul(this=product, expression=many.copy())
     return query.select(named(product, "parts"))
-
-
-def _mask_of(catalog: Catalog, position: int, word: int) -> exp.Expr:
-    """Return the bits of a quasi-identifier at the level ``high`` of a pair; a class has no bits below that level."""
-    return number(catalog.attributes[position].mask(0, word))
 
 
 def _excluded(catalog: Catalog, rules: Sequence[Node]) -> exp.Query:

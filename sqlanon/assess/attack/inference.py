@@ -15,12 +15,12 @@ from sqlanon.assess.attack.world import AttackWorld
 
 
 def by_class(world: AttackWorld) -> Iterator[Outcome]:
-    """Yield how well each column beside the quasi-identifiers is guessed from the classes."""
+    """Yield how well each sensitive column, where there is none each kept one, is guessed from the classes."""
     attack = "class_inference"
     if not world.beside or not world.published:
         yield NotApplicable(attack, INFERENCE, "Nothing is published beside the quasi-identifiers.")
         return
-    for secret in _secrets(world):
+    for secret in world.sensitive or world.kept:
         place = world.beside.index(secret)
         found = count_guesses(world, [(most_frequent([], [place]), [])], [place])
         yield described(world, attack, secret, found, "the quasi-identifiers")
@@ -38,11 +38,6 @@ def by_class_and_kept(world: AttackWorld) -> Iterator[Outcome]:
         rounds = [(most_frequent(known, [place]), known), (most_frequent([], [place]), [])]
         found = count_guesses(world, rounds, [place])
         yield described(world, attack, secret, found, "the quasi-identifiers and the kept columns")
-
-
-def _secrets(world: AttackWorld) -> tuple[str, ...]:
-    """Return the sensitive columns; the kept ones where there is none."""
-    return world.sensitive or world.kept
 
 
 def described(

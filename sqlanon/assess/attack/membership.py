@@ -21,8 +21,6 @@ from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import bigint, both, column, count_rows, equal, named, number, table
 
 SCORE, HALF = "score", "half"
-NOT_COVERED = -1
-"""The score of somebody whom no class covers, nor is near."""
 FALSE_CLAIMS = 0.01
 """The share of false claims at which few of them are accepted."""
 Scores = Sequence[tuple[int, int, int, int]]

@@ -29,7 +29,7 @@ from sqlanon.core.source.joining import open_policy_source
 from sqlanon.core.source.opening import Source, other_records
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import column, count_if, count_rows, equal, is_null, not_null, number, table
-from sqlanon.errors import EngineError, InputError, SourceError, UnsupportedError, listing
+from sqlanon.errors import EngineError, InputError, SourceError, UnsupportedError, instead_of, listing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,13 +110,10 @@ def open_world(
             check_columns(policy, opened)
         engine.journal.report("encoding")
         relation = _release(opened, policy, Path(release), table_name)
-        manifest = _paper(Path(release), MANIFEST)
-        certificate = _paper(Path(release), CERTIFICATE)
+        papers = _paper(Path(release), MANIFEST), _paper(Path(release), CERTIFICATE)
         encoding = encode_source(engine, opened.relation, encoded_policy(policy), opened.readable)
         engine.journal.report("attacking")
-        yield _prepared(
-            _Opened(opened, policy, relation, encoding, manifest, certificate), part=part, known=known, seed=seed
-        )
+        yield _prepared(opened, policy, relation, encoding, papers, part=part, known=known, seed=seed)
 
 
 @contextmanager
@@ -158,16 +155,6 @@ def refuse_unsupported(policy: Policy) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Opened:
-    source: Source
-    policy: Policy
-    release: exp.Expr
-    encoding: Encoding
-    manifest: Mapping[str, Any] | None
-    certificate: Mapping[str, Any] | None
-
-
 def _release(opened: Source, policy: Policy, path: Path, table_name: str | None) -> exp.Expr:
     """Return the rows of a release, without the redacted ones."""
     wanted = table_name or ("release" if path.suffix.lower() == ".duckdb" else None)
@@ -195,16 +182,13 @@ def read_beside(
     Raises:
         SourceError: it cannot be read.
     """
-    failure = ""
-    try:
+    unread, hint = f"{Path(path).name!r} cannot be read", "check path, format and --table."
+    with instead_of(EngineError, lambda error: SourceError(f"{unread} ({error.kind}).", hint=hint)):
         if is_folder(Path(path)):  # of partitions, or as a cluster writes it
             relation: exp.Expr = partitions_relation(Path(path))
         else:
             relation = other_records(opened, os.fspath(path), table_name, reading, name=name).relation
         return relation, dict(opened.engine.columns(relation))
-    except EngineError as error:
-        failure = error.kind
-    raise SourceError(f"{Path(path).name!r} cannot be read ({failure}).", hint="check path, format and --table.")
 
 
 def _released_names(policy: Policy) -> list[str]:
@@ -225,44 +209,42 @@ def _paper(release: Path, ending: str) -> Mapping[str, Any] | None:
     return found
 
 
-def _prepared(opened: _Opened, *, part: str | None, known: Sequence[str], seed: int) -> PolicyWorld:
-    """Number what source and release hold, and find which class covers whom.
+def _prepared(
+    opened: Source,
+    policy: Policy,
+    release: exp.Expr,
+    encoding: Encoding,
+    papers: tuple[Mapping[str, Any] | None, Mapping[str, Any] | None],
+    *,
+    part: str | None,
+    known: Sequence[str],
+    seed: int,
+) -> PolicyWorld:
+    """Number what source and release hold, and find which class covers whom; ``papers``: manifest and certificate.
 
     Raises:
         InputError: the release holds texts that no level of the policy has.
     """
-    engine, policy, encoding = opened.source.engine, opened.policy, opened.encoding
-    catalog, of_release = encoding.catalog, dict(engine.columns(opened.release))
+    engine, catalog = opened.engine, encoding.catalog
+    of_release = dict(engine.columns(release))
     quasi = [item.name for item in policy.quasi_identifiers]
     kept, sensitive = (_compared(policy, encoding, role) for role in ("keep", "sensitive"))
     words = [(name, encoding.types[name], of_release[name]) for name in (*kept, *sensitive)]
     heights = [attribute.height for attribute in catalog.attributes]
-    levels = _levels(opened.manifest, quasi, heights)
+    levels = _levels(papers[0], quasi, heights)
     if quasi:
-        values = statements.known_values(heights, COVERED)
-        if policy.nulls == "basic":  # records with NULL take no part
-            values = values.where(not_null(column("value")))
-        engine.create("known values", names.KNOWN_VALUES, values, replayed=False)
-        engine.create("known texts", names.KNOWN_TEXTS, statements.known_texts(levels), replayed=False)
-        several = any(len(own) > 1 for own in levels)
-        engine.create("levels of texts", TEXT_LEVELS, statements.text_levels(every=several), replayed=False)
+        _number_texts(engine, heights, levels, without_null=policy.nulls == "basic")
     typed = {
         i: encoding.types[name]
         for i, name in enumerate(quasi)
         if encoding.types[name] != "VARCHAR" and all(encoding.columns[name].keeps_type[level] for level in levels[i])
     }
     group = number(IN_RELEASE) if part is None else exp.cast(column(part, statements.SOURCE), "INTEGER")
-    of_source = dict(engine.columns(encoding.source.relation)) if known else {}
-    if lacking := [name for name in known if name not in of_source]:
-        raise InputError(
-            f"The source has no column {listing(lacking)}, which is a quasi-identifier of another release.",
-            hint="compare releases of one source, with the same names of columns.",
-        )
-    key = statements.key_of([(name, of_source[name]) for name in known]) if known else None
+    key = _key_of_records(engine, encoding.source.relation, known)
     published, strange = number_records(
         engine,
         TargetRecords(encoding.source.relation, encoding.source.taking_part.condition(), group, key),
-        (opened.release, typed),
+        (release, typed),
         [(name, encoding.types[name]) for name in quasi],
         [(name, of_release[name]) for name in quasi],
         words,
@@ -277,10 +259,10 @@ def _prepared(opened: _Opened, *, part: str | None, known: Sequence[str], seed: 
     return PolicyWorld(
         engine=engine,
         policy=policy,
-        source=opened.source.relation,
+        source=opened.relation,
         encoding=encoding,
-        manifest=opened.manifest,
-        certificate=opened.certificate,
+        manifest=papers[0],
+        certificate=papers[1],
         seed=seed,
         quasi_identifiers=tuple(quasi),
         kept=tuple(kept),
@@ -289,6 +271,34 @@ def _prepared(opened: _Opened, *, part: str | None, known: Sequence[str], seed: 
         records=records,
         controls=None if part is None else controls,
     )
+
+
+def _number_texts(engine: Engine, heights: Sequence[int], levels: Sequence[list[int]], *, without_null: bool) -> None:
+    """Number the values of the source, ``without_null`` if such records take no part, and the texts that cover them."""
+    values = statements.known_values(heights, COVERED)
+    if without_null:
+        values = values.where(not_null(column("value")))
+    engine.create("known values", names.KNOWN_VALUES, values, replayed=False)
+    engine.create("known texts", names.KNOWN_TEXTS, statements.known_texts(levels), replayed=False)
+    several = any(len(own) > 1 for own in levels)
+    engine.create("levels of texts", TEXT_LEVELS, statements.text_levels(every=several), replayed=False)
+
+
+def _key_of_records(engine: Engine, relation: exp.Expr, known: Sequence[str]) -> exp.Expr | None:
+    """Return the key of a record of the source, which several releases are compared by; None without known columns.
+
+    Raises:
+        InputError: the source lacks one of them.
+    """
+    if not known:
+        return None
+    types = dict(engine.columns(relation))
+    if lacking := [name for name in known if name not in types]:
+        raise InputError(
+            f"The source has no column {listing(lacking)}, which is a quasi-identifier of another release.",
+            hint="compare releases of one source, with the same names of columns.",
+        )
+    return statements.key_of([(name, types[name]) for name in known])
 
 
 def number_records(

@@ -24,7 +24,7 @@ from sqlanon.core.source.frames import is_frame, load_frame
 from sqlanon.core.source.opening import ONLY_TABLE, Source, closed_on_error, open_source, other_records
 from sqlanon.core.source.rights import with_readable_columns, with_visible_rows
 from sqlanon.core.sqltrees.trees import table as working_table
-from sqlanon.errors import EngineError, InputError, SourceError
+from sqlanon.errors import EngineError, InputError, SourceError, instead_of
 
 REFERENCE = "sqlanon_reference"
 """What a reference is read into, or its database attached as."""
@@ -207,8 +207,6 @@ def _reference(opened: Source, reference: object, policy: Policy, *, same: bool)
             f"A reference of the type {type(reference).__name__} cannot be read.",
             hint="give the path of a file, or a frame.",
         )
-    try:
+    hint = "check its path and its format."
+    with instead_of(EngineError, lambda error: SourceError(f"The reference cannot be read ({error.kind}).", hint=hint)):
         return other_records(opened, str(reference), ONLY_TABLE, _reading(policy), name=REFERENCE).relation
-    except EngineError as error:
-        kind = error.kind
-    raise SourceError(f"The reference cannot be read ({kind}).", hint="check its path and its format.")

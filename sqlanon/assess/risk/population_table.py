@@ -14,7 +14,7 @@ from sqlanon.core.engines.base import Engine
 from sqlanon.core.source.files import Reading
 from sqlanon.core.source.opening import Source, other_records, tables_hint
 from sqlanon.core.sqltrees.trees import column, named
-from sqlanon.errors import EngineError, SourceError, SqlanonError
+from sqlanon.errors import EngineError, SourceError, SqlanonError, instead_of
 
 POPULATION = "sqlanon_risk_population"
 """What the database of a population is attached as, or the table that its file is read into."""
@@ -43,7 +43,8 @@ class PopulationTable:
         """
         engine = opened.engine
         hint = "check its path, its table and its format."
-        try:
+        unread = "The population cannot be read"
+        with instead_of(EngineError, lambda error: SourceError(f"{unread} ({error.kind}).", hint=hint)):
             if self.source is None:
                 assert self.table is not None
                 relation: exp.Expr = engine.source_table(self.table)
@@ -52,9 +53,6 @@ class PopulationTable:
                 engine.require("several_sources")
                 relation = other_records(opened, self.source, self.table, self.reading, name=POPULATION).relation
             return relation, dict(engine.columns(relation))
-        except EngineError as error:
-            kind = error.kind
-        raise SourceError(f"The population cannot be read ({kind}).", hint=hint)
 
 
 def population_sample(

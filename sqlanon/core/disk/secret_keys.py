@@ -7,7 +7,7 @@ import stat
 import sys
 from pathlib import Path
 
-from sqlanon.errors import InputError
+from sqlanon.errors import InputError, instead_of
 
 LEAST = 32
 """Bytes of a key at least: as many as the hash has."""
@@ -27,18 +27,15 @@ def key_of_file(path: Path) -> bytes:
         InputError: the file cannot be read, others may read or write it, or it holds no key.
     """
     where = f"The key file {path.name!r}"
-    failure, content, mode = "", b"", 0
-    try:
-        with path.open("rb") as file:
-            mode = os.fstat(file.fileno()).st_mode
-            if stat.S_ISREG(mode):
-                content = file.read(MOST + 3)
-    except OSError as error:
-        failure = error.strerror or "it cannot be opened"
-    if failure:
-        raise InputError(
-            f"{where} cannot be read: {failure}.", hint=f"check the path (key: {{file: …}}), or {MAKE_ONE}."
-        )
+    content, hint = b"", f"check the path (key: {{file: …}}), or {MAKE_ONE}."
+
+    def unread(error: OSError) -> InputError:
+        return InputError(f"{where} cannot be read: {error.strerror or 'it cannot be opened'}.", hint=hint)
+
+    with instead_of(OSError, unread), path.open("rb") as file:
+        mode = os.fstat(file.fileno()).st_mode
+        if stat.S_ISREG(mode):
+            content = file.read(MOST + 3)
     if not stat.S_ISREG(mode):
         raise InputError(f"{where} is no file.", hint=f"{MAKE_ONE}.")
     if sys.platform != "win32" and mode & OTHERS:

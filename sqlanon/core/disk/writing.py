@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 from sqlanon.core.disk.folders import PrivateFolder, discard
 from sqlanon.core.disk.modes import settle_mode
 from sqlanon.core.disk.renames import exchange, rename_new, sync
 from sqlanon.core.interrupts import held
-from sqlanon.errors import TargetError
+from sqlanon.errors import TargetError, instead_of, system_refusals
 
 WORKPLACE = ".sqlanon"
 """The ending of the folder beside a file in which it is written; its name begins with a dot."""
@@ -31,17 +31,9 @@ def workplace_of(path: Path) -> Path:
 def check_directory(path: Path) -> None:
     """Raise TargetError unless a file can be created beside ``path``."""
     require_directory(path)
-    failure = None
-    try:
-        with held():
-            workplace_of(path).mkdir(mode=0o700)
-            workplace_of(path).rmdir()
-    except FileExistsError:  # somebody works there, or did
-        pass
-    except OSError as error:
-        failure = error
-    if failure is not None:
-        raise unwritable(path, failure)
+    with directory_refusals(path), suppress(FileExistsError), held():  # if it exists, somebody works there, or did
+        workplace_of(path).mkdir(mode=0o700)
+        workplace_of(path).rmdir()
 
 
 def require_directory(path: Path) -> None:
@@ -54,13 +46,10 @@ def require_directory(path: Path) -> None:
         )
 
 
-def unwritable(path: Path, failure: OSError) -> TargetError:
-    """Return the error of a target whose directory cannot be written."""
-    return TargetError(
-        f"The directory {str(path.absolute().parent)!r} of the target {path.name!r} cannot be written "
-        f"({failure.strerror or failure}).",
-        hint="check its permissions and the room on the disk.",
-    )
+def directory_refusals(path: Path) -> AbstractContextManager[None]:
+    """Raise TargetError where the directory of ``path`` cannot be written."""
+    what = f"The directory {str(path.absolute().parent)!r} of the target {path.name!r} cannot be written"
+    return system_refusals(TargetError, what, hint="check its permissions and the room on the disk.")
 
 
 @contextmanager
@@ -114,22 +103,21 @@ def whole_folder(path: Path, *, replaces: bool = False) -> Iterator[Path]:
 def _folder_beside(path: Path, kind: str) -> Iterator[Path]:
     """Yield the workplace of a small file or folder, and raise TargetError where the system refuses."""
     require_directory(path)
-    failure = ""
-    try:
+    unwritten = f"The {kind} {path.name!r} could not be written"
+    hint = "check the permissions and the room on the disk."
+
+    def refused(error: OSError) -> TargetError:  # its text may be that of a writer, and quote a value
+        return TargetError(f"{unwritten} ({error.strerror or 'the system refused'}).", hint=hint)
+
+    with (
+        instead_of(OSError, refused),
+        instead_of(FileExistsError, lambda _: TargetError(f"{unwritten} (it appeared meanwhile).", hint=hint)),
+    ):
         folder = _claimed(path)
         try:
             yield folder.path
         finally:
             folder.remove()
-    except FileExistsError:
-        failure = "it appeared meanwhile"
-    except OSError as error:
-        failure = error.strerror or "the system refused"
-    if failure:
-        raise TargetError(
-            f"The {kind} {path.name!r} could not be written ({failure}).",
-            hint="check the permissions and the room on the disk.",
-        )
 
 
 def _claimed(path: Path) -> PrivateFolder:
@@ -158,15 +146,8 @@ def write_files(folder: Path, texts: Mapping[str, str]) -> None:
     Raises:
         TargetError: one cannot be written.
     """
-    failure = None
-    try:
+    what, hint = f"The folder {folder.name!r} could not be created", "check the path and its permissions."
+    with system_refusals(TargetError, what, hint=hint):
         folder.mkdir(mode=0o700, exist_ok=True)
-    except OSError as error:
-        failure = error
-    if failure is not None:
-        raise TargetError(
-            f"The folder {folder.name!r} could not be created ({failure.strerror or failure}).",
-            hint="check the path and its permissions.",
-        )
     for name, text in texts.items():
         write_text(folder / name, text)

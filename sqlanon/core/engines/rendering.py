@@ -10,7 +10,7 @@ from sqlglot.errors import UnsupportedError as NotWritten
 from sqlglot.generator import Generator
 
 from sqlanon.core.sqltrees.trees import equal
-from sqlanon.errors import UnsupportedError
+from sqlanon.errors import UnsupportedError, instead_of
 
 INSTEAD = "copy the source into a DuckDB or Parquet file and run the policy on that."
 
@@ -52,12 +52,9 @@ def generate(generator: Generator, statement: exp.Expr, product: str, *, hint: s
     Raises:
         UnsupportedError: the dialect of ``product`` lacks something.
     """
-    failure: str
-    try:
+    what = f"A statement cannot be written in the SQL of {product}"
+    with instead_of(NotWritten, lambda error: UnsupportedError(f"{what} ({error}).", hint=hint)):
         return generator.generate(statement, copy=True)
-    except NotWritten as error:
-        failure = str(error)
-    raise UnsupportedError(f"A statement cannot be written in the SQL of {product} ({failure}).", hint=hint)
 
 
 def same_texts(node: exp.Expr) -> exp.Expr:

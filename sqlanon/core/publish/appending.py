@@ -22,7 +22,7 @@ from sqlanon.core.publish.draft import Draft
 from sqlanon.core.publish.files import write_flat
 from sqlanon.core.publish.lakes import LakeRelease, WrittenFile, open_lake
 from sqlanon.core.publish.partitions import NO_VALUE, audit_folder, refuse_partitions, write_partitions
-from sqlanon.errors import TargetError
+from sqlanon.errors import TargetError, system_refusals
 
 
 def publish_appended(engine: Engine, draft: Draft, target: Path) -> dict[str, Any]:
@@ -72,15 +72,12 @@ def publish_appended(engine: Engine, draft: Draft, target: Path) -> dict[str, An
 
 
 def _private_folder(engine: DuckDBEngine, name: str) -> Any:
-    failure = ""
-    try:
-        return spill_folder(Path(engine.settings.get("temp_directory") or tempfile.gettempdir()).absolute())
-    except OSError as error:
-        failure = error.strerror or str(error)
-    raise TargetError(
-        f"The files for the target {name!r} could not be written ({failure}).",
+    with system_refusals(
+        TargetError,
+        f"The files for the target {name!r} could not be written",
         hint="check the permissions and the room on the disk, also of engine.temp_directory.",
-    )
+    ):
+        return spill_folder(Path(engine.settings.get("temp_directory") or tempfile.gettempdir()).absolute())
 
 
 def _values(path: Path, folder: Path) -> dict[str, str | None]:

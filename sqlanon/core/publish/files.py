@@ -24,7 +24,7 @@ from sqlanon.core.source.csv_records import column_names, count_records
 from sqlanon.core.source.files import read_file
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import table
-from sqlanon.errors import AuditError, EngineError, SourceError, TargetError
+from sqlanon.errors import AuditError, EngineError, SourceError, TargetError, instead_of
 
 TABLE = "release"
 """The table of a DuckDB file."""
@@ -76,10 +76,10 @@ def publish_apart(engine: Engine, draft: Draft, path: Path, publish: Publisher) 
 def publish_file(engine: Engine, draft: Draft, path: Path) -> dict[str, Any] | None:
     """Publish a file that DuckDB, or a format of the policy's extensions, writes; return its manifest."""
     assert isinstance(engine, DuckDBEngine)  # others lack "files"
-    form, failure = draft.target.file_format(), None
+    form = draft.target.file_format()
     with draft.target.working() as workplace:
         partial = workplace.partial
-        try:
+        with instead_of(EngineError, lambda error: as_target_error(error, path)):
             if path.suffix.lower() == ".duckdb":
                 with draft.writing(engine):
                     write_database(engine, {TABLE: draft.query}, partial)
@@ -94,10 +94,6 @@ def publish_file(engine: Engine, draft: Draft, path: Path) -> dict[str, Any] | N
                 columns = draft.claim.columns
                 draft.audit(engine, written := written_flat(partial, columns))
                 draft.compare(engine, written, lambda: written_flat(path, columns))
-        except EngineError as error:
-            failure = as_target_error(error, path)
-        if failure:
-            raise failure
         document = workplace.prepare(draft.papers, draft.target.output.mode)
         draft.last_look(workplace.digest)
         no_return()
@@ -165,16 +161,10 @@ def _read_back(auditor: DuckDBEngine, path: Path, form: FileFormat, into: str) -
     Raises:
         AuditError: the file cannot be read.
     """
-    failure = ""
-    try:
+    hint = "nothing was published; write Parquet or CSV, and report this as a fault of the format."
+    unread = "What was written cannot be read back."
+    with instead_of(SourceError, lambda error: AuditError(f"{unread} {error.message}", hint=hint)):
         auditor.load_batches("read written file", into, read_file(form, path, {}), replayed=False)
-    except SourceError as error:
-        failure = error.message
-    if failure:
-        raise AuditError(
-            f"What was written cannot be read back. {failure}",
-            hint="nothing was published; write Parquet or CSV, and report this as a fault of the format.",
-        )
     return exp.to_table(into, quoted=True)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlanon.core.disk.digests import digest_of
 from sqlanon.core.publish.recipient_certificate import recipient_text
-from sqlanon.errors import InputError
+from sqlanon.errors import InputError, system_refusals
 
 MANIFEST = ".manifest.json"
 """A file release has its manifest beside it: the file's name with this ending."""
@@ -100,11 +100,8 @@ def paper_at(path: Path) -> dict[str, Any] | None:
 
 
 def _digest(path: Path, what: str) -> str:
-    try:
+    with system_refusals(InputError, f"The {what} {path.name!r} cannot be read", hint="check the path."):
         return digest_of(path)
-    except OSError as error:
-        reason = error.strerror
-    raise InputError(f"The {what} {path.name!r} cannot be read ({reason}).", hint="check the path.")
 
 
 def _digests(manifest: Path) -> Mapping[str, str]:

@@ -103,23 +103,10 @@ def proof_document(
         lower = min([certificate.loss, *(bound for _, bound in shown if isinstance(bound, float))])
         proven = replace(certificate, lower_bound=lower, gap=_gap(certificate.loss, lower)).to_dict()
     groups = proof.groups if any(claim.by_groups for claim, _ in shown) else ()
-    every = [claim for claim, _ in shown]
-    every += [claim for partition in groups for claims in partition.values() for claim in claims]
-    named = [node for claim in every for node in (claim.witness, claim.below) if node is not None]
-    nodes = {node: number for number, node in enumerate(dict.fromkeys(named))}
-
-    def rows(claims: Sequence[tuple[Claim, float | str | None]]) -> list[list[Any]]:
-        listed: list[list[Any]] = []
-        for claim, bound in claims:
-            rests_on = GROUPS if claim.by_groups else None if claim.witness is None else nodes[claim.witness]
-            row = [_text(claim.bottom, catalog), _text(claim.top, catalog), rests_on, bound]
-            also = claim.witness if claim.by_groups else claim.below
-            listed.append(row if also is None else [*row, nodes[also]])
-        return listed
-
+    nodes = _number_nodes([claim for claim, _ in shown], *(own for partition in groups for own in partition.values()))
     parts = [
         [
-            [list(columns), rows([(claim, None if claim.bound is None else OPEN) for claim in claims])]
+            [list(columns), [_row(claim, None if claim.bound is None else OPEN, nodes, catalog) for claim in claims]]
             for columns, claims in partition.items()
         ]
         for partition in groups
@@ -136,11 +123,25 @@ def proof_document(
         "chosen": _text(chosen, catalog),
         "overlapping": volume != Lattice(lattice.bottom, proof.top).size,
         "nodes": [_text(node, catalog) for node in nodes],
-        "boxes": rows(shown),
+        "boxes": [_row(claim, bound, nodes, catalog) for claim, bound in shown],
         **({GROUPS: parts} if groups else {}),
         "versions": dict(versions),
     }
     return {**document, "sha256": digest(document)}
+
+
+def _number_nodes(*claims: Sequence[Claim]) -> dict[Node, int]:
+    """Return the nodes that claims rest on, numbered in their order."""
+    resting = [node for own in claims for claim in own for node in (claim.witness, claim.below) if node is not None]
+    return {node: number for number, node in enumerate(dict.fromkeys(resting))}
+
+
+def _row(claim: Claim, bound: float | str | None, nodes: Mapping[Node, int], catalog: Catalog) -> list[Any]:
+    """Return a box of the document: its ends, the node that it rests on, its bound, and a second node if it has one."""
+    rests_on = GROUPS if claim.by_groups else None if claim.witness is None else nodes[claim.witness]
+    row = [_text(claim.bottom, catalog), _text(claim.top, catalog), rests_on, bound]
+    also = claim.witness if claim.by_groups else claim.below
+    return row if also is None else [*row, nodes[also]]
 
 
 def _shown(

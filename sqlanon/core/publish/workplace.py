@@ -29,10 +29,10 @@ from sqlanon.core.disk.folders import LOCK, PrivateFolder, discard
 from sqlanon.core.disk.locks import holder_of
 from sqlanon.core.disk.modes import settle_mode
 from sqlanon.core.disk.renames import exchange, rename_new, sync
-from sqlanon.core.disk.writing import NEW, PATIENCE, require_directory, unwritable, workplace_of
+from sqlanon.core.disk.writing import NEW, PATIENCE, directory_refusals, require_directory, workplace_of
 from sqlanon.core.interrupts import held
 from sqlanon.core.publish.papers import DIGESTS, PAPERS, Papers
-from sqlanon.errors import TargetError
+from sqlanon.errors import TargetError, instead_of
 
 OLD, RECORD = "old", "commit.json"
 COMPLETED, UNDONE, REMOVED = "completed", "undone", "removed"
@@ -62,25 +62,24 @@ class Workplace:
         """
         path = path.absolute()
         require_directory(path)
-        failure, folder = None, None
-        try:
-            with held():
-                folder = PrivateFolder.claim(workplace_of(path))
-            if folder is not None:
-                settle(folder)
-                (folder.path / NEW).mkdir(mode=0o700)
-                (folder.path / OLD).mkdir(mode=0o700)
-                return cls(path, folder)
-        except OSError as error:
-            failure = error
-        except KeyboardInterrupt:
-            if folder is not None:
-                cls(path, folder).close()
-            raise
-        if failure is not None:
-            if folder is not None:
-                folder.abandon()
-            raise unwritable(path, failure)
+        folder = None
+        with directory_refusals(path):
+            try:
+                with held():
+                    folder = PrivateFolder.claim(workplace_of(path))
+                if folder is not None:
+                    settle(folder)
+                    (folder.path / NEW).mkdir(mode=0o700)
+                    (folder.path / OLD).mkdir(mode=0o700)
+                    return cls(path, folder)
+            except OSError:
+                if folder is not None:
+                    folder.abandon()
+                raise
+            except KeyboardInterrupt:
+                if folder is not None:
+                    cls(path, folder).close()
+                raise
         holder = holder_of(workplace_of(path) / LOCK)
         raise TargetError(
             f"Another run is publishing to {path.name!r}{f' (process {holder})' if holder else ''}.",
@@ -99,7 +98,7 @@ class Workplace:
             TargetError: the disk refused.
         """
         document: dict[str, Any] | None = None
-        try:
+        with instead_of(OSError, lambda error: self._refused(error.strerror or str(error))):
             if papers is not None:
                 document, self.texts = papers.of(self.partial)
             for ending, text in self.texts.items():
@@ -117,11 +116,7 @@ class Workplace:
             sync(record)
             record.rename(self.folder.path / RECORD)
             sync(self.folder.path)
-        except OSError as error:
-            failure = error.strerror or str(error)
-        else:
-            return document
-        raise self._refused(failure)
+        return document
 
     def put_in_place(self, *, if_exists: str) -> None:
         """Put a prepared release and its papers in place; all of it is on the disk when this returns.
@@ -131,22 +126,18 @@ class Workplace:
         Raises:
             TargetError: the target appeared meanwhile and must not be replaced, or the disk refused; all is as it was.
         """
-        try:
-            with held():
-                for ending in PAPERS:
-                    with suppress(FileNotFoundError):
-                        _beside(self.path, ending).rename(self.folder.path / OLD / (self.path.name + ending))
-                self._swap(if_exists)
-                for ending in self.texts:
-                    os.replace(_beside(self.partial, ending), _beside(self.path, ending))
-                sync(self.path.parent)
-        except FileExistsError:
-            failure = "it appeared meanwhile"
-        except OSError as error:
-            failure = error.strerror or str(error)
-        else:
-            return
-        raise self._refused(failure)
+        with (
+            instead_of(OSError, lambda error: self._refused(error.strerror or str(error))),
+            instead_of(FileExistsError, lambda _: self._refused("it appeared meanwhile")),
+            held(),
+        ):
+            for ending in PAPERS:
+                with suppress(FileNotFoundError):
+                    _beside(self.path, ending).rename(self.folder.path / OLD / (self.path.name + ending))
+            self._swap(if_exists)
+            for ending in self.texts:
+                os.replace(_beside(self.partial, ending), _beside(self.path, ending))
+            sync(self.path.parent)
 
     def _swap(self, if_exists: str) -> None:
         """Let the new release take the place of the old one; where a system cannot exchange folders, in two steps."""

@@ -73,21 +73,12 @@ def encode_source(
         InputError: the entity of some records is NULL.
         SourceChangedError: the counts of the source do not add up.
     """
-    quasi, members = policy.quasi_identifiers, policy.subset is not None
-    if (entity := entity_column(engine, relation, policy, types)) is not None:
-        engine.create("entities", names.ENTITIES, compiler.number_entities(relation, entity))
-    if members:
-        relation = with_membership(engine, relation, policy, types)
+    quasi = policy.quasi_identifiers
     warnings: list[str] = []
-    taking_part = TakingPart(tuple(c.name for c in quasi), policy.nulls == "basic", members)
-    population = None if policy.population is None else population_of(engine, policy, types, warnings)
-    source = EncodedSource(relation, (), taking_part, entity, population)
+    source = _unencoded(engine, relation, policy, types, warnings)
     measured = measure_columns(engine, source, policy, types, warnings)
-    if taking_part.conditions() or not measured:
-        records, included = engine.run("count records", encode.record_counts(relation, taking_part))[0]
-    else:  # all records take part, and each has a value in every column
-        records = included = measured[0].records
-    refuse_uncovered(engine, policy, measured, relation)
+    records, included = _count_records(engine, source, measured)
+    refuse_uncovered(engine, policy, measured, source.relation)
     represented = represented_columns(policy, types, measured)
     items, masks, words = pack(measured)
     label, words = earlier_field(items, words, earlier)
@@ -100,7 +91,8 @@ def encode_source(
     base_rows = engine.create("base", names.BASE, encode.base(source, words))
     uncovered = _reconciled(engine, source, policy, measured, included)
     # of a subset, or of what a hierarchy leaves out, the base counts fewer records than the lookups
-    attributes = _attributes(engine, measured, items, words, from_base=members or uncovered > 0)
+    from_base = source.taking_part.members or uncovered > 0
+    attributes = _attributes(engine, measured, items, words, from_base=from_base)
     entities, included_entities, shares = _count_entities(engine, source)
     catalog = Catalog(
         ordered=ordered,
@@ -110,10 +102,10 @@ def encode_source(
         excluded=records - included,
         uncovered=uncovered,
         base_rows=base_rows,
-        allowed=policy.allowed_suppressions(included if entity is None else included_entities),
+        allowed=policy.allowed_suppressions(included if source.entity is None else included_entities),
         sensitive=sensitive,
-        has_population=members or population is not None,
-        entities=None if entity is None else included_entities,
+        has_population=source.taking_part.members or source.population is not None,
+        entities=None if source.entity is None else included_entities,
         excluded_entities=entities - included_entities,
         shares_of_records=shares,
         earlier=label,
@@ -122,6 +114,28 @@ def encode_source(
     travelling = travelling_columns(engine, source, policy, types, attributes)
     found = {fact.spec.name: fact for fact in measured}
     return Encoding(catalog, source, types, tuple(warnings), found, represented, travelling)
+
+
+def _unencoded(
+    engine: Engine, relation: exp.Expr, policy: Policy, types: dict[str, str], warnings: list[str]
+) -> EncodedSource:
+    """Return the source before its columns are encoded: who takes part, of which entities and which population."""
+    entity, members = entity_column(engine, relation, policy, types), policy.subset is not None
+    if entity is not None:
+        engine.create("entities", names.ENTITIES, compiler.number_entities(relation, entity))
+    if members:
+        relation = with_membership(engine, relation, policy, types)
+    quasi = tuple(column.name for column in policy.quasi_identifiers)
+    population = None if policy.population is None else population_of(engine, policy, types, warnings)
+    return EncodedSource(relation, (), TakingPart(quasi, policy.nulls == "basic", members), entity, population)
+
+
+def _count_records(engine: Engine, source: EncodedSource, measured: Sequence[MeasuredColumn]) -> tuple[int, int]:
+    """Return the number of records of the source, and of those that take part."""
+    if measured and not source.taking_part.conditions():  # all take part, and each has a value in every column
+        return measured[0].records, measured[0].records
+    records, included = engine.run("count records", encode.record_counts(source.relation, source.taking_part))[0]
+    return records, included
 
 
 def _with_codes(engine: Engine, source: EncodedSource, policy: Policy, words: int) -> EncodedSource:

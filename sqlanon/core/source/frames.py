@@ -20,7 +20,7 @@ from sqlanon.core.engines.duckdb.engine import DuckDBEngine
 from sqlanon.core.engines.duckdb.private import as_carried
 from sqlanon.core.sqltrees.data_types import as_texts
 from sqlanon.core.sqltrees.trees import table
-from sqlanon.errors import EngineError, SourceError
+from sqlanon.errors import EngineError, SourceError, instead_of
 
 STREAM = "__arrow_c_stream__"
 """The method of the Arrow PyCapsule interface by which a library hands a table over."""
@@ -83,13 +83,8 @@ def load_frame(engine: DuckDBEngine, source: object, into: str) -> dict[str, str
     types = _types(engine, records.schema, kind_of_frame(source))
     found = {name: carried.get(name, kind) for name, kind in types.items()}
     wanted = {name: "VARCHAR" if kind.startswith(NO_TYPE) else as_texts(kind, LISTING) for name, kind in found.items()}
-    kind = ""
-    try:
+    with instead_of(EngineError, lambda error: _unreadable(source, error.kind)):
         engine.load_stream("read frame", into, records, {n: k for n, k in wanted.items() if k != types[n]})
-    except EngineError as error:
-        kind = error.kind
-    if kind:
-        raise _unreadable(source, kind)
     return dict(engine.columns(table(into)))
 
 

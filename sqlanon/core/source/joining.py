@@ -36,7 +36,7 @@ from sqlanon.core.sqltrees.trees import (
     number,
     table,
 )
-from sqlanon.errors import EngineError, InputError, SourceError, listing
+from sqlanon.errors import EngineError, InputError, SourceError, instead_of, listing
 
 BEFORE, OTHER = "before", "other"
 
@@ -165,8 +165,8 @@ def _other(opened: Source, policy: Policy, position: int, join: Join) -> _Side:
     """Return the relation of a joined source."""
     parts = (Path(join.source).name if join.source is not None else None, join.table)
     title = ": ".join(part for part in parts if part is not None)
-    failure = ""
-    try:
+    what, hint = f"The joined source {title!r} cannot be read.", "check its path, table and format."
+    with instead_of(EngineError, lambda error: SourceError(f"{what} {error.message}", hint=hint)):
         if join.source is None:
             found, header_line = Records(opened.engine.source_table(str(join.table))), False
         else:
@@ -176,11 +176,6 @@ def _other(opened: Source, policy: Policy, position: int, join: Join) -> _Side:
             header_line = reading.has_header_line(Path(path))
         types = dict(opened.engine.columns(found.relation))
         return _Side(found.relation, types, title, header_line, found.notes)
-    except EngineError as error:
-        failure = error.message
-    raise SourceError(
-        f"The joined source {title!r} cannot be read. {failure}", hint="check its path, table and format."
-    )
 
 
 def _refuse_clashes(opened: Source, sides: Sequence[_Side], policy: Policy) -> None:

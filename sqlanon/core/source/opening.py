@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,7 @@ from sqlanon.errors import (
     SourceError,
     SqlanonError,
     UnsupportedError,
+    instead_of,
     listing,
 )
 from sqlanon.parameters import suggest
@@ -297,20 +298,21 @@ def _open_object(url: str, settings: Mapping[str, Any] | None) -> Source:
         return _open_lake(url, settings)
     engine = DuckDBEngine(settings=settings)
     with closed_on_error(engine):
-        try:
+        hint = (
+            "install DuckDB's extension once (INSTALL httpfs, or azure) and give it a secret that it keeps (CREATE "
+            "PERSISTENT SECRET); or pass a relation of your own connection: connection.read_parquet(url)."
+        )
+        with _unread("The files of the URL", hint):
             engine.run("extensions", "SET autoinstall_known_extensions = false")  # not behind the user's back
             lake.refuse_objects_of_lakes(engine, url)
             engine.create("read objects", names.STAGED, exp.select("*").from_(object_relation(url)))
-        except EngineError as error:
-            kind = error.kind
-        else:
-            types = dict(engine.columns(table(names.STAGED)))
-            return Source(engine, table(names.STAGED), types, None, None, frame="Parquet file of an object store")
-        raise SourceError(
-            f"The files of the URL cannot be read ({kind}).",
-            hint="install DuckDB's extension once (INSTALL httpfs, or azure) and give it a secret that it keeps "
-            "(CREATE PERSISTENT SECRET); or pass a relation of your own connection: connection.read_parquet(url).",
-        )
+        types = dict(engine.columns(table(names.STAGED)))
+        return Source(engine, table(names.STAGED), types, None, None, frame="Parquet file of an object store")
+
+
+def _unread(what: str, hint: str) -> AbstractContextManager[None]:
+    """Raise SourceError in the place of the error of an engine, of which its kind alone is said."""
+    return instead_of(EngineError, lambda error: SourceError(f"{what} cannot be read ({error.kind}).", hint=hint))
 
 
 def _open_sqlite(path: Path, table_name: str | None, writable: bool) -> Source:
@@ -329,17 +331,12 @@ def _open_duckdb(path: Path, table_name: str | None, settings: Mapping[str, Any]
     stamps = () if writable else (stamp(path),)
     engine = DuckDBEngine(settings=settings)
     with closed_on_error(engine):
-        try:
+        what = f"The database file {path.name!r} cannot be opened."
+        hint = "close other programs that hold it open, and check that it is a DuckDB file."
+        with instead_of(EngineError, lambda error: SourceError(f"{what} {error.message}", hint=hint)):
             engine.attach(path, ATTACHED, read_only=not writable)
-        except EngineError as error:
-            failure = error.message
-        else:
-            engine.source_catalog = ATTACHED
-            return _table_source(engine, table_name, path, ATTACHED, stamps)
-        raise SourceError(
-            f"The database file {path.name!r} cannot be opened. {failure}",
-            hint="close other programs that hold it open, and check that it is a DuckDB file.",
-        )
+        engine.source_catalog = ATTACHED
+        return _table_source(engine, table_name, path, ATTACHED, stamps)
 
 
 def _open_spark(source: object, table_name: str | None, cluster: Cluster | None) -> Source:
@@ -391,16 +388,10 @@ def _open_folder(path: Path, settings: Mapping[str, Any] | None) -> Source:
         files = parquet_files(path)
         refuse_files_of_lakes(files)
         stamps = tuple(stamp(file) for file in files)
-        try:
+        with _unread(f"The folder {path.name!r}", "it must hold Parquet files with the same columns."):
             refuse_hidden_values(engine, files, partitions := types_of_folders(files))
             relation = parquet_relation(files, partitions=partitions)
             return Source(engine, relation, dict(engine.columns(relation)), path, None, stamps)
-        except EngineError as error:
-            kind = error.kind
-        raise SourceError(
-            f"The folder {path.name!r} cannot be read ({kind}).",
-            hint="it must hold Parquet files with the same columns.",
-        )
 
 
 def _open_patterns(patterns: FilePatterns, reading: Reading, settings: Mapping[str, Any] | None) -> Source:
@@ -419,7 +410,8 @@ def _open_files(files: tuple[Path, ...], path: Path, reading: Reading, settings:
     stamps = tuple(map(stamp, files))
     engine = DuckDBEngine(settings=settings)
     with closed_on_error(engine):
-        try:
+        hint = "check its format; for CSV declare csv: {delimiter: …, quote: …, encoding: …}."
+        with _unread(f"The file {path.name!r}", hint):
             found = reading.records(engine, *files, into=names.STAGED)
             types = dict(engine.columns(found.relation))
             if found.count == 0 and reading.needs_records:
@@ -429,12 +421,6 @@ def _open_files(files: tuple[Path, ...], path: Path, reading: Reading, settings:
                 )
             opened = Source(engine, found.relation, types, path, None, stamps, found.notes, formats=found.options)
             return replace(opened, header_line=reading.has_header_line(files[0]))
-        except EngineError as error:
-            kind = error.kind
-        raise SourceError(
-            f"The file {path.name!r} cannot be read ({kind}).",
-            hint="check its format; for CSV declare csv: {delimiter: …, quote: …, encoding: …}.",
-        )
 
 
 def _table_source(
@@ -457,17 +443,15 @@ def _table_source(
             "The source is a database, and no table of it is named.",
             hint=tables_hint(engine, "") or "name one: table, or schema.table.",
         )
-    try:
+
+    def unread(error: EngineError) -> SourceError:
+        hint = tables_hint(engine, table_name) or "check its name (schema.table is allowed), and your rights."
+        return SourceError(f"The table {table_name!r} cannot be read. {error.message}", hint=hint)
+
+    with instead_of(EngineError, unread):
         relation = engine.source_table(table_name)
         types = dict(engine.columns(relation))
-    except EngineError as error:
-        failure = error.message
-    else:
-        return Source(engine, relation, types, path, target_catalog, stamps)
-    raise SourceError(
-        f"The table {table_name!r} cannot be read. {failure}",
-        hint=tables_hint(engine, table_name) or "check its name (schema.table is allowed), and your rights.",
-    )
+    return Source(engine, relation, types, path, target_catalog, stamps)
 
 
 def tables_hint(engine: Engine, wanted: str) -> str:

@@ -35,7 +35,7 @@ from sqlanon.core.sqltrees.trees import (
     table,
     when,
 )
-from sqlanon.errors import EngineError, SourceError, UnsupportedError
+from sqlanon.errors import EngineError, SourceError, UnsupportedError, instead_of
 
 
 def population_of(engine: Engine, policy: Policy, types: Mapping[str, str], warnings: list[str]) -> exp.Expr:
@@ -156,12 +156,7 @@ def named_records(
         wanted = {name: Wanted(kind) for name, kind in types.items() if is_read_as(kind)}
         reading = Reading(csv, policy.formats, policy.extensions, wanted)
         records = reading.records(engine, path.absolute(), into=into)
-    try:
+    hint = f"check {key}.table, or the format of {key}.file: delimiter, quoting, encoding and line ends."
+    with instead_of(EngineError, lambda error: SourceError(f"The {key} cannot be read ({error.kind}).", hint=hint)):
         relation = records.relation if "file" in where else engine.source_table(where["table"])
         return relation, dict(engine.columns(relation))
-    except EngineError as error:
-        kind = error.kind
-    raise SourceError(
-        f"The {key} cannot be read ({kind}).",
-        hint=f"check {key}.table, or the format of {key}.file: delimiter, quoting, encoding and line ends.",
-    )

@@ -24,7 +24,7 @@ from sqlanon.core.policy.paths import is_url
 from sqlanon.core.publish.lakes import MANIFEST_KEY, LakeRelease, WrittenFile
 from sqlanon.core.source.lake import StoredPlace, stored_place
 from sqlanon.core.source.lake_folders import DELTA_LOG
-from sqlanon.errors import InputError, SourceError, TargetError
+from sqlanon.errors import InputError, SourceError, TargetError, instead_of
 from sqlanon.interop.lake.appended import Appended, refuse_types
 
 APPLICATION = "sqlanon"
@@ -166,12 +166,9 @@ class DeltaTarget(Appended):
 
 
 def _place_of(target: str) -> StoredPlace:
-    failure = ""
-    try:
+    refused = (SourceError, OSError, ValueError, pa.ArrowException)
+    with instead_of(refused, lambda error: _unwritable(target.rpartition("/")[2], type(error).__name__)):
         return stored_place(target if is_url(target) else Path(target))
-    except (SourceError, OSError, ValueError, pa.ArrowException) as error:
-        failure = type(error).__name__
-    raise _unwritable(target.rpartition("/")[2], failure)
 
 
 def _schema(schema: pa.Schema) -> Any:

@@ -33,8 +33,7 @@ from sqlanon.ledger.cohorts.refusing import refuse_fewer_levels, refuse_loss
 from sqlanon.ledger.cohorts.state import load_state
 from sqlanon.ledger.releases import ReleaseLedger
 from sqlanon.live.compiler.cohorts import Cohorts
-from sqlanon.live.compiler.live import SensitiveColumn
-from sqlanon.live.compiler.live_models import counted_columns
+from sqlanon.live.compiler.live_models import SensitiveColumn, counted_columns
 from sqlanon.live.deciding import choose_chain, decide, problem_of_sizes, turn_of, work
 
 

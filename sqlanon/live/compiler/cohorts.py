@@ -33,7 +33,8 @@ from sqlanon.core.sqltrees.trees import (
     union_all,
     when,
 )
-from sqlanon.live.compiler.live import FrozenColumn, LiveView, SensitiveColumn, live_view
+from sqlanon.live.compiler.live import live_view
+from sqlanon.live.compiler.live_models import FrozenColumn, LiveView, SensitiveColumn
 
 MOST = 2**31
 """More persons than a group holds."""

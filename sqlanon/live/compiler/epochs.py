@@ -51,8 +51,8 @@ from sqlanon.core.sqltrees.trees import (
     when,
 )
 from sqlanon.live.compiler.cohorts import Cohorts, nothing
-from sqlanon.live.compiler.live import LiveView, live_view
-from sqlanon.live.compiler.live_models import in_source, taking_part
+from sqlanon.live.compiler.live import live_view
+from sqlanon.live.compiler.live_models import LiveView, in_source, taking_part
 
 Lookups = Mapping[str, exp.Expr]
 """By column."""

@@ -81,21 +81,6 @@ from sqlanon.live.compiler.live_models import (
 from sqlanon.live.compiler.live_values import PLACE, counted_items, lookup_alias, value_cells, value_ranks, with_values
 from sqlanon.live.compiler.value_models import value_counters, value_predicates
 
-__all__ = [
-    "KEY",
-    "TEXT",
-    "VALUE",
-    "FrozenColumn",
-    "LiveView",
-    "SensitiveColumn",
-    "live_view",
-    "losing",
-    "member_flag",
-    "persons",
-    "refuse_models",
-    "takes_part",
-]
-
 VALUE, TEXT, KEY = "value", "text", "key"
 """The columns of a lookup: the canonical text of the source, what the frozen level publishes for it, and, where the
 source is compared by value, the value."""

@@ -148,30 +148,22 @@ def refuse_models(models: Sequence[PrivacyModel]) -> None:
             hint=f"{SNAPSHOT}.",
         )
     refuse_populations(models)
-    together = [m.label for m in models if is_of_release(m)]
-    if together:
-        raise UnsupportedError(
-            f"A live view cannot judge {', '.join(together)}: which class is suppressed depends on all others, in "
-            "rounds that one query does not have.",
-            hint=f"{SNAPSHOT}.",
-        )
-    others = [m.label for m in models if m.type not in (*OF_CLASS, *COUNTED) and live_condition(m) is None]
+    if together := [model for model in models if is_of_release(model)]:
+        why = "which class is suppressed depends on all others, in rounds that one query does not have."
+        raise _cannot_judge(together, why)
+    others = [model for model in models if model.type not in (*OF_CLASS, *COUNTED) and live_condition(model) is None]
     if others:
-        raise UnsupportedError(
-            f"A live view cannot judge {', '.join(others)}: no window over the records of a class says what it needs.",
-            hint=f"{SNAPSHOT}.",
-        )
+        raise _cannot_judge(others, "no window over the records of a class says what it needs.")
     for model in models:
         if isinstance(model, DeltaPresence) and max(fraction(model.min)[1], fraction(model.max)[1]) > FINEST:
-            raise UnsupportedError(
-                f"A live view cannot judge {model.label}: min or max has more than nine decimals.",
-                hint=f"round it, or {SNAPSHOT}.",
-            )
+            raise _cannot_judge([model], "min or max has more than nine decimals.", f"round it, or {SNAPSHOT}.")
         if model.type == "recursive_l_diversity" and max(fraction(getattr(model, "c", 0))) > FINEST:
-            raise UnsupportedError(
-                f"A live view cannot judge {model.label}: c has more than nine digits.",
-                hint=f"round it, or {SNAPSHOT}.",
-            )
+            raise _cannot_judge([model], "c has more than nine digits.", f"round it, or {SNAPSHOT}.")
+
+
+def _cannot_judge(models: Sequence[PrivacyModel], why: str, hint: str = f"{SNAPSHOT}.") -> UnsupportedError:
+    labels = ", ".join(model.label for model in models)
+    return UnsupportedError(f"A live view cannot judge {labels}: {why}", hint=hint)
 
 
 def counted_columns(models: Sequence[PrivacyModel]) -> list[str]:
@@ -208,23 +200,18 @@ def refuse_populations(models: Sequence[PrivacyModel]) -> None:
     Raises:
         UnsupportedError: says why, and the alternative.
     """
+    has_subset = any(isinstance(model, DeltaPresence) for model in models)
     for model in models:
         if isinstance(model, KMap) and model.estimates:
-            raise UnsupportedError(
-                f"A live view cannot judge {model.label}: the estimate rests on how many records there are now.",
-                hint="say k_anonymity with the k that explain gives for it, or publish a snapshot "
-                "(output: {view: …} or {table: …}).",
+            why = "the estimate rests on how many records there are now."
+            raise _cannot_judge([model], why, f"say k_anonymity with the k that explain gives for it, or {SNAPSHOT}.")
+        if isinstance(model, KMap) and model.population is None and not has_subset:
+            raise _cannot_judge(
+                [model],
+                "its windows see the source, and no table of a population.",
+                "make one view of both, name it as the source and the sample as its subset (delta_presence with "
+                f"subset: {{column: …}}), or {SNAPSHOT}.",
             )
-        if isinstance(model, KMap) and model.population is None and not _has_subset(models):
-            raise UnsupportedError(
-                f"A live view cannot judge {model.label}: its windows see the source, and no table of a population.",
-                hint="make one view of both, name it as the source and the sample as its subset (delta_presence with "
-                "subset: {column: …}), or publish a snapshot (output: {view: …} or {table: …}).",
-            )
-
-
-def _has_subset(models: Sequence[PrivacyModel]) -> bool:
-    return any(isinstance(model, DeltaPresence) for model in models)
 
 
 def watched(view: LiveView) -> list[str]:
@@ -250,10 +237,14 @@ def window(function: exp.Expr, partition: Sequence[exp.Expr], *, order: str | No
     return over
 
 
+def is_exact(type_name: str) -> bool:
+    """Return whether values of a type are equal only when they read the same (``EXACT``)."""
+    return type_name.upper() in EXACT or type_name.upper().startswith("DECIMAL(")
+
+
 def is_text(item: FrozenColumn) -> bool:
     """Return True where a text identifies the class, false where the value of the source does."""
-    exact = item.type.upper() in EXACT or item.type.upper().startswith("DECIMAL(")
-    return item.lookup is not None or not exact
+    return item.lookup is not None or not is_exact(item.type)
 
 
 def classes_of(view: LiveView) -> list[exp.Expr]:
@@ -306,7 +297,7 @@ def counters(view: LiveView) -> list[exp.Expr]:
         counters.append(named(window(ranked, classes), values_of(position)))
     if view.member is not None:
         counters.append(named(window(everyone, classes), names.POPULATION))
-        if _bounded_below(view):
+        if any(fraction(model.min)[0] > 0 for model in _presence(view)):
             all_records = exp.select(count_rows()).from_(aliased(view.source, SOURCE))
             if view.basic:
                 all_records = all_records.where(both(taking_part(view)), copy=False)
@@ -317,10 +308,6 @@ def counters(view: LiveView) -> list[exp.Expr]:
 
 def _presence(view: LiveView) -> list[DeltaPresence]:
     return [model for model in view.models if isinstance(model, DeltaPresence)]
-
-
-def _bounded_below(view: LiveView) -> bool:
-    return any(fraction(model.min)[0] > 0 for model in _presence(view))
 
 
 def rejecting(view: LiveView) -> bool:

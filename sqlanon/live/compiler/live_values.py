@@ -49,7 +49,6 @@ from sqlanon.core.sqltrees.trees import (
 )
 from sqlanon.live.compiler.live_models import (
     ENTITY,
-    EXACT,
     LiveView,
     SensitiveColumn,
     among_counted,
@@ -57,6 +56,7 @@ from sqlanon.live.compiler.live_models import (
     compares,
     counted_columns,
     in_source,
+    is_exact,
     reads_histogram,
     window,
 )
@@ -102,7 +102,7 @@ class ColumnHistogram:
     def text(self, what: str, level: int = 0) -> exp.Expr:
         """Return a column that holds texts, in the collation in which each equals itself alone."""
         value = self.get(what, level)
-        is_plain = what == "value" and _is_exact(self.item.type)
+        is_plain = what == "value" and is_exact(self.item.type)
         if self.view.collation is None or is_plain:
             return value
         return exp.Collate(this=value, expression=exp.to_identifier(self.view.collation, quoted=True))
@@ -126,10 +126,6 @@ class ColumnHistogram:
         return [is_null(self.get("value")), by, self.text("value")]
 
 
-def _is_exact(type_name: str) -> bool:
-    return type_name.upper() in EXACT or type_name.upper().startswith("DECIMAL(")
-
-
 def counted_items(view: LiveView) -> list[SensitiveColumn]:
     """Return the columns whose histograms the models look at."""
     items = {item.name: item for item in view.sensitive}
@@ -150,7 +146,7 @@ def value_cells(view: LiveView, zeroed: Callable[[str, str], exp.Expr]) -> list[
     cells: list[exp.Expr] = []
     for counted in histograms_of(view):
         item = counted.item
-        text = zeroed(item.name, item.type) if _is_exact(item.type) else canonical(item.name, item.type, "source")
+        text = zeroed(item.name, item.type) if is_exact(item.type) else canonical(item.name, item.type, "source")
         cells.append(named(text, counted.name("value")))
         alias = lookup_alias(counted.position)
         if item.lookup is not None:

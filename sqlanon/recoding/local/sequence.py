@@ -168,9 +168,8 @@ class _FirstFitRun:
         self.engine.load("levels of nodes", compiler.LEVELS, data)
 
     def _load_nodes(self) -> None:
-        rows = recoding.node_rows(self.question, self.nodes)
         columns = {names.RULE: pa.array(range(len(self.nodes)), pa.int32())}
-        columns |= node_arrays(rows)
+        columns |= node_arrays(recoding.node_rows(self.question, self.nodes))
         self.engine.drop(compiler.NODES)
         self.engine.load("nodes", compiler.NODES, pa.table(columns), replayed=False)
 

@@ -112,11 +112,7 @@ def exactly(
         Interrupted: the user stopped the solver, and the limits do not say that this ends it.
     """
     highs_module("The exact solution")
-    if any(catalog.masks(catalog.top)):
-        raise UnsupportedError(
-            "The exact solution suppresses columns, and a hierarchy has several values at its last level.",
-            hint="give each hierarchy one root, or take the greedy solution.",
-        )
+    _refuse_several_roots(catalog)
     before = engine.journal.statements
     everything = patterns.nothing_kept
     allowed = everything in patterns
@@ -132,18 +128,23 @@ def exactly(
     shares, proof = run.solved(left_over=not strict)
     if most is not None and run.left_over(shares) > most:
         shares, proof = run.within(most, shares, proof)
-    full = len(listed) - 1
-    apart = not allowed or run.fully_suppressed(shares) < k
-    used = sorted({share.pattern for share in shares if not (apart and share.pattern == full)})
-    _load(engine, catalog, {position: listed[position] for position in used}, words, shares)
-    used_patterns = uses(engine, catalog, [listed[position] for position in used])
+    used = run.used(shares)
+    _load(engine, catalog, used, words, shares)
     assignment = replace(
         start,
-        **used_patterns._asdict(),
+        **uses(engine, catalog, list(used.values()))._asdict(),
         tried=len(listed) - (not allowed),
         statements=engine.journal.statements - before,
     )
     return assignment, proof
+
+
+def _refuse_several_roots(catalog: Catalog) -> None:
+    if any(catalog.masks(catalog.top)):
+        raise UnsupportedError(
+            "The exact solution suppresses columns, and a hierarchy has several values at its last level.",
+            hint="give each hierarchy one root, or take the greedy solution.",
+        )
 
 
 def _fetched(
@@ -194,6 +195,11 @@ class _ExactRun:
         """Return those fully suppressed records that are no row type of the output."""
         number = self.fully_suppressed(shares)
         return 0 if self.member and number >= self.k else number
+
+    def used(self, shares: Sequence[Share]) -> dict[int, Pattern]:
+        """Return the patterns of the row types of the output, by position; not that of records left over."""
+        apart = {len(self.listed) - 1} if self.left_over(shares) else set()
+        return {position: self.listed[position] for position in sorted({share.pattern for share in shares} - apart)}
 
     def solved(self, *, left_over: bool = True, surcharge: int = 0) -> tuple[Sequence[Share], CostProof]:
         """Return the best solution that is known, and what is known of the optimum, surcharges included."""

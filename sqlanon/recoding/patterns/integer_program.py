@@ -121,15 +121,7 @@ def solve(
     prices = _prices(table, patterns, k, weights, surcharge)
     step = math.gcd(*prices) or 1
     given = program(table, patterns, [price // step for price in prices], k)
-    strict = given if left_over else replace(given, free=np.zeros_like(given.free))
-    begun = _placed(given, start)
-    records, bound = run.solved(given, [] if begun is None else [begun])
-    if begun is not None and not strict.holds(begun):
-        begun = None
-    if not strict.holds(records):
-        topped = _topped_up(strict, records)
-        records, more = run.solved(strict, [topped] if begun is None else [begun, topped])
-        bound = max(bound, more)
+    records, bound, begun = run.solved_within(given, _placed(given, start), left_over=left_over)
     shares = _shares(given, records)
     faults = broken(table, patterns, k, shares, left_over=left_over)
     if faults:
@@ -192,6 +184,18 @@ class _SolverRun:
             begun = best[pairs] if prices[each] != _NONE else None
             best[pairs], lows[each] = self._component(small.part(pairs), begun, int(lows[each]))
         return reduction.back(best), int(lows.sum())
+
+    def solved_within(self, given: Program, begun: Ints | None, *, left_over: bool) -> tuple[Ints, int, Ints | None]:
+        """Return the records of each pair, a lower bound of the cost, and the start, None when it is no solution."""
+        strict = given if left_over else replace(given, free=np.zeros_like(given.free))
+        records, bound = self.solved(given, [] if begun is None else [begun])
+        if begun is not None and not strict.holds(begun):
+            begun = None
+        if strict.holds(records):
+            return records, bound, begun
+        topped = _topped_up(strict, records)
+        records, more = self.solved(strict, [topped] if begun is None else [begun, topped])
+        return records, max(bound, more), begun
 
     def _component(self, part: Program, begun: Ints | None, low: int) -> tuple[Ints, int]:
         """Return the better of the start and what HiGHS finds, and the better of the bound and that of HiGHS."""

@@ -17,7 +17,7 @@ from typing import Any
 import duckdb
 
 from sqlanon.core.disk.folders import spill_folder
-from sqlanon.errors import InputError
+from sqlanon.errors import InputError, system_refusals
 
 
 class Spill:
@@ -31,16 +31,12 @@ class Spill:
     """
 
     def __init__(self, parent: str | None) -> None:
-        failure = None
-        try:
+        with system_refusals(
+            InputError,
+            "The place for temporary files cannot be used",
+            hint="name a folder that you can write to in engine.temp_directory, or in the variable TMPDIR.",
+        ):
             self._folder = spill_folder(Path(parent or tempfile.gettempdir()).absolute())
-        except OSError as error:
-            failure = error.strerror or str(error)
-        if failure is not None:
-            raise InputError(
-                f"The place for temporary files cannot be used ({failure}).",
-                hint="name a folder that you can write to in engine.temp_directory, or in the variable TMPDIR.",
-            )
         self.remove = weakref.finalize(self, self._folder.remove)
 
     def connect(self, settings: Mapping[str, Any], files: Collection[Path] | None) -> duckdb.DuckDBPyConnection:

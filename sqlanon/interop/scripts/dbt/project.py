@@ -16,7 +16,7 @@ from typing import Any
 from sqlanon.core.disk.writing import write_text
 from sqlanon.core.publish.papers import paper_at
 from sqlanon.core.sqltrees import files as sqlfiles
-from sqlanon.errors import InputError, TargetError
+from sqlanon.errors import InputError, TargetError, system_refusals
 from sqlanon.interop.scripts.dbt import sources, yml
 from sqlanon.interop.scripts.dbt.release import DbtRelease, files, properties
 from sqlanon.interop.scripts.dbt.template import SIGNS, Call
@@ -102,20 +102,13 @@ def write(release: DbtRelease, folder: Path, *, force: bool = False) -> Written:
 
 def _change(folder: Path, texts: Mapping[str, str], dropped: Sequence[str]) -> None:
     """Write files of a folder, and remove others, or raise TargetError."""
-    failure = ""
-    try:
+    hint = "check its permissions and the room on the disk."
+    with system_refusals(TargetError, f"The folder {folder.name!r} cannot be written", hint=hint):
         for path, text in texts.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             write_text(folder / path, text)
         for path in dropped:
             (folder / path).unlink()
-    except OSError as error:
-        failure = error.strerror or "the system refused"
-    if failure:
-        raise TargetError(
-            f"The folder {folder.name!r} cannot be written ({failure}).",
-            hint="check its permissions and the room on the disk.",
-        )
 
 
 def _declarations(

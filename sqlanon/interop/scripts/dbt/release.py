@@ -20,10 +20,10 @@ from sqlanon.errors import UnsupportedError
 from sqlanon.interop.scripts.dbt.rules import computed_lookup, refuse_extension, refuse_settings
 from sqlanon.interop.scripts.dbt.statements import broken_classes, failing_classes, needs_source, too_many_suppressed
 from sqlanon.interop.scripts.dbt.template import TEXTS, Call, ref, refuse_signs, written
-from sqlanon.live.compiler.live import TEXT, VALUE, FrozenColumn, LiveView, live_view
-from sqlanon.live.compiler.live_models import SNAPSHOT
+from sqlanon.live.compiler.live import TEXT, VALUE, live_view
+from sqlanon.live.compiler.live_models import SNAPSHOT, FrozenColumn, LiveView
 from sqlanon.live.lookups import has_lookup, sensitive_with_lookup, with_key
-from sqlanon.live.output import frozen_lookups
+from sqlanon.live.output import frozen_at
 from sqlanon.live.view import frozen_view, heights_of, refuse_policy
 
 ROWS = 50_000
@@ -98,7 +98,7 @@ def dbt_release(
     """
     types, released = plan.source.types, plan.released
     refuse_release(policy)
-    frozen = frozen_lookups(plan)
+    [frozen] = frozen_at(plan, [plan.node], released)
     lookups: dict[str, Lookup] = {}
     quasi = []
     for position, (spec, level) in enumerate(zip(policy.quasi_identifiers, plan.node, strict=True)):

@@ -19,7 +19,8 @@ from sqlanon.core.models.k_anonymity import KAnonymity
 from sqlanon.core.models.k_map import KMap
 from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import both, column, cte, equal, named, number, table, when, with_ctes
-from sqlanon.live.compiler.live import LiveView, live_view, losing, member_flag, takes_part
+from sqlanon.live.compiler.live import live_view, losing, member_flag, takes_part
+from sqlanon.live.compiler.live_models import LiveView
 
 _SOURCED, _RELEASED, _TAKING_PART = "sourced", "released", "taking_part"
 _RECORDS, _MEMBERS, _POPULATION = "records", "members", "population"
