@@ -24,9 +24,9 @@ from sqlanon.assess.profiling.proposals import propose
 from sqlanon.assess.profiling.proposed import Proposal
 from sqlanon.assess.profiling.questions import MANY, PERSONS, PROTECTION, ROLES, Asked, Decision, DraftedColumn, ask
 from sqlanon.assess.profiling.roles import K
-from sqlanon.assess.profiling.searched import ASK_LEFT_OUT, as_searched
+from sqlanon.assess.profiling.searched import ASK_LEFT_OUT, FEW_OUTCOMES, as_searched
 from sqlanon.assess.profiling.topics import is_constant
-from sqlanon.core.audit.judged_columns import OF_A_PERSON, SEVERAL
+from sqlanon.core.audit.judged_columns import DETERMINES, OF_A_PERSON, SEVERAL
 from sqlanon.core.facts import Facts
 from sqlanon.core.policy import Policy
 from sqlanon.core.source.columns import is_scalar
@@ -176,13 +176,27 @@ def _proposals(
         try:
             made = propose(source, policy, found, several_rules=several)
         except SqlanonError as error:
-            given = error.columns if isinstance(error, IdentifyingColumnError) else ()
-            more = {c.name for c in tried if c.keys["role"] != "drop"}.intersection(given)
+            identifying = error.columns if isinstance(error, IdentifyingColumnError) else {}
+            drafted = {c.name: c.keys for c in tried if c.keys["role"] != "drop"}
+            more: dict[str, str] = {}
+            for name in drafted.keys() & identifying.keys():
+                flags = [each for each in _given_away(identifying[name]) if found[each].distinct <= FEW_OUTCOMES]
+                if "level" in drafted[name] and flags:  # a band says as much: no income, of who earns nothing
+                    more |= dict.fromkeys(flags, f"It follows from {name!r}, which is published in bands.")
+                else:
+                    more[name] = REFUSED
             if not more:
                 return (), (f"No release was searched: {error.message}",)
-            refused |= dict.fromkeys(more, REFUSED)
+            refused |= more
         else:
             return tuple(replace(item, displaced={**item.displaced, **refused}) for item in made), ()
+
+
+def _given_away(judged: Mapping[str, object]) -> Sequence[str]:
+    """Return the quasi-identifiers that a column gives away, as an error tells of it."""
+    determined = judged.get("determines", {})
+    shares = determined if isinstance(determined, Mapping) else {}
+    return [name for name, share in shares.items() if share >= DETERMINES]
 
 
 def _chosen(proposals: Sequence[Proposal], name: str | None) -> Proposal | None:
@@ -229,8 +243,9 @@ def _as_proposed(columns: Sequence[DraftedColumn], proposal: Proposal, k: int) -
             more = {"max_level": limit} if limit is not None else {}
             column = replace(column, keys={**column.keys, **more, **({"weight": weight} if weight else {})})
         elif column.name in proposal.few_if_known:
-            few = f"If others know it too, {proposal.few_if_known[column.name]:,} of {proposal.published:,} published "
-            column = replace(column, reason=f"{column.reason} {few}records stand in groups of fewer than {k}.")
+            few = f"{proposal.few_if_known[column.name]:,} of {proposal.published:,} published {proposal.unit}"
+            known = f"If others know it too, and no other sensitive column, {few} stand in groups of fewer than {k}."
+            column = replace(column, reason=f"{column.reason} {known}")
         result.append(column)
     return result
 

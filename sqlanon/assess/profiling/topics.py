@@ -18,6 +18,8 @@ FEW_RESULTS = 10
 """Values of what a study found, at most, if it is no number."""
 MEASURED = ("occupation", "education", "household", "marital", "residence")
 """Topics whose numbers with decimals are no more what others know."""
+OF_HALVES = 1
+"""Digits after the point of a number of years, at most."""
 MANY_NUMBERS = 30
 """Numbers with decimals that have fewer values may be logarithms of counts."""
 SEVERAL_WORDS = 3
@@ -86,7 +88,7 @@ def _by_name(found: ColumnProfile) -> str | None:
         if spread.q50 > OF_MANY or (spread.places and (of_one or spread.q50 < LIGHTEST or spread.high > HEAVIEST)):
             return "sampling"
     many = found.distinct > MANY_NUMBERS and found.reads_as == "number"
-    if topic in MEASURED and many and found.spread is not None and found.spread.places:
+    if topic in MEASURED and many and found.spread is not None and found.spread.places > OF_HALVES:
         return None  # a score or a rate, of which others know nothing
     return None if topic == "body" and not _is_of_bodies(found) else topic
 

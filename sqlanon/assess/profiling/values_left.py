@@ -11,7 +11,8 @@ from sqlanon.assess.profiling.proposed import MOST_RECORDS
 from sqlanon.core.models import least_count
 from sqlanon.core.plan.full_domain import Plan
 from sqlanon.core.policy import Policy
-from sqlanon.core.sqltrees.trees import column, count_rows, named, number, total
+from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.trees import column, count_rows, named, number
 
 LEAST_LIMIT, FEW_VALUES, FEWEST = 0.01, 10, 20
 """The share of the records that may be left out, at least; values of a column, at most, and records of one, at least
@@ -55,20 +56,26 @@ def lost_values(
 
 def few_if_known(plan: Plan, policy: Policy, levels: Collection[str], protected: Collection[str]) -> dict[str, int]:
     """Return, for each sensitive column, the published records that stand in groups of fewer than k, if others know it
-    of a person beside the quasi-identifiers. Persons with several records are not counted.
+    of a person beside the quasi-identifiers, and no other sensitive one. With an entity, persons in groups of fewer
+    than k persons.
 
     Args:
         levels, protected: as of ``lost_values``.
     """
-    if policy.entity is not None or plan.ledger.records > MOST_RECORDS:
+    if plan.ledger.records > MOST_RECORDS:
         return {}
-    few, k = {}, least_count(policy.models)
+    few, k, of_persons = {}, least_count(policy.models), policy.entity is not None
     known = [item.name for item in plan.catalog.attributes if item.name in levels]
     for name in protected:
         types = {**dict.fromkeys(known, "VARCHAR"), name: plan.source.types[name]}
-        rows = plan.generalized_query(types).subquery("released")
-        groups = exp.select(named(count_rows(), "held")).from_(rows).group_by(*map(column, types))
-        small = groups.having(exp.LT(this=count_rows(), expression=number(k))).subquery("small")
-        [(held,)] = plan.engine.run("few if known", exp.select(total(column("held"))).from_(small))
-        few[name] = int(held or 0)
+        rows = plan.generalized_query(types, entities=of_persons).subquery("released")
+        keys, person = [*map(column, types)], [column(names.ENTITY)] if of_persons else []
+        units = exp.select(*keys, *person).from_(rows)
+        units = units.distinct() if of_persons else units
+        held = exp.Window(this=count_rows(), partition_by=[key.copy() for key in keys])
+        counted = exp.select(named(held, "held"), *person).from_(units.subquery("units")).subquery("counted")
+        number_of = exp.Count(this=exp.Distinct(expressions=person)) if of_persons else count_rows()
+        query = exp.select(number_of).from_(counted).where(exp.LT(this=column("held"), expression=number(k)))
+        [(found,)] = plan.engine.run("few if known", query)
+        few[name] = int(found)
     return few
