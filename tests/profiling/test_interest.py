@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from sqlanon.assess.profiling.drafting import draft
-from sqlanon.assess.profiling.interest import by_interest, subject_scores, tells_apart, worths_of
+from sqlanon.assess.profiling.interest import OF_A_PAIR, by_interest, subject_scores, tells_apart, worths_of
 from sqlanon.assess.profiling.profile import profile
 from sqlanon.assess.profiling.proposals import _floor
 from sqlanon.assess.profiling.searched import NUMBERS, as_searched
@@ -187,7 +187,7 @@ def test_a_time_says_nothing_without_what_ended_it() -> None:
     found = profile(pa.table({"age": [draw.randrange(30, 90) for _ in range(600)], **data}))
     scores = subject_scores(found.columns, found.columns)
     assert all(scores[name] > 0 for name in ("srv", "srvstat", "lenfol", "fstat"))
-    assert scores["srv"] - scores["size"] == scores["fstat"] - scores["meno"] == 2
+    assert scores["srv"] - scores["size"] == scores["fstat"] - scores["meno"] == OF_A_PAIR
     judged = as_searched(found)
     assert [judged.column(name).role for name in ("srv", "srvstat", "meno")] == ["sensitive"] * 2 + ["quasi_identifier"]
     number = judged.column("casenum")
@@ -213,3 +213,14 @@ def test_a_rare_outcome_says_more_than_a_rare_flag() -> None:
     worths = worths_of(order, found, subject_scores([*found.values()]))
     assert worths["relapse"] > 3 * worths["gift"]
     assert worths["mother_education"] < 0.7 * worths["own_education"], "the like was said before"
+
+
+def test_a_product_of_two_columns_and_ages_in_months_are_told() -> None:
+    draw = random.Random(2)
+    years = [draw.choice([0, 1]) for _ in range(600)]
+    school = [draw.randrange(20) for _ in range(600)]
+    made = [year * each for year, each in zip(years, school, strict=True)]
+    months = [draw.randrange(200, 900) for _ in range(600)]
+    judged = as_searched(profile(pa.table({"y82": years, "educ": school, "y82educ": made, "age": months})))
+    assert judged.column("y82educ").role == "drop" and "'y82' and 'educ'" in judged.column("y82educ").reason
+    assert judged.column("age").role == "quasi_identifier", "others know it, in whatever unit"

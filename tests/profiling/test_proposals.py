@@ -395,3 +395,19 @@ def test_ages_are_finer_in_place_of_a_flag_that_says_little(tmp_path: Path, monk
     assert "age" not in {item.column for item in best.unmet}
     monkeypatch.setattr(_Searches, "_in_place_of_another", lambda _, finer, *__: (None, finer))
     assert "age" in {item.column for item in drafted().proposals[0].unmet}
+
+
+@pytest.mark.slow
+def test_a_flag_that_follows_from_bands_is_left_out_in_their_place(tmp_path: Path) -> None:
+    draw = random.Random(6)
+    earned = [draw.choice([0.0, round(draw.uniform(1, 60), 3)]) for _ in range(800)]
+    rows = {
+        "age": [draw.randrange(18, 60) for _ in range(800)],
+        "earnings": earned,
+        "unemployed": [int(not wage) for wage in earned],
+    }
+    pq.write_table(pa.table(rows), tmp_path / "people.parquet")
+    made = draft(profile(tmp_path / "people.parquet"), folder=tmp_path, search=True)
+    assert {item.name: item.role for item in made.policy.columns}["earnings"] == "sensitive"
+    [flag] = [item for item in made.columns if item.name == "unemployed"]
+    assert flag.keys == {"role": "drop"} and "follows from 'earnings'" in flag.reason

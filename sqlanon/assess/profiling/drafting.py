@@ -19,7 +19,7 @@ import yaml
 from sqlanon.assess.profiling.draft_text import other_line, policy_text, scalar
 from sqlanon.assess.profiling.drafted_hierarchies import SUPPRESS, DraftedHierarchy, drafted_hierarchy, travels_with
 from sqlanon.assess.profiling.facts import ColumnProfile, Profile
-from sqlanon.assess.profiling.looks import NEARLY_ALL
+from sqlanon.assess.profiling.looks import NEARLY_ALL, is_whole
 from sqlanon.assess.profiling.proposals import propose
 from sqlanon.assess.profiling.proposed import Proposal
 from sqlanon.assess.profiling.questions import MANY, PERSONS, PROTECTION, ROLES, Asked, Decision, DraftedColumn, ask
@@ -338,7 +338,7 @@ def _entity(profile: Profile) -> ColumnProfile | None:
         for item in profile.columns
         if (item.looks_like in NAMING or (item.names_persons > 0 and item.most <= MOST_OF_ONE * item.filled))
         and (not constant or _names_one(item) or item.names_persons > 0 or parts_of(item.name) == ("id",))
-        and item.reads_as != "number"  # a share, a weight or a rating
+        and (item.reads_as != "number" or is_whole(item))  # no share, weight or rating
         and not (item.looks_like == "name" and _is_part_of_names(item))
         and item.policy_role == "drop"
         and not item.nulls

@@ -54,6 +54,8 @@ SECOND_AGE = "Beside {!r} another age says little, and parts each class once mor
 ENDED = frozenset(("status", "stat", "event", "cens", "censored", "censor", "delta", "fail", "failed", "failure",
                    "dead", "died", "death"))  # fmt: skip
 """Words of whether something happened, or who was followed for a time was lost."""
+OF_A_PAIR = 3.0
+"""What speaks for a time until something happens, and for whether it did."""
 MOST_ENDS, UNTIL = 4, re.compile("time$|durat|surv|follow|fol$|^(days|weeks|months|years)|(days|weeks|months|years)$")
 """Values of such a column, at most; and names of the time until then."""
 OF_A_THING = re.compile(r"(num|nbr|seq|\b(nr|no|code|number))$")
@@ -183,7 +185,7 @@ def is_measured_subject(found: ColumnProfile) -> bool:
     """Return whether it is a number of many values, of which nothing says that others know it, and no number of a thing
     (``persnum``)."""
     many = found.looks_like in ("number", "amount") and found.distinct > max(KINDS) and found.topic not in KNOWN
-    return many and not is_a_number_of_things(found)
+    return many and not is_a_number_of_things(found) and parts_of(found.name) != ("age",)  # in months
 
 
 def is_a_number_of_things(found: ColumnProfile) -> bool:
@@ -214,7 +216,7 @@ def subject_scores(
     words, observed = _words_of(title), _observed(whole)
     for item in columns:
         decides = item.decides and item.topic not in KNOWN and not OF_A_YEAR.fullmatch(item.name.casefold())
-        scores[item.name] += (item.name in named_twice) + 3.5 * bool(decides) + 2.0 * (item.name in observed)
+        scores[item.name] += (item.name in named_twice) + 3.5 * bool(decides) + OF_A_PAIR * (item.name in observed)
         scores[item.name] += 1.5 * any(_same_word(part, word) for part in parts_of(item.name) for word in words)
     return scores
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 
 from sqlanon.assess.profiling.attributes import LEFT_OUT, settled_followers
@@ -45,6 +45,7 @@ speaks for a column being what the table is about, at least (``subject_scores``)
 OUTCOME = "It is what the table is about: its model protects it, so that it need not be generalized."
 BANDS = "It is what the table is about: its model protects it, in bands, so that it need not part the classes."
 NUMBERS = "By its name its values number things or persons, which says nothing of these."
+PRODUCT = "It is called by {!r} and {!r}, and seems to be made of them."
 ASK_BANDS = "May others know it of a person, if only about? Then make it a quasi_identifier, without level and models."
 MOSTLY = 0.8
 """The share of the records in one arm of a study from which on who is in another is known of few."""
@@ -97,7 +98,8 @@ def as_searched(profile: Profile, entity: str | None = None) -> Profile:
     beside = {name: item.name for item in profile.columns if item.decides for name in item.follows_from}
     scores = subject_scores(profile.columns, profile.columns, title)
     constant = {c.name for c in profile.columns if c.most > NEARLY_CONSTANT * c.filled and scores[c.name] <= 0}
-    columns = [_numbering(judged(item)) for item in profile.columns]
+    products = _products(profile.columns)
+    columns = [_said_otherwise(judged(item), products) for item in profile.columns]
     candidates = [item for item in columns if item.role in ("quasi_identifier", "sensitive")]
     beyond = {*by_interest(candidates, columns, title)[MOST_SEARCHED:]}
     columns = [
@@ -114,11 +116,20 @@ def _is_rare_arm(item: ColumnProfile) -> bool:
     return item.most > MOSTLY * item.records and not item.name.casefold().endswith((*ENDED,))
 
 
-def _numbering(item: ColumnProfile) -> ColumnProfile:
-    """Return a column without a role in the release if its values number things or persons: they say nothing."""
-    if item.role != "quasi_identifier" or not is_a_number_of_things(item):
+def _products(columns: Sequence[ColumnProfile]) -> dict[str, tuple[str, str]]:
+    """Return the columns that are called by two others, whose product they are: ``y82educ`` of ``y82`` and ``educ``."""
+    names = {item.name.casefold(): item.name for item in columns if item.reads_as in ("whole", "number")}
+    cut = ((name, name[:place], name[place:]) for name in names for place in range(1, len(name)))
+    return {names[name]: (names[a], names[b]) for name, a, b in cut if a in names and b in names}
+
+
+def _said_otherwise(item: ColumnProfile, products: Mapping[str, tuple[str, str]]) -> ColumnProfile:
+    """Return a column without a role in the release if its values number things or persons, which says nothing, or are
+    made of other columns."""
+    reason = NUMBERS if is_a_number_of_things(item) else PRODUCT.format(*products.get(item.name, ("", "")))
+    if item.role not in ("quasi_identifier", "keep") or not (item.name in products or reason is NUMBERS):
         return item
-    return replace(item, role="drop", otherwise="quasi_identifier", question=ASK_OTHERS, reason=NUMBERS)
+    return replace(item, role="drop", otherwise="quasi_identifier", question=ASK_OTHERS, reason=reason)
 
 
 def _merged(item: ColumnProfile) -> ColumnProfile:
