@@ -242,12 +242,20 @@ def _as_proposed(columns: Sequence[DraftedColumn], proposal: Proposal, k: int) -
             limit, weight = proposal.max_levels.get(column.name), proposal.weights.get(column.name)
             more = {"max_level": limit} if limit is not None else {}
             column = replace(column, keys={**column.keys, **more, **({"weight": weight} if weight else {})})
-        elif column.name in proposal.few_if_known:
-            few = f"{proposal.few_if_known[column.name]:,} of {proposal.published:,} published {proposal.unit}"
-            known = f"If others know it too, and no other sensitive column, {few} stand in groups of fewer than {k}."
-            column = replace(column, reason=f"{column.reason} {known}")
+        elif (column.name,) in proposal.few_if_known:
+            column = replace(column, reason=f"{column.reason} {_said_of_known(column.name, proposal, k)}")
         result.append(column)
     return result
+
+
+def _said_of_known(name: str, proposal: Proposal, k: int) -> str:
+    """Return in words whom a protected column singles out if others know it, alone and with all the others."""
+    few, all_known = proposal.few_if_known[(name,)], proposal.few_if_known[proposal.protected]
+    said = (
+        f"If others know it too, {few:,} of {proposal.published:,} published {proposal.unit} stand in groups of fewer"
+    )
+    others = f"; with all sensitive columns, {all_known:,}" if len(proposal.protected) > 1 else ""
+    return f"{said} than {k}{others}."
 
 
 def _with_roles(profile: Profile, columns: Sequence[DraftedColumn]) -> Profile:

@@ -291,7 +291,7 @@ def subject_score(found: ColumnProfile) -> float:
     score += 0.5 * (found.distinct in KINDS) + 1.0 * _is_measured(found) + 0.5 * _is_counted(found)
     score -= BESIDE.get(found.topic or "", 1.0) * (found.topic in KNOWN and found.topic != "death")
     score -= 2.5 * (found.nulls + found.empty > SPARSE * found.records)
-    least = ONE_VALUE if named or found.topic in ("death", "study") else RARE
+    least = ONE_VALUE if named or found.topic in ("death", "study", "health") else RARE
     score -= 1.0 * (found.most > least * found.filled) + 1.0 * (found.most > max(RARER, least) * found.filled)
     return score - 0.75 * (_is_flag(found) and found.topic != "race") - 0.25
 

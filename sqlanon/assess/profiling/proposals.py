@@ -455,7 +455,7 @@ class _Searches:
         made = proposal_of(
             name, plan, unmet=unmet, weights=own, max_levels=chosen.levels, displaced=beyond, limit=self.limit
         )
-        return replace(made, few_if_known=few_if_known(plan, self._policy, chosen.levels, chosen.protected))
+        return replace(made, few_if_known=few_if_known(plan, self._policy, chosen.levels, made.protected))
 
 
 def _floor(attribute: Attribute, *, with_rest: bool, coarsest: int | None = None) -> int | None:

@@ -54,10 +54,12 @@ def lost_values(
     return lost
 
 
-def few_if_known(plan: Plan, policy: Policy, levels: Collection[str], protected: Collection[str]) -> dict[str, int]:
-    """Return, for each sensitive column, the published records that stand in groups of fewer than k, if others know it
-    of a person beside the quasi-identifiers, and no other sensitive one. With an entity, persons in groups of fewer
-    than k persons.
+def few_if_known(
+    plan: Plan, policy: Policy, levels: Collection[str], protected: Collection[str]
+) -> dict[tuple[str, ...], int]:
+    """Return, for each sensitive column and for all of them, the published records that stand in groups of fewer than
+    k, if others know these of a person beside the quasi-identifiers, and no other sensitive one. With an entity,
+    persons in groups of fewer than k persons.
 
     Args:
         levels, protected: as of ``lost_values``.
@@ -66,8 +68,8 @@ def few_if_known(plan: Plan, policy: Policy, levels: Collection[str], protected:
         return {}
     few, k, of_persons = {}, least_count(policy.models), policy.entity is not None
     known = [item.name for item in plan.catalog.attributes if item.name in levels]
-    for name in protected:
-        types = {**dict.fromkeys(known, "VARCHAR"), name: plan.source.types[name]}
+    for also in dict.fromkeys([*((name,) for name in protected), (*protected,)] if protected else []):
+        types = {**dict.fromkeys(known, "VARCHAR"), **{name: plan.source.types[name] for name in also}}
         rows = plan.generalized_query(types, entities=of_persons).subquery("released")
         keys, person = [*map(column, types)], [column(names.ENTITY)] if of_persons else []
         units = exp.select(*keys, *person).from_(rows)
@@ -77,5 +79,5 @@ def few_if_known(plan: Plan, policy: Policy, levels: Collection[str], protected:
         number_of = exp.Count(this=exp.Distinct(expressions=person)) if of_persons else count_rows()
         query = exp.select(number_of).from_(counted).where(exp.LT(this=column("held"), expression=number(k)))
         [(found,)] = plan.engine.run("few if known", query)
-        few[name] = int(found)
+        few[also] = int(found)
     return few
