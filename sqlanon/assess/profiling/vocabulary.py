@@ -22,7 +22,8 @@ TOPICS: Mapping[str, str] = {
     "body": "height weight =ht =wt =wtkg groesse koerpergroesse gewicht koerpergewicht taille poids estatura peso "
     "altura altezza lengte wzrost waga hoyde vekt laengd vikt =kilo *wght",
     "health": "diagnosis diagnose diagnoses diagnostic diagnostico diagnosi diag dx pdx sdx drg icd icd10 hcpcs "
-    "=cigs cigarettes cpt ndc disease =condition procedure krankheit rozpoznanie maladie enfermedad malattia ziekte doenca choroba "
+    "=cigs cigarettes cpt ndc disease =condition procedure krankheit rozpoznanie maladie enfermedad malattia ziekte "
+    "doenca choroba "
     "sykdom sjukdom sygdom hastalik =injury =ill =sick hiv aids therapy therapie terapia =treatment medication "
     "medic* medikament drug drugs atc symptom allergy allergie disability disabled behinderung behandlung "
     "handicap blood blutgruppe schwanger gestant* bmi =cigs cigarette tobacco raucher fumeur fumador alcohol alkohol "
