@@ -184,12 +184,14 @@ def test_a_time_says_nothing_without_what_ended_it() -> None:
     draw = random.Random(6)
     days = {name: [draw.randrange(1, 3_000) for _ in range(600)] for name in ("size", "srv", "lenfol", "casenum")}
     data = days | {name: draw.choices([0, 1], k=600) for name in ("fstat", "srvstat", "meno", "site")}
+    data["zip_code"] = draw.choices(range(10_115, 10_190), k=600)
     found = profile(pa.table({"age": [draw.randrange(30, 90) for _ in range(600)], **data}))
     scores = subject_scores(found.columns, found.columns)
     assert all(scores[name] > 0 for name in ("srv", "srvstat", "lenfol", "fstat"))
     assert scores["srv"] - scores["size"] == scores["fstat"] - scores["meno"] == OF_A_PAIR
     judged = as_searched(found)
     assert [judged.column(name).role for name in ("srv", "srvstat", "meno")] == ["sensitive"] * 2 + ["quasi_identifier"]
+    assert judged.column("zip_code").role == "quasi_identifier"
     number = judged.column("casenum")
     assert (number.role, number.reason) == ("drop", NUMBERS), "its values count nothing"
 

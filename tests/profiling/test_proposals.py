@@ -406,10 +406,10 @@ def test_a_flag_that_follows_from_bands_is_left_out_in_their_place(tmp_path: Pat
     rows = {
         "age": [draw.randrange(18, 60) for _ in range(800)],
         "earnings": earned,
-        "unemployed": [int(not wage) for wage in earned],
+        "unem": [int(not wage) for wage in earned],
     }
     pq.write_table(pa.table(rows), tmp_path / "people.parquet")
     made = draft(profile(tmp_path / "people.parquet"), folder=tmp_path, search=True)
     assert {item.name: item.role for item in made.policy.columns}["earnings"] == "sensitive"
-    [flag] = [item for item in made.columns if item.name == "unemployed"]
+    [flag] = [item for item in made.columns if item.name == "unem"]
     assert flag.keys == {"role": "drop"} and "follows from 'earnings'" in flag.reason

@@ -26,6 +26,7 @@ from sqlanon.assess.profiling.questions import MANY, PERSONS, PROTECTION, ROLES,
 from sqlanon.assess.profiling.roles import K
 from sqlanon.assess.profiling.searched import ASK_LEFT_OUT, FEW_OUTCOMES, as_searched
 from sqlanon.assess.profiling.topics import is_constant
+from sqlanon.assess.profiling.vocabulary import KNOWN
 from sqlanon.core.audit.judged_columns import DETERMINES, OF_A_PERSON, SEVERAL
 from sqlanon.core.facts import Facts
 from sqlanon.core.policy import Policy
@@ -46,6 +47,8 @@ MOSTLY, CLOSENESS = 0.8, 0.3
 """Share of the records that hold one value from which on that value may stand alone in a class; and by how much the
 shares of the others, which are what is sensitive, may be larger in a class than in the table (t-closeness)."""
 REFUSED = "A run would refuse it: it identifies persons, or gives away a column that is generalized."
+TOLD_BY_A_NAME = 2
+"""Quasi-identifiers that follow from a first name, at most: the sex, and where parents come from."""
 MOST_OF_ONE = 0.1
 """The share of the records that one person has, at most, where no name says that a column names persons."""
 LARGE = 200_000
@@ -179,8 +182,9 @@ def _proposals(
             identifying = error.columns if isinstance(error, IdentifyingColumnError) else {}
             drafted = {c.name: c.keys for c in tried if c.keys["role"] != "drop"}
             more: dict[str, str] = {}
-            for name in drafted.keys() & identifying.keys():
-                flags = [each for each in _given_away(identifying[name]) if found[each].distinct <= FEW_OUTCOMES]
+            for name in sorted(drafted.keys() & identifying.keys()):
+                given = _given_away(identifying[name])
+                flags = [n for n in given if found[n].distinct <= FEW_OUTCOMES and found[n].topic not in KNOWN]
                 if "level" in drafted[name] and flags:  # a band says as much: no income, of who earns nothing
                     more |= dict.fromkeys(flags, f"It follows from {name!r}, which is published in bands.")
                 else:
@@ -372,7 +376,7 @@ def _is_of_one(name: str) -> bool:
 def _is_part_of_names(item: ColumnProfile) -> bool:
     """Return whether a column of names holds first names, say, which many persons share."""
     single = item.shapes.get("full_name", 0.0) + item.shapes.get("titled", 0.0) == 0
-    shared = single and item.filled > OF_A_PERSON * item.distinct
+    shared = single and item.filled > OF_A_PERSON * item.distinct and item.names_persons <= TOLD_BY_A_NAME
     return shared or not PART_OF_NAME.isdisjoint(parts_of(item.name))
 
 

@@ -190,7 +190,7 @@ def is_measured_subject(found: ColumnProfile) -> bool:
 
 def is_a_number_of_things(found: ColumnProfile) -> bool:
     """Return whether whole numbers of many values number things or persons, by the end of their name."""
-    many = found.reads_as == "whole" and found.distinct > max(KINDS)
+    many = found.looks_like == "number" and found.reads_as == "whole" and found.distinct > max(KINDS)
     return many and OF_A_THING.search(" ".join(parts_of(found.name))) is not None
 
 

@@ -39,14 +39,17 @@ ASK_OUTCOME = (
 ASK_RARE = "May its rare values be seen beside the others? Otherwise leave them merged."
 NEARLY_CONSTANT = 0.95
 """The share of one value from which on the others of a sensitive column are too few to be merged."""
-FEW_OUTCOMES, MOST_KINDS, MOST_OUTCOMES, ABOUT_IT = 10, 30, 5, 1.0
+FEW_OUTCOMES, MOST_KINDS, MOST_OUTCOMES, OF_KINDS, ABOUT_IT = 10, 30, 5, 0.25, 1.0
 """Values of an outcome, at most, that are not put in bands if they are numbers, and of any; outcomes, at most; and what
-speaks for a column being what the table is about, at least (``subject_scores``): of others, others may know."""
+speaks for kinds, and for counts from 0, being what the table is about, at least (``subject_scores``): others know how
+many children somebody has."""
 OUTCOME = "It is what the table is about: its model protects it, so that it need not be generalized."
 BANDS = "It is what the table is about: its model protects it, in bands, so that it need not part the classes."
 NUMBERS = "By its name its values number things or persons, which says nothing of these."
 PRODUCT = "It is called by {!r} and {!r}, and seems to be made of them."
 ASK_BANDS = "May others know it of a person, if only about? Then make it a quasi_identifier, without level and models."
+FEWEST_COUNTED = 3
+"""Numbers of a count, more than which it has."""
 MOSTLY = 0.8
 """The share of the records in one arm of a study from which on who is in another is known of few."""
 MOSTLY_HELD = 0.5
@@ -126,9 +129,10 @@ def _products(columns: Sequence[ColumnProfile]) -> dict[str, tuple[str, str]]:
 def _said_otherwise(item: ColumnProfile, products: Mapping[str, tuple[str, str]]) -> ColumnProfile:
     """Return a column without a role in the release if its values number things or persons, which says nothing, or are
     made of other columns."""
-    reason = NUMBERS if is_a_number_of_things(item) else PRODUCT.format(*products.get(item.name, ("", "")))
-    if item.role not in ("quasi_identifier", "keep") or not (item.name in products or reason is NUMBERS):
+    numbers = is_a_number_of_things(item)
+    if item.role not in ("quasi_identifier", "keep") or not (numbers or item.name in products):
         return item
+    reason = NUMBERS if numbers else PRODUCT.format(*products[item.name])
     return replace(item, role="drop", otherwise="quasi_identifier", question=ASK_OTHERS, reason=reason)
 
 
@@ -184,6 +188,13 @@ def _in_bands(item: ColumnProfile) -> ColumnProfile:
     return replace(item, role="sensitive", reason=f"{item.reason} {BANDS}", question=ASK_BANDS, keys=keys)
 
 
+def _counts(item: ColumnProfile) -> bool:
+    """Return whether it counts something from 0 on, or years of age."""
+    spread = item.spread
+    from_0 = item.reads_as == "whole" and spread is not None and spread.low == 0 and item.distinct > FEWEST_COUNTED
+    return from_0 or item.name.casefold().endswith("age")
+
+
 def _outcomes(profile: Profile, title: Sequence[object]) -> set[str]:
     """Return the columns of few values, none of them rare, that a table is most about, without a sign that others know
     them of a person: protected by a model they need not be generalized, and leave the classes whole."""
@@ -195,7 +206,7 @@ def _outcomes(profile: Profile, title: Sequence[object]) -> set[str]:
         item
         for item in open_to
         if (item.role == "keep" or DISTINGUISHES in item.reason) and item.leader is None
-        and 2 <= item.distinct <= MOST_KINDS and scores[item.name] >= ABOUT_IT
+        and 2 <= item.distinct <= MOST_KINDS and scores[item.name] >= (ABOUT_IT if _counts(item) else OF_KINDS)
         and (not has_rare_values(item) or _has_bands(item)) and tells_apart(item)
     ]  # fmt: skip
     return {item.name for item in sorted(fitting, key=lambda item: -scores[item.name])[:MOST_OUTCOMES]}

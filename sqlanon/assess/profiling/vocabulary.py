@@ -127,7 +127,7 @@ SUBJECTS = (
     "noshow label =item itemid itemname =test testname analyt* paramet* messwert measure* concept evolucao evolucion "
     "desfecho callback regeling vote* voted votes wage* *wage earns earning* =pay =gpa =exam injury =force "
     "satisfaction crash collision durat relapse* recurren* remission surviv* birthweight bwght =bwt absence* absent* "
-    "attendance =lfp =inlf =spell =sat =satv =satm =satq =act =gre =lsat =mcat toefl"
+    "attendance =treat =treated =trt randomi* =lfp =inlf =spell =sat =satv =satm =satq =act =gre =lsat =mcat toefl"
 )
 """Words of what a record is about: of which kind it is, what was found or decided, how long it took, what it cost."""
 STUDIED = (
