@@ -469,3 +469,13 @@ def test_a_star_is_no_answer_but_among_stars(tmp_path: Path, others: list[str], 
     assert (profile(tmp_path / "t.csv").column("grade").nulls > 0) == null
     with sqlanon.plan(None, made.policy) as plan:
         assert plan.ledger.records == 200
+
+
+def test_a_number_of_persons_that_some_records_lack_is_asked_about() -> None:
+    draw = random.Random(5)
+    numbers = [None if draw.random() < 0.05 else draw.randrange(150) for _ in range(600)]
+    rows = {"id": numbers, "age": draw.choices(range(20, 70), k=600), "visit": draw.choices([1, 2, 3], k=600)}
+    made = draft(profile(pa.table(rows)))
+    assert made.policy.entity is None
+    [asked] = [item.sentence for item in made.decisions if item.column == "id" and "whose they are" in item.sentence]
+    assert asked.startswith(f"{numbers.count(None)} records") and "entity: id" in asked

@@ -341,8 +341,8 @@ def test_it_is_counted_whom_a_protected_column_would_single_out(tmp_path: Path) 
     quasi = [item.name for item in made.policy.quasi_identifiers]
     counted = made.proposals[0].few_if_known
     own = tuple(item.name for item in made.policy.sensitive)
-    assert counted.keys() == {*((name,) for name in own), own} and any(counted.values())
-    for also, few in counted.items():
+    assert counted.keys() == {(), *((name,) for name in own), own} and counted[()] == len(rows)
+    for also, few in counted.items() - {((), len(rows))}:
         groups = Counter(tuple(row[each] for each in (*quasi, *also)) for row in rows)
         assert sum(held for held in groups.values() if held < 5) == few
     for name in own:
@@ -358,7 +358,7 @@ def test_it_is_counted_which_persons_a_protected_column_would_single_out(tmp_pat
     names = ("patient_id", "sex", "age", "diagnosis")
     pq.write_table(pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))), tmp_path / "r.parquet")
     made = draft(profile(tmp_path / "r.parquet"), folder=tmp_path, search=True)
-    [((name,), few)] = made.proposals[0].few_if_known.items()
+    [((), everyone), ((name,), few)] = made.proposals[0].few_if_known.items()
     with sqlanon.plan(tmp_path / "r.parquet", replace(made.policy, output=None)) as plan:
         query = plan.generalized_query({"age": "VARCHAR", "sex": "VARCHAR", name: "VARCHAR"}, entities=True)
         released = plan.engine.run("rows", query)
@@ -366,6 +366,7 @@ def test_it_is_counted_which_persons_a_protected_column_would_single_out(tmp_pat
     for *known, person in released:
         persons.setdefault(tuple(known), set()).add(person)
     assert len({person for held in persons.values() if len(held) < 5 for person in held}) == few > 0
+    assert len(set().union(*persons.values())) == everyone
 
 
 @pytest.mark.slow

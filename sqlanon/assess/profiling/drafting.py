@@ -254,10 +254,8 @@ def _as_proposed(columns: Sequence[DraftedColumn], proposal: Proposal, k: int) -
 
 def _said_of_known(name: str, proposal: Proposal, k: int) -> str:
     """Return in words whom a protected column singles out if others know it, alone and with all the others."""
-    few, all_known = proposal.few_if_known[(name,)], proposal.few_if_known[proposal.protected]
-    said = (
-        f"If others know it too, {few:,} of {proposal.published:,} published {proposal.unit} stand in groups of fewer"
-    )
+    few, all_known, of_all = (proposal.few_if_known[known] for known in ((name,), proposal.protected, ()))
+    said = f"If others know it too, {few:,} of {of_all:,} published {proposal.unit} stand in groups of fewer"
     others = f"; with all sensitive columns, {all_known:,}" if len(proposal.protected) > 1 else ""
     return f"{said} than {k}{others}."
 
@@ -329,8 +327,9 @@ def _dropped_last(columns: Sequence[DraftedColumn]) -> list[DraftedColumn]:
     return sorted(columns, key=lambda item: order.index(item.keys["role"]))
 
 
-def _entity(profile: Profile) -> ColumnProfile | None:
-    """Return the column that names persons who have several records; None without one. A preset knows it.
+def _entity(profile: Profile, *, nulls: bool = False) -> ColumnProfile | None:
+    """Return the column that names persons who have several records; None without one. A preset knows it. With
+    ``nulls`` it does not name those of some records, so that no run counts by it.
 
     What stays the same of a person follows from it, or its name or its values are those of persons. Where nothing does,
     most quasi-identifiers follow. Of several such columns
@@ -342,7 +341,8 @@ def _entity(profile: Profile) -> ColumnProfile | None:
         known = profile.column(fit.entity)
         if constant and known.names_persons < 0 and not _names_one(known):  # a vehicle has several drivers
             return None
-        return known if known.policy_role == "drop" and not known.nulls and known.distinct < known.filled else None
+        several = known.policy_role == "drop" and known.distinct < known.filled
+        return known if several and bool(known.nulls) == nulls else None
     if any(item.distinct == item.records and _is_of_one(item.name) for item in profile.columns):
         return None
     named = [
@@ -353,7 +353,7 @@ def _entity(profile: Profile) -> ColumnProfile | None:
         and (item.reads_as != "number" or is_whole(item))  # no share, weight or rating
         and not (item.looks_like == "name" and _is_part_of_names(item))
         and item.policy_role == "drop"
-        and not item.nulls
+        and bool(item.nulls) == nulls
         and 0 < item.distinct * SEVERAL <= item.filled
     ]
 
@@ -405,8 +405,7 @@ def _about_policy(
             "instead of records (entity). Does it name persons? Otherwise leave that line out."
         )
         decisions.append(Decision(entity.name, "entity", sentence, columns=(entity.name,), rank=PERSONS))
-    fit = profile.preset
-    if fit is not None and fit.entity is not None and (nameless := profile.column(fit.entity)).nulls:
+    if entity is None and (nameless := _entity(profile, nulls=True)) is not None:
         sentence = (
             f"{nameless.nulls:,} records do not say whose they are: records are counted instead of persons. Leave them "
             f"out in a view, and write entity: {scalar(nameless.name)}."

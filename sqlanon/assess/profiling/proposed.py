@@ -81,7 +81,8 @@ class Proposal(Facts):
             level of a hierarchy.
         limit: the share of the records that may be left out, where it is less than a draft's usual one.
         few_if_known: protected columns (each, and all) -> published records, or persons (``unit``), in groups of fewer
-            than k, if others know these of a person beside the quasi-identifiers; empty where it was not counted.
+            than k, if others know these of a person beside the quasi-identifiers; no column -> all of them. Empty where
+            it was not counted.
         optimal: whether it is proven that no node does better by the weights and wishes of the proposal.
         weights, max_levels: the keys of columns that make a run find the same.
         displaced: columns that could be kept, and are left out of it and its ``columns``, with their price in words.

@@ -130,10 +130,10 @@ def _said_otherwise(item: ColumnProfile, products: Mapping[str, tuple[str, str]]
     """Return a column without a role in the release if its values number things or persons, which says nothing, or are
     made of other columns."""
     numbers = is_a_number_of_things(item)
-    if item.role not in ("quasi_identifier", "keep") or not (numbers or item.name in products):
+    if item.policy_role == "drop" or not (numbers or item.name in products):
         return item
     reason = NUMBERS if numbers else PRODUCT.format(*products[item.name])
-    return replace(item, role="drop", otherwise="quasi_identifier", question=ASK_OTHERS, reason=reason)
+    return replace(item, role="drop", otherwise="quasi_identifier", question=ASK_OTHERS, reason=reason, keys=None)
 
 
 def _merged(item: ColumnProfile) -> ColumnProfile:

@@ -59,7 +59,7 @@ def few_if_known(
 ) -> dict[tuple[str, ...], int]:
     """Return, for each sensitive column and for all of them, the published records that stand in groups of fewer than
     k, if others know these of a person beside the quasi-identifiers, and no other sensitive one. With an entity,
-    persons in groups of fewer than k persons.
+    persons in groups of fewer than k persons. For no column, return all of which something is published.
 
     Args:
         levels, protected: as of ``lost_values``.
@@ -68,7 +68,7 @@ def few_if_known(
         return {}
     few, k, of_persons = {}, least_count(policy.models), policy.entity is not None
     known = [item.name for item in plan.catalog.attributes if item.name in levels]
-    for also in dict.fromkeys([*((name,) for name in protected), (*protected,)] if protected else []):
+    for also in dict.fromkeys([(), *((name,) for name in protected), (*protected,)] if protected else []):
         types = {**dict.fromkeys(known, "VARCHAR"), **{name: plan.source.types[name] for name in also}}
         rows = plan.generalized_query(types, entities=of_persons).subquery("released")
         keys, person = [*map(column, types)], [column(names.ENTITY)] if of_persons else []
@@ -77,7 +77,9 @@ def few_if_known(
         held = exp.Window(this=count_rows(), partition_by=[key.copy() for key in keys])
         counted = exp.select(named(held, "held"), *person).from_(units.subquery("units")).subquery("counted")
         number_of = exp.Count(this=exp.Distinct(expressions=person)) if of_persons else count_rows()
-        query = exp.select(number_of).from_(counted).where(exp.LT(this=column("held"), expression=number(k)))
+        query = exp.select(number_of).from_(counted)
+        if also:
+            query = query.where(exp.LT(this=column("held"), expression=number(k)))
         [(found,)] = plan.engine.run("few if known", query)
         few[also] = int(found)
     return few
