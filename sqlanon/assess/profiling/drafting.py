@@ -253,11 +253,13 @@ def _as_proposed(columns: Sequence[DraftedColumn], proposal: Proposal, k: int) -
 
 
 def _said_of_known(name: str, proposal: Proposal, k: int) -> str:
-    """Return in words whom a protected column singles out if others know it, alone and with all the others."""
-    few, all_known, of_all = (proposal.few_if_known[known] for known in ((name,), proposal.protected, ()))
-    said = f"If others know it too, {few:,} of {of_all:,} published {proposal.unit} stand in groups of fewer"
-    others = f"; with all sensitive columns, {all_known:,}" if len(proposal.protected) > 1 else ""
-    return f"{said} than {k}{others}."
+    """Return in words whom a protected column singles out if others know it, alone and with all the others; no count
+    below k but 0, since the file of a policy may be handed on."""
+    counts = (proposal.few_if_known[known] for known in ((name,), proposal.protected))
+    few, all_known = (f"fewer than {k}" if 0 < count < k else f"{count:,}" for count in counts)
+    of_all = f"{proposal.few_if_known[()]:,} published {proposal.unit}"
+    others = f"; with all sensitive columns, {all_known}" if len(proposal.protected) > 1 else ""
+    return f"If others know it too, {few} of {of_all} stand in groups of fewer than {k}{others}."
 
 
 def _with_roles(profile: Profile, columns: Sequence[DraftedColumn]) -> Profile:

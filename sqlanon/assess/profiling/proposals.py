@@ -120,7 +120,7 @@ def propose(
             other = search.emphasis(name, weights)
             if all(_shown(other) != _shown(known) for known in proposals):
                 proposals.append(other)
-    return tuple(proposals)
+        return tuple(map(search.counted, proposals))
 
 
 def _shown(proposal: Proposal) -> list[tuple[str, str]]:
@@ -171,6 +171,7 @@ class _Searches:
         self._deadline = time.monotonic() + ALL_SECONDS
         self._known: dict[frozenset[object], bool] = {}
         self._lost: dict[str, float] = {}
+        self._plans: dict[str, tuple[Plan, _Chosen]] = {}
         self.limit: float | None = None
         self._tops = {attribute.name: attribute.height - 1 for attribute in whole.catalog.attributes}
         rest = {item.name for item in policy.quasi_identifiers if isinstance(item.hierarchy, FrequentValues)}
@@ -447,15 +448,23 @@ class _Searches:
         weights: Mapping[str, float] = NOTHING,
     ) -> Proposal:
         """Return a proposal that a run makes again: its columns, with their limits, and no others."""
+        self._plans.pop(name, None)
         if plan is self._whole:
             return proposal_of(name, plan, unmet=unmet, limit=self.limit)
         left_out = [each for each in (*self._tops, *self._sensitive) if each not in chosen]
         beyond = {each: chosen.beyond.get(each, BESIDE_FIRST) for each in left_out}
         own = {each: weight for each, weight in weights.items() if each in chosen.levels}
-        made = proposal_of(
+        self._plans[name] = plan, chosen
+        return proposal_of(
             name, plan, unmet=unmet, weights=own, max_levels=chosen.levels, displaced=beyond, limit=self.limit
         )
-        return replace(made, few_if_known=few_if_known(plan, self._policy, chosen.levels, made.protected))
+
+    def counted(self, proposal: Proposal) -> Proposal:
+        """Return a proposal with whom its protected columns would single out, if it is one of a search of this one."""
+        if proposal.name not in self._plans:
+            return proposal
+        plan, chosen = self._plans[proposal.name]
+        return replace(proposal, few_if_known=few_if_known(plan, self._policy, chosen.levels, proposal.protected))
 
 
 def _floor(attribute: Attribute, *, with_rest: bool, coarsest: int | None = None) -> int | None:

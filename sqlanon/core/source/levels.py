@@ -18,7 +18,7 @@ from sqlanon.core.source.columns import is_scalar, without_enum
 from sqlanon.core.source.opening import Source
 from sqlanon.core.sqltrees.trees import canonical, column, count_if, is_null, named, not_null, when
 from sqlanon.core.words import counted
-from sqlanon.errors import EngineError, HierarchyError, UnsupportedError, listing
+from sqlanon.errors import EngineError, HierarchyError, UnsupportedError, instead_of, listing
 
 
 def at_levels(opened: Source, policy: Policy) -> Source:
@@ -34,13 +34,10 @@ def at_levels(opened: Source, policy: Policy) -> Source:
         return opened
     texts = {name: _text(item, opened.types[name]) for name, item in wanted.items()}
     unread = [count_if(exp.and_(not_null(column(name)), is_null(text.copy()))) for name, text in texts.items()]
-    try:
+    what = f"{opened.engine.capabilities.name} cannot compute the level of {listing(texts)}"
+    hint = "make the column in a view of the source, and leave its level and hierarchy out."
+    with instead_of(EngineError, lambda error: UnsupportedError(f"{what} ({error.kind}).", hint=hint)):
         counts = opened.engine.run("values without a level", exp.select(*unread).from_(opened.relation.copy()))[0]
-    except EngineError as error:
-        raise UnsupportedError(
-            f"{opened.engine.capabilities.name} cannot compute the level of {listing(texts)} ({error.kind}).",
-            hint="make the column in a view of the source, and leave its level and hierarchy out.",
-        ) from None
     for name, count in zip(texts, counts, strict=True):
         if count and policy.uncovered_of(wanted[name]) != "top":
             raise HierarchyError(
