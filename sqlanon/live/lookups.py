@@ -144,7 +144,7 @@ def _generalized(encoding: Encoding, listed: _ListedRows | None, position: int, 
     if listed is None:
         return _occurring(position, told)
     if listed.null_rows or encoding.source.taking_part.basic:
-        return _listed(position, told, [])
+        return _listed(position, told, None)
     at_root = listed.roots == 1 and listed.height > 1 and level == listed.height - 1
     text = exp.Literal.string(listed.root) if at_root else exp.null()
     return _listed(position, told, [named(exp.cast(text, "VARCHAR"), TEXT)])
@@ -165,15 +165,16 @@ def _of_sensitive(listed: _ListedRows | None, position: int, told: Sequence[str]
         return _occurring(position, cells)
     kinds = {name: "BIGINT" if name == PLACE else "VARCHAR" for name in told}
     nothing = [named(exp.cast(exp.null(), kind), name) for name, kind in kinds.items()]
-    return _listed(position, cells, [] if listed.null_rows else nothing)
+    return _listed(position, cells, None if listed.null_rows else nothing)
 
 
-def _listed(position: int, told: Sequence[exp.Expr], lone_null: Sequence[exp.Expr]) -> exp.Query:
-    """Return the rows of a hierarchy, and one for a NULL that it does not list, if there is what is told of it."""
+def _listed(position: int, told: Sequence[exp.Expr], lone_null: Sequence[exp.Expr] | None) -> exp.Query:
+    """Return the rows of a hierarchy, and one for a NULL that it does not list with what is told of it, unless None."""
     rows = exp.select(named(column(names.level(0)), VALUE), *told).from_(table(names.LISTED))
     rows = rows.where(of_attribute(position))
-    nothing = exp.select(named(exp.cast(exp.null(), "VARCHAR"), VALUE), *lone_null)
-    return union_all([rows, nothing]) if lone_null else rows
+    if lone_null is None:
+        return rows
+    return union_all([rows, exp.select(named(exp.cast(exp.null(), "VARCHAR"), VALUE), *lone_null)])
 
 
 def _occurring(position: int, told: Sequence[exp.Expr]) -> exp.Query:

@@ -27,10 +27,13 @@ from sqlanon.core.models.entropy_l_diversity import EntropyLDiversity
 from sqlanon.core.models.k_anonymity import KAnonymity
 from sqlanon.core.models.recursive_l_diversity import RecursiveLDiversity
 from sqlanon.core.models.t_closeness import TCloseness
+from sqlanon.core.sqltrees import names
 from sqlanon.core.sqltrees.trees import table
 from sqlanon.errors import UnsupportedError
+from sqlanon.live import lookups
 from sqlanon.live.compiler.live import live_view, takes_part
 from sqlanon.live.compiler.live_models import FrozenColumn, LiveView, SensitiveColumn, refuse_models
+from sqlanon.live.compiler.live_values import PLACE
 
 Rows = list[tuple[Any, ...]]
 
@@ -382,3 +385,14 @@ def test_a_flag_that_is_a_text_is_refused() -> None:
     world.wanted.subset = True
     with pytest.raises(UnsupportedError, match="BOOLEAN"):
         live_view(view_of(world, member_type="VARCHAR"))
+
+
+@pytest.mark.parametrize("told", [[], [names.level(1)], [PLACE]])
+@pytest.mark.parametrize("null_rows", [0, 1])
+def test_a_null_that_a_hierarchy_does_not_list_has_a_row_whatever_is_told_of_it(
+    told: list[str], null_rows: int
+) -> None:
+    """A hierarchy of values and a root tells nothing beside the value; the records with NULL stay all the same."""
+    query = lookups._of_sensitive(lookups._ListedRows(2, null_rows, 1, "*"), 0, told)
+    assert isinstance(query, exp.Union) == (not null_rows)
+    assert all(len(part.expressions) == 1 + len(told) for part in query.find_all(exp.Select))

@@ -56,7 +56,7 @@ LINES = {
     "commands": 7_838,
     "report": 6_281,
     "recoding": 5_504,
-    "live": 3_672,
+    "live": 3_673,
     "ledger": 4_288,
     "periods": 614,
     "tables": 2_235,

@@ -15,7 +15,7 @@ from sqlanon.assess.attack.world import AttackWorld
 
 
 def by_class(world: AttackWorld) -> Iterator[Outcome]:
-    """Yield how well each sensitive column, where there is none each kept one, is guessed from the classes."""
+    """Yield how well each sensitive column is guessed from the classes; each kept one where none is sensitive."""
     attack = "class_inference"
     if not world.beside or not world.published:
         yield NotApplicable(attack, INFERENCE, "Nothing is published beside the quasi-identifiers.")
