@@ -228,6 +228,40 @@ def test_a_panel_without_an_id_is_said(tmp_path: Path, is_panel: bool) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("is_panel", [True, False])
+def test_a_panel_is_said_of_numbers_that_repeat_where_no_column_is_a_period(tmp_path: Path, is_panel: bool) -> None:
+    """Also beside a number that follows from another, and one that all of a family share."""
+    draw = random.Random(7)
+    rows = []
+    for _ in range(150 if is_panel else 700):
+        income = round(draw.gauss(9, 1), 4)
+        for _ in range(3):
+            score = round(draw.gauss(14, 3), 1)
+            rows += [("mf"[int(score) % 2], income, round(2 * income, 4), score)] * (5 if is_panel else 1)
+    data = dict(zip(("sex", "log_income", "twice", "score"), map(list, zip(*rows, strict=True)), strict=True))
+    data["visits"] = [draw.randrange(9) for _ in rows]
+    said = [warning for warning in profiled(data, tmp_path).warnings if "Persons seem to have about" in warning]
+    assert bool(said) == is_panel and (not is_panel or "about 5.0 records each" in said[0])
+
+
+@pytest.mark.parametrize("name", ["familyid", "hhid", "clinicno"])
+def test_numbers_of_groups_are_known_by_their_names(name: str) -> None:
+    assert {"household", "provider"} & {*kinds_of(name)}
+
+
+def test_a_number_of_a_child_names_one_and_its_age_and_their_number_do_not(tmp_path: Path) -> None:
+    draw = random.Random(2)
+    data = {
+        "childid": [place // 4 for place in range(640)], "child": drawn(draw, 0, 1, 2)[:640],
+        "sex": ["mf"[place // 4 % 2] for place in range(640)], "score": [draw.randrange(90) for _ in range(640)],
+        "year": [66 + place % 4 for place in range(640)],
+    }  # fmt: skip
+    found = profiled(data, tmp_path)
+    assert found.column("childid").looks_like == "identifier" and found.column("child").looks_like != "identifier"
+    assert found.column("year").looks_like == "year", "written without its century"
+
+
+@pytest.mark.slow
 def test_one_value_beside_null_says_something_of_a_person(tmp_path: Path) -> None:
     """Exports hold "yes" or nothing. Such columns were taken for constants, and kept in silence, any number of them."""
     draw = random.Random(3)

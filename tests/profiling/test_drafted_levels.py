@@ -34,6 +34,9 @@ COLUMNS: dict[str, Callable[[random.Random], Any]] = {
     "discharged_on": lambda r: (_DAY + datetime.timedelta(r.randrange(700))).strftime("%d.%m.%Y"),
     "balance": lambda r: round(r.gauss(200, 900), 2),
     "price": lambda r: round(r.lognormvariate(5, 1.2), 2),
+    "tenure": lambda r: min(int(r.expovariate(0.15)), 22),
+    "visits": lambda r: r.choice([0, 0, 1, 1, 2, 3, 4, 5, 6]) if r.random() < 0.97 else r.choice([9, 14, 22, 30, 37]),
+    "tickets": lambda r: 0 if r.random() < 0.8 else 1 + int(r.expovariate(0.1)),
     "fine": lambda r: 0 if r.random() < 0.6 else int(r.expovariate(0.02)),
 }
 
@@ -131,6 +134,16 @@ def test_skewed_amounts_have_intervals_of_shares(levels: dict[str, list[set[str]
 def test_amounts_have_no_band_that_holds_nothing(levels: dict[str, list[set[str]]]) -> None:
     for texts in levels["balance"][1:-1]:
         assert _are_apart(texts)
+
+
+@pytest.mark.parametrize("name", ["tenure", "visits", "tickets"])
+def test_counts_keep_their_order_whatever_they_are_about(levels: dict[str, list[set[str]]], name: str) -> None:
+    assert len(levels[name]) > 2 and all(_are_apart(texts) for texts in levels[name][1:-1]), levels[name]
+    assert len(levels[name][-2]) <= 5
+
+
+def test_numbers_of_which_most_are_0_are_told_from_it(levels: dict[str, list[set[str]]]) -> None:
+    assert len(levels["tickets"][-2]) == 2
 
 
 @pytest.mark.parametrize("seed", range(12))

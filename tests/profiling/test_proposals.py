@@ -19,6 +19,7 @@ from command_line import sqlanon as command
 import sqlanon
 from sqlanon.assess.profiling import drafting, proposals
 from sqlanon.assess.profiling.drafting import REFUSED, PolicyDraft, draft
+from sqlanon.assess.profiling.facts import percent
 from sqlanon.assess.profiling.profile import profile
 from sqlanon.assess.profiling.proposals import (
     BALANCED,
@@ -304,8 +305,11 @@ def test_half_of_the_records_of_a_rare_value_are_left(tmp_path: Path, monkeypatc
     made = _of_races(tmp_path, [60, 37, 3])
     assert made.proposals[0].limit == float(made.policy.suppression_limit) < 0.05
     assert min(held(made)) >= 0.5
+    [said] = [item.reason for item in made.columns if item.name == "race"]
+    lost = max(1 - left for left in held(made))
+    assert lost >= 0.25 and f"Of the records with one of its values {percent(lost)} are left out." in said
     assert _of_races(tmp_path, [40, 30, 30]).proposals[0].limit is None
-    monkeypatch.setattr(proposals, "lost_values", lambda *_: {})
+    monkeypatch.setattr(proposals, "losses_of_values", lambda *_: {})
     made = _of_races(tmp_path, [60, 37, 3])
     assert min(held(made)) < 0.5, "without the limit, most records of the rare value are left out"
 
@@ -416,3 +420,24 @@ def test_a_flag_that_follows_from_bands_is_left_out_in_their_place(tmp_path: Pat
     assert {item.name: item.role for item in made.policy.columns}["earnings"] == "sensitive"
     [flag] = [item for item in made.columns if item.name == "unem"]
     assert flag.keys == {"role": "drop"} and "follows from 'earnings'" in flag.reason
+
+
+@pytest.mark.slow
+def test_questions_that_are_asked_alike_share_a_role_and_leave_room_for_who_was_asked(tmp_path: Path) -> None:
+    draw = random.Random(6)
+    mood = [draw.randrange(1, 6) for _ in range(900)]
+    data: dict[str, Any] = {
+        "sex": draw.choices("mf", k=900), "age": [draw.randrange(18, 80) for _ in range(900)],
+        "country": draw.choices(["Eastasia", "Eurasia", "Oceania"], k=900), "y": draw.choices(range(1, 6), k=900),
+    }  # fmt: skip
+    data |= {
+        f"{stem}{n}": [min(5, max(1, m + draw.choice([-1, 0, 1]))) for m in mood] for stem in "vw" for n in range(1, 7)
+    }
+    pq.write_table(pa.table(data), tmp_path / "asked.parquet")
+    made = draft(profile(tmp_path / "asked.parquet"), folder=tmp_path, search="one rule")
+    roles = {item.name: item.role for item in made.policy.columns}
+    assert {roles[name] for name in ("sex", "age", "country")} == {"quasi_identifier"}
+    asked = {name: role for name, role in roles.items() if name[0] in "vw"}
+    assert {*asked.values()} == {"sensitive", "drop"}, "none of them parts the classes"
+    held = [sum(role == "sensitive" for name, role in asked.items() if name[0] == stem) for stem in "vw"]
+    assert min(held) >= 3 and max(held) - min(held) <= 1, "of each group about as many"

@@ -15,6 +15,7 @@ from sqlanon.assess.presets.facts import NONE, Preset, PresetEntry, named_preset
 from sqlanon.assess.profiling.attributes import find_attributes, find_keys, with_attributes
 from sqlanon.assess.profiling.dependencies import find_deciders, find_dependencies
 from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile, Follower, PresetFit, SameColumns
+from sqlanon.assess.profiling.near_numbers import find_near_numbers
 from sqlanon.assess.profiling.roles import ASK_DROPPED, MOSTLY_UNIQUE
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.source.known import MANY
@@ -44,6 +45,9 @@ def as_schema(
     known = () if fit is None else fit.matched
     left = [item for item in columns if item.name not in known or item.role not in DROPPED]
     dependencies, not_compared = find_dependencies(engine, relation, types, left)
+    equals, linear = find_near_numbers(engine, relation, types, left)
+    left = [replace(item, equals=equals.get(item.name)) for item in left]
+    dependencies += linear
     unknown = [item for item in dependencies if item.of not in known or item.follows not in known]
     keys = find_keys(left, unknown)
     left = [

@@ -14,10 +14,10 @@ from itertools import pairwise
 from typing import Any
 
 from sqlanon.assess.profiling.facts import ColumnProfile, Spread
-from sqlanon.assess.profiling.vocabulary import CODED
+from sqlanon.assess.profiling.vocabulary import CODED, COUNTED
 from sqlanon.core.hierarchies.calendar_specs import format_faults
 from sqlanon.core.source.columns import without_enum
-from sqlanon.core.source.words import kinds_of, parts_of
+from sqlanon.core.source.words import kinds_of, parts_of, speaks_of
 
 Keys = Mapping[str, Any]
 INTERVALS = 20
@@ -42,7 +42,7 @@ SKEWED, LONG_TAILED = Decimal("2.5"), 3
 """Numbers are skewed if the middle lies so many times as far from one outer quantile as from the other, or if the outer
 quantiles lie so many times as far apart as the quartiles."""
 GAPS = 0.8
-"""Whole numbers that are fewer than this share of those between their bounds are codes."""
+"""Whole numbers that are fewer than this share of all up to the quantile of 95 % are codes: counts have gaps beyond."""
 UNORDERED = ("sex", "race", "religion", "politics", "sexuality", "crime", "union", "marital", "occupation")
 """Topics whose numbers are codes."""
 ALL_WHOLE = 0.999
@@ -163,7 +163,8 @@ def _is_code(found: ColumnProfile, spread: Spread) -> bool:
         return True
     if found.looks_like != "category":
         return False
-    return found.topic in UNORDERED or found.distinct < GAPS * (spread.high - spread.low + 1)
+    unordered = found.topic in UNORDERED and not speaks_of(parts_of(found.name), COUNTED)
+    return unordered or found.distinct < GAPS * (spread.q95 - spread.low + 1)
 
 
 def _few_numbers(found: ColumnProfile, spread: Spread) -> DraftedHierarchy | None:
@@ -229,9 +230,14 @@ def _edges(spread: Spread) -> list[list[int | float]]:
     """Return the edges of intervals that hold shares of skewed numbers: of many intervals, of some, and of three;
     nothing where numbers are not skewed, which have intervals of one width.
 
-    Where a quarter of the records or more hold 0, it is an interval of its own.
+    Where a quarter of the records or more hold 0, it is an interval of its own; where three quarters do, so are those
+    beyond the quantile of 95 %.
     """
     q05, q25, q50, q75, q95 = (Decimal(str(q)) for q in (spread.q05, spread.q25, spread.q50, spread.q75, spread.q95))
+    if spread.low == q75 == 0 < spread.high:  # most hold 0: the others, and the largest, are apart
+        least = Decimal(1).scaleb(-spread.places)
+        large = [edge for edge in _rounded((q95,), 1) if least < edge < spread.high]
+        return [[_number(edge) for edge in level] for level in ([least, *large], [least])[not large :]]
     sides = sorted((q50 - q05, q95 - q50))
     if sides[1] <= SKEWED * sides[0] and q95 - q05 <= LONG_TAILED * (q75 - q25):
         return []
@@ -299,13 +305,14 @@ def _first_digit(number: Decimal) -> int:
 
 
 def _bounds(spread: Spread, step: Decimal) -> dict[str, int | float]:
-    """Return the outer quantiles, rounded inward to a step, as ``lower`` and ``upper``; none where no two steps lie
-    between them. Nothing lies below 0 where the numbers begin there."""
+    """Return the outer quantiles, rounded inward to a step, as ``lower`` and ``upper``, of a long tail the one of 95 %;
+    none where no two steps lie between them. Nothing lies below 0 where the numbers begin there."""
     low = -(-Decimal(str(spread.low)) // step) * step
-    high = Decimal(str(spread.high)) // step * step
+    far = spread.high - spread.q50 > LONG_TAILED * (spread.q95 - spread.q50) > 0
+    high = Decimal(str(spread.q95 if far else spread.high)) // step * step
     low = low if low >= Decimal(str(spread.low)) else low + step
     high = high if high <= Decimal(str(spread.high)) else high - step
-    if high - low < 2 * step:
+    if high - low < (1 if far else 2) * step:
         return {}
     return ({} if spread.low == 0 else {"lower": _number(low)}) | {"upper": _number(high)}
 

@@ -18,13 +18,13 @@ import yaml
 
 from sqlanon.assess.profiling.draft_text import other_line, policy_text, scalar
 from sqlanon.assess.profiling.drafted_hierarchies import SUPPRESS, DraftedHierarchy, drafted_hierarchy, travels_with
-from sqlanon.assess.profiling.facts import ColumnProfile, Profile
+from sqlanon.assess.profiling.facts import ColumnProfile, Profile, percent
 from sqlanon.assess.profiling.looks import NEARLY_ALL, is_whole
-from sqlanon.assess.profiling.proposals import propose
+from sqlanon.assess.profiling.proposals import LOST, propose
 from sqlanon.assess.profiling.proposed import Proposal
 from sqlanon.assess.profiling.questions import MANY, PERSONS, PROTECTION, ROLES, Asked, Decision, DraftedColumn, ask
 from sqlanon.assess.profiling.roles import K
-from sqlanon.assess.profiling.searched import ASK_LEFT_OUT, FEW_OUTCOMES, as_searched
+from sqlanon.assess.profiling.searched import ASK_LEFT_OUT, FEW_OUTCOMES, as_searched, is_event, with_known_events
 from sqlanon.assess.profiling.topics import is_constant
 from sqlanon.assess.profiling.vocabulary import KNOWN
 from sqlanon.core.audit.judged_columns import DETERMINES, OF_A_PERSON, SEVERAL
@@ -47,6 +47,7 @@ MOSTLY, CLOSENESS = 0.8, 0.3
 """Share of the records that hold one value from which on that value may stand alone in a class; and by how much the
 shares of the others, which are what is sensitive, may be larger in a class than in the table (t-closeness)."""
 REFUSED = "A run would refuse it: it identifies persons, or gives away a column that is generalized."
+UNEVENLY = "Of the records with one of its values {} are left out."
 TOLD_BY_A_NAME = 2
 """Quasi-identifiers that follow from a first name, at most: the sex, and where parents come from."""
 MOST_OF_ONE = 0.1
@@ -124,6 +125,10 @@ def draft(
         elif any(column.nodes > 1 for column in tried):
             several = search != "one rule"
             proposals, warnings = _proposals(tried, judged, source, k=k, base=base, entity=entity, several=several)
+            if lost := _lost_events(tried, judged, proposals):
+                judged = with_known_events(judged, lost)
+                tried = [_column(item, judged) for item in judged.columns]
+                proposals, warnings = _proposals(tried, judged, source, k=k, base=base, entity=entity, several=several)
         if proposals:
             columns, profile = tried, judged
     chosen = _chosen(proposals, proposal)
@@ -196,6 +201,13 @@ def _proposals(
             return tuple(replace(item, displaced={**item.displaced, **refused}) for item in made), ()
 
 
+def _lost_events(columns: Sequence[DraftedColumn], profile: Profile, proposals: Sequence[Proposal]) -> list[str]:
+    """Return the flags of what happened to persons that a release gives up, or of which it leaves many records out,
+    because they happened to most of a class, as to the old."""
+    flags = [item.name for item in columns if "models" in item.keys and is_event(profile.column(item.name))]
+    return [name for name in flags if any(name in p.uneven or p.displaced.get(name) == LOST for p in proposals[:1])]
+
+
 def _given_away(judged: Mapping[str, object]) -> Sequence[str]:
     """Return the quasi-identifiers that a column gives away, as an error tells of it."""
     determined = judged.get("determines", {})
@@ -248,18 +260,26 @@ def _as_proposed(columns: Sequence[DraftedColumn], proposal: Proposal, k: int) -
             column = replace(column, keys={**column.keys, **more, **({"weight": weight} if weight else {})})
         elif (column.name,) in proposal.few_if_known:
             column = replace(column, reason=f"{column.reason} {_said_of_known(column.name, proposal, k)}")
+        if because is None and column.name in proposal.uneven:
+            lost = UNEVENLY.format(percent(proposal.uneven[column.name]))
+            column = replace(column, reason=f"{column.reason} {lost}")
         result.append(column)
     return result
 
 
 def _said_of_known(name: str, proposal: Proposal, k: int) -> str:
-    """Return in words whom a protected column singles out if others know it, alone and with all the others; no count
-    below k but 0, since the file of a policy may be handed on."""
-    counts = (proposal.few_if_known[known] for known in ((name,), proposal.protected))
-    few, all_known = (f"fewer than {k}" if 0 < count < k else f"{count:,}" for count in counts)
-    of_all = f"{proposal.few_if_known[()]:,} published {proposal.unit}"
-    others = f"; with all sensitive columns, {all_known}" if len(proposal.protected) > 1 else ""
-    return f"If others know it too, {few} of {of_all} stand in groups of fewer than {k}{others}."
+    """Return in words whom a protected column singles out if others know it, alone, with the one other that singles out
+    most, and with all; no count below k but 0, since the file of a policy may be handed on."""
+
+    def said(count: int) -> str:
+        return f"fewer than {k}" if 0 < count < k else f"{count:,}"
+
+    few, all_of_them = proposal.few_if_known, len(proposal.protected)
+    of_all = f"{few[()]:,} published {proposal.unit}"
+    with_one = max((count for known, count in few.items() if len(known) == 2 and name in known), default=0)
+    others = f"; with one more sensitive column, up to {said(with_one)}" if all_of_them > 2 else ""
+    others += f"; with all, {said(few[proposal.protected])}" if all_of_them > 1 else ""
+    return f"If others know it too, {said(few[(name,)])} of {of_all} stand in groups of fewer than {k}{others}."
 
 
 def _with_roles(profile: Profile, columns: Sequence[DraftedColumn]) -> Profile:

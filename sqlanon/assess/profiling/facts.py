@@ -157,6 +157,7 @@ class ColumnProfile(ColumnCounts):
         keys: what a policy says of it beside its role, where a preset gives it: a hierarchy, or models.
         leader: the column that it follows from, as one attribute, and ``how`` (``Follower``); None where it leads.
         decides: the columns that hold a value only beside some of its values: they say more of it.
+        equals: the first column before it that holds the same number in most records.
         shapes: share of the values that have a shape (``assess/profiling/shapes.py``), where it is not 0.
         examined: values that shapes, lengths and spread were taken from.
         separation: the share of pairs of records that differ in the column; None with fewer than two records.
@@ -186,6 +187,7 @@ class ColumnProfile(ColumnCounts):
     leader: str | None = None
     how: str = ""
     decides: tuple[str, ...] = ()
+    equals: str | None = None
     spread: Spread | None = None
     lengths: Lengths | None = None
     shapes: Mapping[str, float] = field(default_factory=dict)

@@ -22,7 +22,7 @@ from sqlanon.assess.profiling.facts import ColumnProfile
 from sqlanon.assess.profiling.topics import says_birth
 from sqlanon.assess.profiling.vocabulary import CODED, KNOWN, SENSITIVE, STUDIED, SUBJECTS
 from sqlanon.core.source.vocabulary import PERSONS
-from sqlanon.core.source.words import parts_of, speaks_of, speaks_of_persons
+from sqlanon.core.source.words import kinds_of, parts_of, speaks_of, speaks_of_persons
 
 AGES = ("age", "birth_date")
 TIMES = ("date", "year", "moment")
@@ -63,13 +63,15 @@ OF_A_THING = re.compile(r"(num|nbr|seq|\b(nr|no|code|number))$")
 FIRST = 2
 """Columns that a table is about most: they are not given up, and several rules say of them what a single one would."""
 WHO, OF_ASKED = ("sex", "education"), 1.25
-"""Topics of what most readers ask of persons, beside their age, and how much more these say."""
+"""Topics of what most readers ask of persons, beside their age, and how much more these say, and race."""
 HALF_AS_MUCH, OF_FLAGS, OF_NAMESAKES, OF_SUBJECTS, TOLD = 6, 0.2, 0.6, 0.6, 2.2
 """How many columns stand between one and another that says half as much; what a flag says of which nothing is known,
 and what a column says beside one that shares a word with it; what one that the table is about says at least, however
 rare its values; and by what the share of the records without the most frequent value counts, up to 1."""
 ALIKE = 0.75
 """How much less is said by a column that shares a word, or its topic, with one before."""
+FEWEST_ASKED, ANSWERS, NUMBERED = 3, range(3, 11), re.compile(r"[0-9]+[a-z]?$")
+"""Questions that are asked alike, at least; the values of their answers; and the ends of their names."""
 OF_A_YEAR = re.compile(r"(y|yr|year|wave|d)_?[0-9]{2,4}")
 """Names of flags of one year, which decide who was asked what."""
 GENERAL = frozenset(("data", "dataset", "table", "export", "file", "list", "report", "full", "test", "sample", "survey",
@@ -89,7 +91,7 @@ def by_interest(
     """
     left = list(columns)
     sex = _taken(left, [item for item in left if item.topic == "sex"])
-    births = [item for item in left if says_birth(item) and item.distinct > FEWEST_BIRTHS]
+    births = [item for item in left if _is_age(item)]
     named = [item for item in left if parts_of(item.name) == ("age",) and item.distinct > FEWEST_BIRTHS]  # in months
     age = _taken(left, _by_look(left, AGES) or births or named)
     when = _taken(left, _by_look(left, TIMES))
@@ -97,7 +99,7 @@ def by_interest(
     again = [item for item in left if item.looks_like in (*AGES, *TIMES, *PLACES) or item.topic == "sex"]
     others = [item for item in left if item not in again]
     scores = subject_scores(columns, among, title)
-    varied = _varied([item for item in others if scores[item.name] > 0], scores)
+    varied = by_variety([item for item in others if scores[item.name] > 0], scores)
     numbers = [item for item, _ in varied if is_measured_subject(item)][MOST_MEASURED:]
     subjects = [item for item, score in varied if score >= -ALIKE / 2 and item not in numbers]
     later = {item.name: score for item, score in varied}
@@ -146,8 +148,9 @@ def worths_of(
     for place, name in enumerate(order):
         item, about_it = found[name], scores[name] > 0
         said = min(1.0, max(OF_SUBJECTS * about_it, TOLD * (1 - item.most / max(1, item.filled))))
-        unknown = _is_flag(item) and item.topic is None and place >= FIRST and not about_it
-        said *= OF_FLAGS if unknown else OF_ASKED if is_asked_of_persons(item) else 1.0
+        unknown = _is_flag(item) and item.topic is None and "age" not in kinds_of(item.name)
+        unknown &= place >= FIRST and not about_it
+        said *= OF_FLAGS if unknown else OF_ASKED if is_asked_of_persons(item) or item.topic == "race" else 1.0
         said *= OF_NAMESAKES if any(_says_again(item, found[other]) for other in worths) else 1.0
         worths[name] = said / (1 + place / HALF_AS_MUCH)
     return worths
@@ -157,13 +160,19 @@ def said_before(order: Sequence[ColumnProfile]) -> dict[str, str]:
     """Return what is left out beside a column before it in an order, and why: a second date of events in the same
     years, a second age."""
     events = [item for item in order if item.looks_like in ("date", "moment") and _is_of_events(item)]
-    first, *ages = [item.name for item in order if item.looks_like in AGES] or [""]
+    first, *ages = [item.name for item in order if _is_age(item)] or [""]
     found = {name: SECOND_AGE.format(first) for name in ages}
     for place, item in enumerate(events):
         near = (other.name for other in events[:place] if other.name not in found and _in_same_years(item, other))
         if (before := next(near, None)) is not None:
             found[item.name] = NEAR_DATE.format(before)
     return found
+
+
+def _is_age(found: ColumnProfile) -> bool:
+    """Return whether it is an age, or says one: the year of a birth, and no weight, order or month of it."""
+    of_birth = says_birth(found) and ("year" in kinds_of(found.name) or found.distinct > FEWEST_BIRTHS)
+    return found.looks_like in AGES or of_birth
 
 
 def _in_same_years(one: ColumnProfile, other: ColumnProfile) -> bool:
@@ -188,6 +197,20 @@ def is_measured_subject(found: ColumnProfile) -> bool:
     return many and not is_a_number_of_things(found) and parts_of(found.name) != ("age",)  # in months
 
 
+def asked_alike(columns: Iterable[ColumnProfile]) -> set[str]:
+    """Return the questions of a questionnaire that are answered with the same few values, and numbered: ``A1``."""
+    groups: dict[str, list[ColumnProfile]] = {}
+    for item in columns:
+        if NUMBERED.search(item.name.casefold()) and item.distinct in ANSWERS and item.topic not in KNOWN:
+            groups.setdefault(NUMBERED.sub("", item.name.casefold()), []).append(item)
+    alike = [
+        group
+        for group in groups.values()
+        if len(group) >= FEWEST_ASKED and max(c.distinct for c in group) - min(c.distinct for c in group) <= 1
+    ]
+    return {item.name for group in alike for item in group}
+
+
 def is_a_number_of_things(found: ColumnProfile) -> bool:
     """Return whether whole numbers of many values number things or persons, by the end of their name."""
     many = found.looks_like == "number" and found.reads_as == "whole" and found.distinct > max(KINDS)
@@ -209,8 +232,13 @@ def subject_scores(
 ) -> dict[str, float]:
     """Return how much speaks for each column being what the table is about (``by_interest``)."""
     scores, whole = {item.name: subject_score(item) for item in columns}, list(among) or columns
+    alike = asked_alike(whole)
     for item, more in ((whole[-1], 1.0), (whole[0], 0.5)) if whole else ():
-        if item.name in scores and (item.topic not in KNOWN or item.topic in ("education", "occupation")):
+        if (
+            item.name in scores
+            and item.name not in alike
+            and (item.topic not in KNOWN or item.topic in ("education", "occupation"))
+        ):
             scores[item.name] += more
     named_twice = {item.leader for item in whole if item.how == SAME}  # a code with its label
     words, observed = _words_of(title), _observed(whole)
@@ -251,7 +279,7 @@ def _same_word(one: str, other: str) -> bool:
     return len(short) >= 4 and (short in long or (len(short) > 4 and long.startswith(short[:-1])))
 
 
-def _varied(subjects: Sequence[ColumnProfile], scores: Mapping[str, float]) -> list[tuple[ColumnProfile, float]]:
+def by_variety(subjects: Iterable[ColumnProfile], scores: Mapping[str, float]) -> list[tuple[ColumnProfile, float]]:
     """Return the columns by their scores, each less for those before that are like it, with these scores."""
     left, chosen = list(subjects), list[tuple[ColumnProfile, float]]()
 
@@ -267,12 +295,18 @@ def _varied(subjects: Sequence[ColumnProfile], scores: Mapping[str, float]) -> l
 
 def _says_again(one: ColumnProfile, other: ColumnProfile) -> bool:
     """Return whether two columns share a word, or are of one topic of persons, as the education of both parents."""
-    return _share_a_word(one, other) or (one.topic in OF_PERSONS and one.topic == other.topic)
+    return _share_a_word(one, other) or (one.topic in (*OF_PERSONS, "race") and one.topic == other.topic)
 
 
 def _share_a_word(one: ColumnProfile, other: ColumnProfile) -> bool:
+    """Return whether the names of two columns have a word in common, or their numbers are the same in most records."""
     mine, its = {*parts_of(one.name)}, {*parts_of(other.name)}
-    return mine == its or any(_same_word(part, other_part) for part in mine for other_part in its)
+    return (
+        mine == its
+        or one.name == other.equals
+        or other.name == one.equals
+        or any(_same_word(part, other_part) for part in mine for other_part in its)
+    )
 
 
 def _are_alike(one: ColumnProfile, other: ColumnProfile) -> bool:

@@ -36,6 +36,10 @@ Two formats that differ by the order of day and month stand beside each other.""
 SWAPPED = {"%d/%m/%Y": "%m/%d/%Y", "%d-%m-%Y": "%m-%d-%Y"}
 """Formats that both fit where no day is beyond 12."""
 
+OF_A_CENTURY = (30, 99)
+"""The least and the largest year that is written without its century."""
+OF_A_YEAR = re.compile(r"^(yr|year|jahr|annee|anno)|(yr|year|jahr|annee|anno)$")
+"""Names of years, as birthyr and yronset are."""
 NEARLY_ALL = 0.95
 """The share of the values that must have a shape."""
 MOST = 0.8
@@ -185,6 +189,10 @@ def _by_date(found: ColumnProfile, named: tuple[str, ...]) -> Look | None:
             return Look("year", "its name speaks of it, and its values are years from 1800 to 2099")
         if not named and topic_of(found.name) is None and found.distinct <= 150:
             return Look("year", "its values are whole numbers from 1800 to 2099")
+    of_century = found.reads_as == "whole" and found.distinct > 1 and _within(found.spread, *OF_A_CENTURY)
+    called = OF_A_YEAR.search("".join(parts_of(found.name))) is not None and "age" not in named
+    if of_century and called and found.spread is not None:
+        return Look("year", "its name says so, and its values are years of a century")
     return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 
 from sqlglot import exp
 
@@ -11,7 +12,7 @@ from sqlanon.assess.profiling.topics import says_birth
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.hierarchies.expressions import number_in_text
 from sqlanon.core.source.words import kinds_of, parts_of
-from sqlanon.core.sqltrees.trees import bigint, column, count_rows, named, number, or_zero, own_text, total
+from sqlanon.core.sqltrees.trees import bigint, column, count_if, count_rows, named, number, or_zero, own_text, total
 
 PERIODS = ("wave", "welle", "round", "period", "visit", "year", "jahr", "annee", "month", "quarter", "week", "session")
 """Words of the column by which the records of a person differ."""
@@ -22,20 +23,34 @@ FEWEST_OTHERS = 0.5
 """Records of the same person in other periods, on average, beyond what chance explains, at least."""
 BEYOND_CHANCE = 0.1
 """The same as a share of what chance explains."""
+FEWEST_VALUES, MOST_LOOKED_AT = 30, 5
+"""Values of a number that is precise enough to tell persons apart beside another, at least; and such numbers."""
+ALONE, EACH, FURTHER = 0.05, 2, 1.5
+"""The share of the pairs of numbers that one record has, at most, where each person has several; how many have a pair
+on average, at least; and by how much there are more pairs than values of either, so that neither gives the other."""
 
 
 def panel_warning(
     engine: Engine, relation: exp.Expr, types: Mapping[str, str], columns: Sequence[ColumnProfile]
 ) -> str | None:
-    """Return that persons seem to have several records, if no column names them; None otherwise.
+    """Return that persons seem to have several records, if no column names them; None otherwise."""
+    named_so = [c for c in columns if (c.role in DROPPED and c.names_persons > 0) or "identifier" in kinds_of(c.name)]
+    if any(c.filled and 0 < c.distinct * 1.1 <= c.filled and c.distinct > 10 for c in named_so):
+        return None
+    return _over_periods(engine, relation, types, columns) or _by_numbers(engine, relation, types, columns)
+
+
+def _over_periods(
+    engine: Engine, relation: exp.Expr, types: Mapping[str, str], columns: Sequence[ColumnProfile]
+) -> str | None:
+    """Return the warning where the records of a person differ by their period.
 
     Records of one period that agree in what stays the same of a person are of different persons. If records of
     different periods agree more often than these, the rest are of the same persons. An age stays the same too, less
     the year.
     """
-    named_so = [c for c in columns if (c.role in DROPPED and c.names_persons > 0) or "identifier" in kinds_of(c.name)]
     periods = [c for c in columns if _is_period(c)]
-    if not periods or any(c.filled and 0 < c.distinct * 1.1 <= c.filled and c.distinct > 10 for c in named_so):
+    if not periods:
         return None
     period = min(periods, key=lambda item: (item.looks_like != "year", item.distinct))
     alike = {c.name: own_text(c.name, types[c.name]) for c in columns if _is_constant(c) and c.name != period.name}
@@ -54,10 +69,38 @@ def panel_warning(
     beyond = across - within - chance
     if beyond < max(FEWEST_OTHERS * period.records, BEYOND_CHANCE * chance):
         return None
+    return _warning(
+        1 + beyond / period.records,
+        f"records with another {period.name!r} agree in {', '.join(map(repr, alike))} more often than those with the "
+        "same one",
+    )
+
+
+def _by_numbers(
+    engine: Engine, relation: exp.Expr, types: Mapping[str, str], columns: Sequence[ColumnProfile]
+) -> str | None:
+    """Return the warning where hardly any record is alone with two numbers that do not follow from each other, though
+    they could make more pairs than there are records."""
+    precise = [c for c in columns if c.reads_as == "number" and c.distinct >= FEWEST_VALUES and not c.nulls]
+    precise.sort(key=lambda item: (item.uniqueness > ALONE, -item.distinct))
+    found: tuple[int, str] | None = None
+    for one, other in combinations(precise[:MOST_LOOKED_AT], 2):
+        if one.distinct * other.distinct < EACH * one.records:
+            continue
+        keys = [own_text(item.name, types[item.name]) for item in (one, other)]
+        pairs = exp.select(named(count_rows(), "n")).from_(relation.copy()).group_by(*keys).subquery("pairs")
+        alone = count_if(exp.EQ(this=column("n"), expression=number(1)))
+        [(held, single)] = engine.run("pairs of numbers", exp.select(count_rows(), alone).from_(pairs))
+        further = held >= FURTHER * max(one.distinct, other.distinct)
+        if further and EACH * held <= one.records and single <= ALONE * held and (found is None or held > found[0]):
+            found = held, f"hardly one is alone with its {one.name!r} and {other.name!r}, as if these repeat"
+    return None if found is None else _warning(columns[0].records / found[0], found[1])
+
+
+def _warning(each: float, because: str) -> str:
     return (
-        f"Persons seem to have about {1 + beyond / period.records:.1f} records each, and no column says whose: records "
-        f"with another {period.name!r} agree in {', '.join(map(repr, alike))} more often than those with the "
-        "same one. Add the number of the person and name it (entity): otherwise k counts records, and not persons."
+        f"Persons seem to have about {each:.1f} records each, and no column says whose: {because}. Add the number of "
+        "the person and name it (entity): otherwise k counts records, and not persons."
     )
 
 

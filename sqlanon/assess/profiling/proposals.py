@@ -37,7 +37,7 @@ from sqlanon.assess.profiling.proposed import (
     proposal_of,
 )
 from sqlanon.assess.profiling.several import by_several_rules
-from sqlanon.assess.profiling.values_left import LEAST_LIMIT, few_if_known, lost_values
+from sqlanon.assess.profiling.values_left import LEAST_LIMIT, MOST_OF_ONE, UNEVEN, few_if_known, losses_of_values
 from sqlanon.assess.profiling.wishes import UnmetWish, wishes_of, years_of
 from sqlanon.core import anonymizer
 from sqlanon.core.hierarchies.code_specs import FrequentValues
@@ -105,7 +105,7 @@ def propose(
         search = _Searches(whole, wide, found)
         balanced = search.balanced()
         gain = search.largest_gain(balanced)
-        if gain is not None and search.gives_up(gain):
+        while gain is not None and search.gives_up(gain):
             balanced = search.balanced()
             gain = search.largest_gain(balanced)
         balanced = replace(balanced, drop=gain)
@@ -125,6 +125,10 @@ def propose(
 
 def _shown(proposal: Proposal) -> list[tuple[str, str]]:
     return [(item.name, item.publishes) for item in proposal.columns]
+
+
+def _published(proposal: Proposal) -> set[str]:
+    return {*proposal.protected, *(item.name for item in proposal.columns)}
 
 
 def _encoding(policy: Policy) -> Policy:
@@ -170,7 +174,7 @@ class _Searches:
         self._whole, self._policy, self._found = whole, policy, found
         self._deadline = time.monotonic() + ALL_SECONDS
         self._known: dict[frozenset[object], bool] = {}
-        self._lost: dict[str, float] = {}
+        self._lost: dict[str, tuple[float, float]] = {}
         self._plans: dict[str, tuple[Plan, _Chosen]] = {}
         self.limit: float | None = None
         self._tops = {attribute.name: attribute.height - 1 for attribute in whole.catalog.attributes}
@@ -206,24 +210,45 @@ class _Searches:
     def balanced(self) -> Proposal:
         """Return the best release of the chosen columns that meets the wishes it can, the most important first.
 
-        Where most records with one of few values of a column would be left out, fewer records may be; and where that is
-        not enough, the column is given up.
+        Where most records with one of few values of a column would be left out, or many with one of an outcome, fewer
+        records may be: in the second case as far as that costs little. Where most are lost nevertheless, the column is
+        given up.
         """
         found, lost = self._balanced(), self._lost
         if lost:
-            self._narrow(min(lost.values()))
-            found, lost = self._balanced(), self._lost
-        if lost:
-            self._near |= dict.fromkeys(lost, LOST)
-            self._order = [name for name in self._order if name not in lost]
+            policy, limit, plans = self._policy, self.limit, dict(self._plans)
+            self._narrow(min(most for _, most in lost.values()))
+            narrowed = self._balanced()
+            costs = narrowed.loss > found.loss + WISHES_COST or not _published(found) <= _published(narrowed)
+            if costs and all(share <= MOST_OF_ONE for share, _ in lost.values()):
+                self._policy, self.limit, self._plans = policy, limit, plans
+                self._known.clear()
+                return found
+            found, lost = narrowed, self._lost
+        given_up = [name for name, (share, _) in lost.items() if share > MOST_OF_ONE]
+        if given_up:
+            self._near |= dict.fromkeys(given_up, LOST)
+            self._order = [name for name in self._order if name not in given_up]
             found = self._balanced()
         return found
 
-    def _narrow(self, share: float) -> None:
-        """Let so few records be left out that half of a share of them stays, at least."""
-        self.limit = max(LEAST_LIMIT, round(share / 2, 3))
+    def _narrow(self, limit: float) -> None:
+        """Let no more than a share of the records be left out, or ``LEAST_LIMIT``."""
+        self.limit = max(LEAST_LIMIT, round(limit, 3))
         self._policy = replace(self._policy, suppression_limit=Decimal(str(self.limit)), suppression_count=None)
         self._known.clear()
+
+    def _too_uneven(self, plan: Plan, chosen: _Chosen) -> dict[str, tuple[float, float]]:
+        """Return the columns of one of whose values too many records are left out, with the largest share of one, and
+        the share of all records that may be left out so that it stays below."""
+        uneven: dict[str, tuple[float, float]] = {}
+        losses = losses_of_values(plan, self._policy, chosen.levels, chosen.protected, self._found)
+        for name, shares in losses.items() if self._policy.entity is None else ():
+            most = UNEVEN if name in chosen.protected else MOST_OF_ONE
+            beyond = [(lost, held * most) for lost, held in shares if lost > most]
+            if beyond:
+                uneven[name] = max(lost for lost, _ in beyond), min(limit for _, limit in beyond)
+        return uneven
 
     def _balanced(self) -> Proposal:
         chosen = self._chosen(self._order)
@@ -246,7 +271,7 @@ class _Searches:
                 plan, chosen = tried, finer
                 wished.add(name)
         plan, chosen = self._with_further(plan, chosen)
-        self._lost = lost_values(plan, self._policy, chosen.levels, chosen.protected, self._found)
+        self._lost = self._too_uneven(plan, chosen)
         return self._proposal(BALANCED, plan, chosen, unmet=tuple(unmet))
 
     def _in_place_of_another(self, finer: _Chosen, name: str, wish: str) -> tuple[Plan | None, _Chosen]:
@@ -460,11 +485,16 @@ class _Searches:
         )
 
     def counted(self, proposal: Proposal) -> Proposal:
-        """Return a proposal with whom its protected columns would single out, if it is one of a search of this one."""
+        """Return a proposal with whom its protected columns would single out, and with the values that lose many of
+        their records, if it is one of a search of this one."""
         if proposal.name not in self._plans:
             return proposal
         plan, chosen = self._plans[proposal.name]
-        return replace(proposal, few_if_known=few_if_known(plan, self._policy, chosen.levels, proposal.protected))
+        few = few_if_known(plan, self._policy, chosen.levels, proposal.protected)
+        losses = losses_of_values(plan, self._policy, chosen.levels, proposal.protected, self._found)
+        uneven = {name: max(lost for lost, _ in shares) for name, shares in losses.items() if shares}
+        uneven = {name: lost for name, lost in uneven.items() if lost >= UNEVEN}
+        return replace(proposal, few_if_known=few, uneven=uneven)
 
 
 def _floor(attribute: Attribute, *, with_rest: bool, coarsest: int | None = None) -> int | None:

@@ -80,9 +80,10 @@ class Proposal(Facts):
             others, whose models would cost too much. ``in_bands``: of the protected ones, those that are published at a
             level of a hierarchy.
         limit: the share of the records that may be left out, where it is less than a draft's usual one.
-        few_if_known: protected columns (each, and all) -> published records, or persons (``unit``), in groups of fewer
-            than k, if others know these of a person beside the quasi-identifiers; no column -> all of them. Empty where
-            it was not counted.
+        few_if_known: protected columns (each, each two, all) -> published records, or persons (``unit``), in groups of
+            fewer than k, if others know these of a person beside the quasi-identifiers; no column -> all of them. Empty
+            where it was not counted.
+        uneven: columns -> the share of the records of one of its values that is left out, the largest, if it is large.
         optimal: whether it is proven that no node does better by the weights and wishes of the proposal.
         weights, max_levels: the keys of columns that make a run find the same.
         displaced: columns that could be kept, and are left out of it and its ``columns``, with their price in words.
@@ -114,6 +115,7 @@ class Proposal(Facts):
     in_bands: tuple[str, ...] = ()
     limit: float | None = None
     few_if_known: Mapping[tuple[str, ...], int] = field(default_factory=dict)
+    uneven: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def highest_risk(self) -> float:

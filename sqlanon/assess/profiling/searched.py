@@ -11,7 +11,9 @@ from sqlanon.assess.profiling.facts import ColumnProfile, Profile
 from sqlanon.assess.profiling.interest import (
     ENDED,
     MOST_BANDS,
+    asked_alike,
     by_interest,
+    by_variety,
     is_a_number_of_things,
     is_measured_subject,
     subject_scores,
@@ -47,6 +49,9 @@ OUTCOME = "It is what the table is about: its model protects it, so that it need
 BANDS = "It is what the table is about: its model protects it, in bands, so that it need not part the classes."
 NUMBERS = "By its name its values number things or persons, which says nothing of these."
 PRODUCT = "It is called by {!r} and {!r}, and seems to be made of them."
+KNOWN_EVENT = (
+    "A model would leave out most of those to whom it happened. Others may know of it: it parts the classes instead."
+)
 ASK_BANDS = "May others know it of a person, if only about? Then make it a quasi_identifier, without level and models."
 FEWEST_COUNTED = 3
 """Numbers of a count, more than which it has."""
@@ -64,7 +69,7 @@ def as_searched(profile: Profile, entity: str | None = None) -> Profile:
 
     def judged(item: ColumnProfile) -> ColumnProfile:
         if item.name in measured:
-            return _in_bands(item)
+            return _in_bands(item, by_name[item.equals] if item.equals in measured else item)
         if item.role == "sensitive" and item.name in beside:
             reason = f"It gives {beside[item.name]!r} away, of which it says more."
             return replace(item, role="drop", otherwise="sensitive", question=ASK_LEFT_OUT, reason=reason)
@@ -73,8 +78,6 @@ def as_searched(profile: Profile, entity: str | None = None) -> Profile:
         if item.topic == "study" and item.role == "sensitive" and _is_rare_arm(item):
             reason = f"{item.reason} Few records hold its other values, and others may know of whom: generalized."
             return replace(item, role="quasi_identifier", otherwise="sensitive", reason=reason)
-        if item.question == ASK_BEYOND:
-            return replace(item, role="quasi_identifier", question=None, otherwise=None)
         if item.leader in restored and item.reason.endswith(LEFT_OUT):
             reason = f"It follows from {item.leader!r}, and is published as far as that is."
             return replace(item, role="keep", reason=reason)
@@ -82,6 +85,8 @@ def as_searched(profile: Profile, entity: str | None = None) -> Profile:
             return _in_bands(item)
         if item.name in outcomes:
             return replace(item, role="sensitive", reason=f"{item.reason} {OUTCOME}", question=ASK_OUTCOME)
+        if item.question == ASK_BEYOND:
+            return replace(item, role="quasi_identifier", question=None, otherwise=None)
         if item.policy_role != "keep" or item.leader is not None or item.distinct + (item.nulls > 0) < 2:
             return item
         givers = [name for name in item.follows_from if name in sensitive and not item.decides]
@@ -93,7 +98,7 @@ def as_searched(profile: Profile, entity: str | None = None) -> Profile:
 
     title = (profile.source, profile.table)
     linking = {c.name for c in profile.columns if entity in c.follows_from}  # these join the records of a person
-    measured = _measured(profile, title) - linking
+    measured, by_name = _measured(profile, title) - linking, {item.name: item for item in profile.columns}
     profile = replace(profile, columns=tuple(_freed(item, measured) for item in profile.columns))
     outcomes = _outcomes(profile, title) - linking
     restored = {item.name for item in profile.columns if item.question == ASK_BEYOND}
@@ -117,6 +122,24 @@ def as_searched(profile: Profile, entity: str | None = None) -> Profile:
 def _is_rare_arm(item: ColumnProfile) -> bool:
     """Return whether nearly all records are in one arm of a study; whether something happened is no arm."""
     return item.most > MOSTLY * item.records and not item.name.casefold().endswith((*ENDED,))
+
+
+def is_event(item: ColumnProfile) -> bool:
+    """Return whether a flag says that something happened to a person whom a study followed."""
+    return item.distinct == 2 and (item.topic == "death" or item.name.casefold().endswith((*ENDED,)))
+
+
+def with_known_events(profile: Profile, names: Container[str]) -> Profile:
+    """Return a profile whose events are what others know: generalized with it, they are published of all classes."""
+    columns = (
+        replace(
+            item, role="quasi_identifier", otherwise="sensitive", reason=f"{item.reason} {KNOWN_EVENT}", question=None
+        )
+        if item.name in names
+        else item
+        for item in profile.columns
+    )
+    return replace(profile, columns=tuple(columns))
 
 
 def _products(columns: Sequence[ColumnProfile]) -> dict[str, tuple[str, str]]:
@@ -177,11 +200,13 @@ def _has_bands(item: ColumnProfile) -> bool:
     return held and many and item.spread is not None and len(item.spread.bands) > 1
 
 
-def _in_bands(item: ColumnProfile) -> ColumnProfile:
-    """Return a number as a sensitive column that is published in bands."""
-    assert item.spread is not None
+def _in_bands(item: ColumnProfile, like: ColumnProfile | None = None) -> ColumnProfile:
+    """Return a number as a sensitive column that is published in bands, those of a number that is the same in most
+    records, so that the edges of the one do not part the bands of the other."""
+    spread = (like or item).spread
+    assert spread is not None
     keys = {
-        "hierarchy": {"intervals": {"edges": [[*item.spread.bands]]}},
+        "hierarchy": {"intervals": {"edges": [[*spread.bands]]}},
         "level": 1,
         "models": [{"type": "distinct_l_diversity", "l": 2}],
     }
@@ -197,11 +222,12 @@ def _counts(item: ColumnProfile) -> bool:
 
 def _outcomes(profile: Profile, title: Sequence[object]) -> set[str]:
     """Return the columns of few values, none of them rare, that a table is most about, without a sign that others know
-    them of a person: protected by a model they need not be generalized, and leave the classes whole."""
+    them of a person, and the questions like one of these: protected by a model they need not be generalized, and leave
+    the classes whole."""
     open_to = [
         c for c in profile.columns if c.role in ("quasi_identifier", "sensitive", "keep") or DISTINGUISHES in c.reason
     ]
-    scores = subject_scores(open_to, profile.columns, title)
+    scores, alike = subject_scores(open_to, profile.columns, title), asked_alike(open_to)
     fitting = [
         item
         for item in open_to
@@ -209,4 +235,5 @@ def _outcomes(profile: Profile, title: Sequence[object]) -> set[str]:
         and 2 <= item.distinct <= MOST_KINDS and scores[item.name] >= (ABOUT_IT if _counts(item) else OF_KINDS)
         and (not has_rare_values(item) or _has_bands(item)) and tells_apart(item)
     ]  # fmt: skip
-    return {item.name for item in sorted(fitting, key=lambda item: -scores[item.name])[:MOST_OUTCOMES]}
+    most = {item.name for item, _ in by_variety(fitting, scores)[:MOST_OUTCOMES]}
+    return most | {item.name for item in fitting if item.name in alike}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from itertools import combinations
 
 from sqlglot import exp
 
@@ -17,29 +18,32 @@ from sqlanon.core.sqltrees.trees import column, count_rows, named, number
 LEAST_LIMIT, FEW_VALUES, FEWEST = 0.01, 10, 20
 """The share of the records that may be left out, at least; values of a column, at most, and records of one, at least
 and at least twice that share, of which it is asked whether most would be."""
+MOST_OF_ONE, UNEVEN = 0.5, 0.25
+"""The share of the records of one value beyond which most are left out; and from which on a draft says so."""
 
 
-def lost_values(
+def losses_of_values(
     plan: Plan,
     policy: Policy,
     levels: Collection[str],
     protected: Collection[str],
     found: Mapping[str, ColumnProfile],
-) -> dict[str, float]:
-    """Return the columns of few values that are published as they are, and of one of whose values most records are left
-    out, with the share of the records that has this value.
+) -> dict[str, list[tuple[float, float]]]:
+    """Return, of each column of few values that is published as it is, or in bands, the share of the records of each
+    value that is left out, with the share of all records that has this value.
 
     Args:
         levels, protected: the quasi-identifiers and the sensitive columns that the plan publishes.
     """
-    lost: dict[str, float] = {}
+    losses: dict[str, list[tuple[float, float]]] = {}
     records = plan.ledger.records
-    if policy.entity is not None or records > MOST_RECORDS or not plan.ledger.suppressed:
-        return lost
+    if records > MOST_RECORDS or not plan.ledger.suppressed:
+        return losses
     at = dict(zip((item.name for item in plan.catalog.attributes), plan.node, strict=True))
     few = [name for name, level in at.items() if name in levels and not level and found[name].distinct <= FEW_VALUES]
     own = [item for item in policy.columns if item.name in protected]
     few += [item.name for item in own if item.level is not None or found[item.name].distinct <= FEW_VALUES]
+    least = max(FEWEST, 2 * LEAST_LIMIT * records)
     for name in few:
         rows = plan.generalized_query({name: plan.source.types[name]}).subquery("released")
         counts = exp.select(column(name), count_rows()).group_by(column(name))
@@ -47,28 +51,26 @@ def lost_values(
             {value: int(held) for value, held in plan.engine.run("values", counts.from_(part))}
             for part in (plan.source.relation.copy(), rows)
         )
-        least = max(FEWEST, 2 * LEAST_LIMIT * records)
-        shares = [n / records for value, n in before.items() if n >= least and 2 * after.get(value, 0) < n]
-        if shares:
-            lost[name] = min(shares)
-    return lost
+        losses[name] = [(1 - after.get(value, 0) / n, n / records) for value, n in before.items() if n >= least]
+    return losses
 
 
 def few_if_known(
     plan: Plan, policy: Policy, levels: Collection[str], protected: Collection[str]
 ) -> dict[tuple[str, ...], int]:
-    """Return, for each sensitive column and for all of them, the published records that stand in groups of fewer than
-    k, if others know these of a person beside the quasi-identifiers, and no other sensitive one. With an entity,
+    """Return, for each sensitive column, each two and all of them, the published records that stand in groups of fewer
+    than k, if others know these of a person beside the quasi-identifiers, and no other sensitive one. With an entity,
     persons in groups of fewer than k persons. For no column, return all of which something is published.
 
     Args:
-        levels, protected: as of ``lost_values``.
+        levels, protected: as of ``losses_of_values``.
     """
     if plan.ledger.records > MOST_RECORDS:
         return {}
     few, k, of_persons = {}, least_count(policy.models), policy.entity is not None
     known = [item.name for item in plan.catalog.attributes if item.name in levels]
-    for also in dict.fromkeys([(), *((name,) for name in protected), (*protected,)] if protected else []):
+    some = [*combinations(protected, 1), *combinations(protected, 2), (*protected,)]
+    for also in dict.fromkeys([(), *some] if protected else []):
         types = {**dict.fromkeys(known, "VARCHAR"), **{name: plan.source.types[name] for name in also}}
         rows = plan.generalized_query(types, entities=of_persons).subquery("released")
         keys, person = [*map(column, types)], [column(names.ENTITY)] if of_persons else []

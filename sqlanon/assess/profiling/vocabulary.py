@@ -54,9 +54,9 @@ TOPICS: Mapping[str, str] = {
     "union": "gewerkschaft tradeunion =union syndicat sindicato sindacato sindical* sindacal* vakbond sendika "
     "fagforening",
     "marital": "marital *married marriage maried =marr =marry =mar familienstand famst zivilstand civilstatus "
-    "marstat mstat marst matrimonial situationfamiliale estadocivil statocivile burgerlijkestaat stancywilny "
+    "marstat =mstat marst matrimonial situationfamiliale estadocivil statocivile burgerlijkestaat stancywilny "
     "sivilstand civilstand medenidurum spouse divorced =divorce widowed cohab",
-    "education": "education school schooling degree nodegree =edu diploma diplome bildung abschluss "
+    "education": "education =phd school schooling degree nodegree =edu diploma diplome bildung abschluss "
     "schulabschluss ausbildung =formation escolaridad escolaridade scolarita istruzione titolodistudio opleiding "
     "onderwijs etudes estudios qualification weducation heducation wyksztalcenie utdanning utbildning uddannelse "
     "egitim ogrenim hsgrad dropout *educ educ* eduy* edul* =ed =major =faculty fakultaet studiengang",
@@ -64,7 +64,7 @@ TOPICS: Mapping[str, str] = {
     "working branche industry =ind =naics =sic =isco ocupacion ocupacao metier taetigkeit =position emploi "
     "travail empleo trabajo lavoro professione beroep zawod yrke erhverv meslek employed employment empstat unemp "
     "unemployed uemp* arbeitslos erwerb labforce =labor =labour retired rentner selfempl tenure =exper experience "
-    "workstat hoursperweek department abteilung =team clerical managerial =manager",
+    "=rank dienstgrad workstat hoursperweek department abteilung =team clerical managerial =manager",
     "money": "salary income gehalt einkommen =eink netto brutto lohn earnings earn balance debt schulden credit "
     "kredit mortgage loan default schufa bonitaet revenu salaire ingreso ingresos reddito stipendio wealth "
     "insolvency poverty =poor welfare benefit assets networth miete sozialhilfe salario renda rendimento dochod "
@@ -154,6 +154,11 @@ CODED = (
     "art kennziffer"
 )
 """Parts of the names of columns whose numbers are codes, without an order."""
+COUNTED = (
+    "exper* erfahrung tenure senior* anciennete antiguedad dienstjahre hour* stunden heures horas uren timer week* "
+    "wochen semaines semanas year* yrs jahre annees anni jaren"
+)
+"""The same of those whose numbers count years or hours, whatever they are about."""
 CARERS = (
     "physician doctor arzt aerztin medico medecin surgeon behandler attending prescriber teacher lehrer physn npi "
     "huisarts hausarzt clinician enseignant profesor professor docente officer badge"

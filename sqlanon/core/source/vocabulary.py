@@ -55,7 +55,7 @@ KINDS: Mapping[str, str] = {
     "identifier": "id ids uuid guid ssn nhs mrn nino iban bic dni cpr bsn pesel pid sozialversicherungsnummer "
     "svnr nr nummer identifier kennung passport reisepass ausweis personalnummer matrikel matrikelnummer "
     "matriculation steuernummer steuerid kennzeichen aktenzeichen fallnummer dossier expediente account "
-    "kontonummer konto login username userid benutzer medicalrecord licence license =plate serial token hash barcode "
+    "kontonummer konto *login username userid benutzer medicalrecord licence license =plate serial token hash barcode "
     "pseudonym accountnumber key seqn seqno seqnr caseid recordid rowid rownum lfdnr laufnummer personnummer "
     "fodselsnummer =nss =nif =cpf =nit =tckn =nir codicefiscale numer numero dosya kimlik patid patno ptid subjid "
     "usubjid empno",
@@ -80,6 +80,11 @@ PERSONS = (
     "befragte", "befragter", "befragten", "intervistato", "respondente", "worker", "trabajador", "lavoratore",
 )  # fmt: skip
 """Words of persons whom records are about."""
+RELATIVES = (
+    "child", "kid", "mother", "mom", "mum", "father", "parent", "baby", "infant", "newborn", "twin", "woman", "man",
+    "girl", "boy", "kind", "mutter", "enfant", "mere", "hijo", "madre", "bambino",
+)  # fmt: skip
+"""Words of persons that alone say what is known of a person, as how many children, and with a number name one."""
 PERSONAL = (
     "firstname", "lastname", "surname", "forename", "fullname", "vorname", "nachname", "familienname", "prenom",
     "apellido", "apellidos", "cognome", "achternaam", "voornaam", "fname", "lname", "first", "last", "full", "given",

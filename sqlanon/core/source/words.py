@@ -11,7 +11,7 @@ import unicodedata
 from functools import cache
 from itertools import pairwise
 
-from sqlanon.core.source.vocabulary import KINDS, OF_A_NUMBER, PERSONS, RATIOS
+from sqlanon.core.source.vocabulary import KINDS, OF_A_NUMBER, PERSONS, RATIOS, RELATIVES
 
 LONG = 5
 """Letters of a word that is looked for within others."""
@@ -20,7 +20,7 @@ NUMBERS_OF = ("household", "provider")
 _FOLDED = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "æ": "ae", "ø": "o", "œ": "oe", "ł": "l", "ı": "i", "đ": "d"}
 NUMBERED = frozenset(
     word
-    for person in PERSONS
+    for person in (*PERSONS, *RELATIVES)
     for number in ("id", "no", "nr", "num", "number", "nummer", "numero")
     for word in (person + number, number + person)
 )
@@ -63,6 +63,7 @@ def _only_numbers(name: str, words: str) -> bool:
     """Return whether a name has one of some words, and nothing besides but that it is a number."""
     parts = {*parts_of(name)}.difference(OF_A_NUMBER.split())
     known = {word.strip("=*") for word in words.split()}
+    known |= {word + number for word in known for number in ("id", "no", "nr", "num")}  # familyid
     return bool(parts) and (parts <= known or "".join(parts_of(name)) in known)
 
 

@@ -1,0 +1,70 @@
+"""Numbers that say the same as others, but for some records or for their unit, counted in the database."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+from sqlglot import exp
+
+from sqlanon.assess.profiling.dependencies import FEW_NUMBERS, MOST_NUMBERS, VALUE, Dependency
+from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile
+from sqlanon.core.engines.base import Engine
+from sqlanon.core.sqltrees.trees import canonical, count_if, or_zero
+
+EQUAL, FEWEST_VALUES = 0.6, 4
+"""The share of the records, beyond those that hold the most frequent value, in which two numbers are equal, at least;
+and values of each."""
+LINEAR = 1e-4
+"""What a straight line leaves unexplained of the variance of a number that it gives, at most."""
+
+
+def find_near_numbers(
+    engine: Engine, relation: exp.Expr, types: Mapping[str, str], columns: Sequence[ColumnProfile]
+) -> tuple[dict[str, str], list[Dependency]]:
+    """Return the numbers that are equal to one before in most records, with that one; and those of many values of which
+    each is a linear function of the other, as pounds are of kilograms."""
+    numbers = [
+        item
+        for item in columns
+        if item.reads_as in ("whole", "number") and not item.misfits and item.role not in DROPPED
+        and item.spread is not None and item.distinct >= FEWEST_VALUES
+    ][:MOST_NUMBERS]  # fmt: skip
+    pairs = list(combinations(numbers, 2))
+    if not pairs:
+        return {}, []
+    values = {item.name: _scaled(item, types[item.name]) for item in numbers}
+    held = {item.name: exp.cast(canonical(item.name, types[item.name]), "DOUBLE") for item in numbers}
+    sums = [[value.copy(), exp.Mul(this=value.copy(), expression=value.copy())] for value in values.values()]
+    sums += [[exp.Mul(this=values[one.name].copy(), expression=values[other.name].copy())] for one, other in pairs]
+    equal = [count_if(exp.EQ(this=held[one.name].copy(), expression=held[other.name].copy())) for one, other in pairs]
+    asked = [*equal, *(or_zero(exp.Sum(this=term)) for terms in sums for term in terms)]
+    [row] = engine.run("near numbers", exp.select(*asked).from_(relation.copy()))
+    counts, moments = row[: len(pairs)], [*map(float, row[len(pairs) :])]
+    each = {item.name: (moments[2 * place], moments[2 * place + 1]) for place, item in enumerate(numbers)}
+    equals: dict[str, str] = {}
+    linear: list[Dependency] = []
+    for (one, other), same, product in zip(pairs, counts, moments[2 * len(numbers) :], strict=True):
+        base = max(one.most, other.most)
+        if int(same) - base >= EQUAL * (one.records - base) > 0:
+            equals.setdefault(other.name, one.name)
+        whole = not one.nulls and not other.nulls and min(one.distinct, other.distinct) > FEW_NUMBERS
+        if whole and _unexplained(each[one.name], each[other.name], product, one.records) <= LINEAR:
+            linear += [Dependency(one.name, other.name, VALUE, 0), Dependency(other.name, one.name, VALUE, 0)]
+    return equals, linear
+
+
+def _scaled(item: ColumnProfile, type_name: str) -> exp.Expr:
+    """Return the numbers of a column less their median, by their range, so that sums of squares keep their digits."""
+    assert item.spread is not None
+    middle, width = item.spread.q50, (item.spread.high - item.spread.low) or 1.0
+    value = exp.cast(canonical(item.name, type_name), "DOUBLE")
+    less = exp.paren(exp.Sub(this=value, expression=exp.Literal.number(repr(float(middle)))))
+    return exp.paren(exp.Div(this=less, expression=exp.Literal.number(repr(float(width)))))
+
+
+def _unexplained(one: tuple[float, float], other: tuple[float, float], product: float, records: int) -> float:
+    """Return 1 - r² of two numbers, by their sums, those of their squares, and of their products."""
+    a, b = (squares / records - (total / records) ** 2 for total, squares in (one, other))
+    both = product / records - one[0] * other[0] / records**2
+    return 1 - both * both / (a * b) if a > 0 and b > 0 else 1.0
