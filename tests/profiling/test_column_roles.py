@@ -228,20 +228,21 @@ def test_a_panel_without_an_id_is_said(tmp_path: Path, is_panel: bool) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("is_panel", [True, False])
-def test_a_panel_is_said_of_numbers_that_repeat_where_no_column_is_a_period(tmp_path: Path, is_panel: bool) -> None:
-    """Also beside a number that follows from another, and one that all of a family share."""
+@pytest.mark.parametrize("order", ["persons", "towns", "drawn"])
+def test_a_panel_is_said_by_the_order_of_records_where_no_column_is_a_period(tmp_path: Path, order: str) -> None:
+    """400 persons with five records each, one after the other; not where a column sorts the records, or none does."""
     draw = random.Random(7)
     rows = []
-    for _ in range(150 if is_panel else 700):
-        income = round(draw.gauss(9, 1), 4)
-        for _ in range(3):
-            score = round(draw.gauss(14, 3), 1)
-            rows += [("mf"[int(score) % 2], income, round(2 * income, 4), score)] * (5 if is_panel else 1)
-    data = dict(zip(("sex", "log_income", "twice", "score"), map(list, zip(*rows, strict=True)), strict=True))
-    data["visits"] = [draw.randrange(9) for _ in rows]
+    for _ in range(400):
+        who = draw.choice("mf"), draw.randrange(8, 19), draw.choice(["white", "black", "asian"])
+        rows += [(*who, draw.randrange(9), draw.choice("abcdefgh")) for _ in range(5)]
+    if order == "towns":
+        rows.sort(key=lambda row: (row[4], row[0], row[1], row[2]))
+    elif order == "drawn":
+        draw.shuffle(rows)
+    data = dict(zip(("sex", "educ", "race", "visits", "town"), map(list, zip(*rows, strict=True)), strict=True))
     said = [warning for warning in profiled(data, tmp_path).warnings if "Persons seem to have about" in warning]
-    assert bool(said) == is_panel and (not is_panel or "about 5.0 records each" in said[0])
+    assert bool(said) == (order == "persons") and (not said or "about 5.0 records each" in said[0])
 
 
 @pytest.mark.parametrize("name", ["familyid", "hhid", "clinicno"])

@@ -323,7 +323,7 @@ def test_what_costs_the_others_much_is_given_up_unless_most_readers_ask_for_it(
 ) -> None:
     first = ["sector", "region", "wage"]
     found = {name: Mock(looks_like=name, topic=name) for name in (*first, "branch", "age", "sex")}
-    search = Mock(_order=[*found], _found=found, _near={})
+    search = Mock(_order=[*found], _found=found, _near={}, _scores=dict.fromkeys(found, 0.0))
     assert _Searches.gives_up(search, Gain(column, 0.5, after)) == given_up
     assert (column in search._near, column in search._order) == (given_up, not given_up)
 

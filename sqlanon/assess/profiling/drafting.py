@@ -47,6 +47,8 @@ MOSTLY, CLOSENESS = 0.8, 0.3
 """Share of the records that hold one value from which on that value may stand alone in a class; and by how much the
 shares of the others, which are what is sensitive, may be larger in a class than in the table (t-closeness)."""
 REFUSED = "A run would refuse it: it identifies persons, or gives away a column that is generalized."
+SOME_NULLS, OF_NULL = 0.05, "NULL counts as a value of it: with it, a class needs one other. "
+"""The share of the records without a value of a protected column from which on a draft says what that means."""
 UNEVENLY = "Of the records with one of its values {} are left out."
 TOLD_BY_A_NAME = 2
 """Quasi-identifiers that follow from a first name, at most: the sex, and where parents come from."""
@@ -133,7 +135,7 @@ def draft(
             columns, profile = tried, judged
     chosen = _chosen(proposals, proposal)
     if chosen is not None:
-        columns = _as_proposed(columns, chosen, k)
+        columns = _as_proposed(columns, chosen, k, profile)
         profile = _with_roles(profile, columns)
     columns = _dropped_last(columns)
     lines = {item.name: line for item in columns if (line := other_line(item)) is not None}
@@ -230,7 +232,7 @@ def _chosen(proposals: Sequence[Proposal], name: str | None) -> Proposal | None:
     raise InputError("No release of this name was proposed.", hint=f"those of this table are {names}.")
 
 
-def _as_proposed(columns: Sequence[DraftedColumn], proposal: Proposal, k: int) -> list[DraftedColumn]:
+def _as_proposed(columns: Sequence[DraftedColumn], proposal: Proposal, k: int, profile: Profile) -> list[DraftedColumn]:
     """Return the columns as a proposal publishes them: what is gone is dropped, and what travels with it."""
     left = [item for item in proposal.columns if not item.fully_suppressed]
     gone = {item.name for item in proposal.columns if item.fully_suppressed} if left else set()
@@ -259,7 +261,9 @@ def _as_proposed(columns: Sequence[DraftedColumn], proposal: Proposal, k: int) -
             more = {"max_level": limit} if limit is not None else {}
             column = replace(column, keys={**column.keys, **more, **({"weight": weight} if weight else {})})
         elif (column.name,) in proposal.few_if_known:
-            column = replace(column, reason=f"{column.reason} {_said_of_known(column.name, proposal, k)}")
+            of_null = OF_NULL if profile.column(column.name).nulls > SOME_NULLS * profile.records else ""
+            known = _said_of_known(column.name, proposal, k)
+            column = replace(column, reason=f"{column.reason} {of_null}{known}")
         if because is None and column.name in proposal.uneven:
             lost = UNEVENLY.format(percent(proposal.uneven[column.name]))
             column = replace(column, reason=f"{column.reason} {lost}")

@@ -58,6 +58,8 @@ OF_A_PAIR = 3.0
 """What speaks for a time until something happens, and for whether it did."""
 MOST_ENDS, UNTIL = 4, re.compile("time$|durat|surv|follow|fol$|^(days|weeks|months|years)|(days|weeks|months|years)$")
 """Values of such a column, at most; and names of the time until then."""
+OF_ANOTHER = 0.75
+"""How much less than the education of a person that of a relative is what a table is about."""
 OF_A_THING = re.compile(r"(num|nbr|seq|\b(nr|no|code|number))$")
 """Ends of the names of whole numbers that count nothing."""
 FIRST = 2
@@ -241,15 +243,28 @@ def subject_scores(
         ):
             scores[item.name] += more
     named_twice = {item.leader for item in whole if item.how == SAME}  # a code with its label
-    words, observed = _words_of(title), _observed(whole)
+    words, observed = _words_of(title), observed_times(whole)
     for item in columns:
         decides = item.decides and item.topic not in KNOWN and not OF_A_YEAR.fullmatch(item.name.casefold())
         scores[item.name] += (item.name in named_twice) + 3.5 * bool(decides) + OF_A_PAIR * (item.name in observed)
+        scores[item.name] -= OF_ANOTHER * any(_is_of_another(item, other) for other in columns)
         scores[item.name] += 1.5 * any(_same_word(part, word) for part in parts_of(item.name) for word in words)
     return scores
 
 
-def _observed(columns: Sequence[ColumnProfile]) -> set[str]:
+def _is_of_another(one: ColumnProfile, other: ColumnProfile) -> bool:
+    """Return whether a column is called by another of its topic, with more: ``huseduc`` is the one of a relative."""
+    long, short = one.name.casefold(), other.name.casefold()
+    return (
+        long != short
+        and long.endswith(short)
+        and len(short) >= 3
+        and one.topic is not None
+        and one.topic == other.topic
+    )
+
+
+def observed_times(columns: Sequence[ColumnProfile]) -> set[str]:
     """Return times until something happens, with the columns that say whether it did: one says nothing without the
     other. ``srv`` with ``srvstat``; or a time, where a column is called status or event."""
     names = {item.name: "".join(parts_of(item.name)) for item in columns}

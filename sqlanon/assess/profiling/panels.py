@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 
 from sqlglot import exp
 
+from sqlanon.assess.profiling.dependencies import LOOKED_AT
 from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile
 from sqlanon.assess.profiling.topics import says_birth
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.hierarchies.expressions import number_in_text
+from sqlanon.core.source.columns import is_scalar
 from sqlanon.core.source.words import kinds_of, parts_of
-from sqlanon.core.sqltrees.trees import bigint, column, count_if, count_rows, named, number, or_zero, own_text, total
+from sqlanon.core.sqltrees.trees import (
+    bigint,
+    column,
+    count_distinct,
+    count_rows,
+    named,
+    number,
+    or_zero,
+    own_text,
+    total,
+    when,
+)
 
 PERIODS = ("wave", "welle", "round", "period", "visit", "year", "jahr", "annee", "month", "quarter", "week", "session")
 """Words of the column by which the records of a person differ."""
@@ -23,11 +35,11 @@ FEWEST_OTHERS = 0.5
 """Records of the same person in other periods, on average, beyond what chance explains, at least."""
 BEYOND_CHANCE = 0.1
 """The same as a share of what chance explains."""
-FEWEST_VALUES, MOST_LOOKED_AT = 30, 5
-"""Values of a number that is precise enough to tell persons apart beside another, at least; and such numbers."""
-ALONE, EACH, FURTHER = 0.05, 2, 1.5
-"""The share of the pairs of numbers that one record has, at most, where each person has several; how many have a pair
-on average, at least; and by how much there are more pairs than values of either, so that neither gives the other."""
+ORDERED, MOST_COLUMNS = ("duckdb", "sqlite"), 40
+"""Dialects of engines that read a table in the order in which its rows were written; and columns that are looked at."""
+SAME_AS_BEFORE = 0.5
+"""How often, beyond chance, a record agrees with the one before it in what stays the same of a person, at least, where
+persons have several: twice in four with two records each."""
 
 
 def panel_warning(
@@ -37,7 +49,7 @@ def panel_warning(
     named_so = [c for c in columns if (c.role in DROPPED and c.names_persons > 0) or "identifier" in kinds_of(c.name)]
     if any(c.filled and 0 < c.distinct * 1.1 <= c.filled and c.distinct > 10 for c in named_so):
         return None
-    return _over_periods(engine, relation, types, columns) or _by_numbers(engine, relation, types, columns)
+    return _over_periods(engine, relation, types, columns) or _by_order(engine, relation, types, columns)
 
 
 def _over_periods(
@@ -76,25 +88,42 @@ def _over_periods(
     )
 
 
-def _by_numbers(
+def _by_order(
     engine: Engine, relation: exp.Expr, types: Mapping[str, str], columns: Sequence[ColumnProfile]
 ) -> str | None:
-    """Return the warning where hardly any record is alone with two numbers that do not follow from each other, though
-    they could make more pairs than there are records."""
-    precise = [c for c in columns if c.reads_as == "number" and c.distinct >= FEWEST_VALUES and not c.nulls]
-    precise.sort(key=lambda item: (item.uniqueness > ALONE, -item.distinct))
-    found: tuple[int, str] | None = None
-    for one, other in combinations(precise[:MOST_LOOKED_AT], 2):
-        if one.distinct * other.distinct < EACH * one.records:
-            continue
-        keys = [own_text(item.name, types[item.name]) for item in (one, other)]
-        pairs = exp.select(named(count_rows(), "n")).from_(relation.copy()).group_by(*keys).subquery("pairs")
-        alone = count_if(exp.EQ(this=column("n"), expression=number(1)))
-        [(held, single)] = engine.run("pairs of numbers", exp.select(count_rows(), alone).from_(pairs))
-        further = held >= FURTHER * max(one.distinct, other.distinct)
-        if further and EACH * held <= one.records and single <= ALONE * held and (found is None or held > found[0]):
-            found = held, f"hardly one is alone with its {one.name!r} and {other.name!r}, as if these repeat"
-    return None if found is None else _warning(columns[0].records / found[0], found[1])
+    """Return the warning where records agree with the one before far more often than chance explains, though the table
+    is sorted by no column: persons stand one after the other."""
+    constant = [item for item in columns if _is_constant(item)]
+    varying = [item for item in columns if is_scalar(item.type) and item.distinct > 2 and item not in constant]
+    if engine.capabilities.dialect not in ORDERED or len(constant) < 2:
+        return None
+    looked_at = [*constant, *varying[:MOST_COLUMNS]]
+    part = exp.select("*").from_(relation.copy()).limit(LOOKED_AT).subquery("part")
+    keys = [named(own_text(item.name, types[item.name]), f"key_{place}") for place, item in enumerate(looked_at)]
+    rows = exp.select(*keys, named(exp.Window(this=exp.RowNumber()), "place")).from_(part.copy())
+    in_order = exp.Order(expressions=[exp.Ordered(this=column("place"))])
+    own = [column(f"key_{place}") for place in range(len(looked_at))]
+    befores = [named(exp.Window(this=exp.Lag(this=key.copy()), order=in_order.copy()), f"before_{place}")
+               for place, key in enumerate(own)]  # fmt: skip
+    steps = exp.select(*own, *befores).from_(rows.subquery("numbered")).subquery("steps")
+    changes = [exp.NullSafeNEQ(this=key.copy(), expression=column(f"before_{place}")) for place, key in enumerate(own)]
+    counts = [total(when(change, number(1), number(0))) for change in changes[len(constant) :]]
+    values = [count_distinct(key.copy()) for key in own[len(constant) :]]
+    differs = total(when(exp.or_(*[change.copy() for change in changes[: len(constant)]]), number(1), number(0)))
+    [(records, other, *each)] = engine.run(
+        "records beside each other", exp.select(count_rows(), differs, *counts, *values).from_(steps)
+    )
+    runs = zip(each[: len(counts)], each[len(counts) :], strict=True)
+    if records < 2 or any(change <= distinct for change, distinct in runs):
+        return None  # it is sorted by this one
+    alike = [own_text(item.name, types[item.name]) for item in constant]
+    _, agreeing = _pairs(engine, part, alike, alike[0])
+    chance = agreeing / (records * (records - 1))
+    beyond = 1 - other / records / (1 - chance) if chance < 1 else 0.0
+    if beyond < SAME_AS_BEFORE or beyond >= 1:
+        return None
+    said = ", ".join(repr(item.name) for item in constant)
+    return _warning(1 / (1 - beyond), f"most agree with the one before in {said}, and no column sorts them")
 
 
 def _warning(each: float, because: str) -> str:

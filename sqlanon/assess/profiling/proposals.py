@@ -18,6 +18,7 @@ from itertools import chain, combinations
 from sqlanon.assess.profiling.facts import ColumnProfile, percent
 from sqlanon.assess.profiling.interest import (
     FIRST,
+    OF_A_PAIR,
     by_interest,
     is_asked_of_persons,
     said_before,
@@ -348,7 +349,8 @@ class _Searches:
         Wishes stay met. Of what is not published the price is said.
         """
         first, most, until = chosen, self._cost(plan, chosen) + SOMETHING_COSTS, self._deadline - ALL_SECONDS / 2
-        for name in self._order:
+        worths = worths_of(self._order, self._found, self._scores)
+        for name in sorted(self._order, key=lambda each: -worths[each]):
             if name in chosen or name in chosen.beyond:
                 continue
             if name in self._sensitive and len(chosen.protected) >= FEW_SENSITIVE:
@@ -432,7 +434,8 @@ class _Searches:
 
     def gives_up(self, gain: Gain) -> bool:
         """Return whether a column is given up, because much more is left of the others without it."""
-        asked = gain.column in self._order[:FIRST] or is_asked_of_persons(self._found[gain.column])
+        about_it = gain.column in self._order[:FIRST] or self._scores.get(gain.column, 0) >= OF_A_PAIR
+        asked = about_it or is_asked_of_persons(self._found[gain.column])
         if asked or gain.after - gain.before < MUCH_MORE:
             return False
         self._near = self._near | {gain.column: gain.sentence}

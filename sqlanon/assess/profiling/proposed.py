@@ -18,7 +18,7 @@ from sqlanon.errors import NoSolutionError, SearchStoppedError
 
 UNPROTECTED = (Model("distinct_l_diversity", {"l": 1}),)
 """The models of a sensitive column that is left out of the release: any class will do."""
-BESIDE_FIRST = "No release with something of it was found beside the columns that the table is more about."
+BESIDE_FIRST = "No release by one rule with something of it was found beside the columns that the table is more about."
 NONE_FOUND = (NoSolutionError, SearchStoppedError)
 """No release meets the policy, or none was found in the time of a search."""
 MOST_RECORDS = 300_000

@@ -6,7 +6,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 
 from sqlanon.assess.profiling.attributes import LEFT_OUT, settled_followers
-from sqlanon.assess.profiling.dependencies import VALUE
+from sqlanon.assess.profiling.dependencies import SUM, VALUE
 from sqlanon.assess.profiling.facts import ColumnProfile, Profile
 from sqlanon.assess.profiling.interest import (
     ENDED,
@@ -16,6 +16,7 @@ from sqlanon.assess.profiling.interest import (
     by_variety,
     is_a_number_of_things,
     is_measured_subject,
+    observed_times,
     subject_scores,
     tells_apart,
 )
@@ -98,6 +99,9 @@ def as_searched(profile: Profile, entity: str | None = None) -> Profile:
 
     title = (profile.source, profile.table)
     linking = {c.name for c in profile.columns if entity in c.follows_from}  # these join the records of a person
+    followed = observed_times(profile.columns)
+    profile = replace(profile, columns=tuple(_by_itself(c) if c.how == SUM and c.name in followed else c
+                                             for c in profile.columns))  # fmt: skip
     measured, by_name = _measured(profile, title) - linking, {item.name: item for item in profile.columns}
     profile = replace(profile, columns=tuple(_freed(item, measured) for item in profile.columns))
     outcomes = _outcomes(profile, title) - linking
@@ -187,6 +191,11 @@ def _freed(item: ColumnProfile, measured: Container[str]) -> ColumnProfile:
     """Return a column of few values that follows from a number by itself again, where that is published in bands."""
     if item.leader not in measured or item.how != VALUE or not 2 <= item.distinct <= FEW_OUTCOMES:
         return item
+    return _by_itself(item)
+
+
+def _by_itself(item: ColumnProfile) -> ColumnProfile:
+    """Return a column that follows another, and need not, with the role that it has by itself."""
     own = suggest(item)
     return replace(
         item, leader=None, how="", role=own.role, reason=own.reason, question=own.question, otherwise=own.otherwise
