@@ -245,6 +245,22 @@ def test_a_panel_is_said_by_the_order_of_records_where_no_column_is_a_period(tmp
     assert bool(said) == (order == "persons") and (not said or "about 5.0 records each" in said[0])
 
 
+def test_numbers_whose_names_end_with_id_are_no_amounts_and_many_schools_no_years(tmp_path: Path) -> None:
+    draw = random.Random(3)
+    numbers = [draw.randrange(10_000, 99_000) for _ in range(1_500)]
+    data = {
+        "uid": numbers, "amt_paid": numbers[::-1], "school": [draw.randrange(1, 300) for _ in numbers],
+        "schoolyears": [draw.randrange(6, 19) for _ in numbers], "race4": drawn(draw, 1.0, 2.0, 3.0, None)[:1_500],
+    }  # fmt: skip
+    data["race4"] += [4.0] * (len(numbers) - len(data["race4"]))
+    found = profiled(data, tmp_path)
+    looks = {item.name: item.looks_like for item in found.columns}
+    assert looks["uid"] == "identifier" and looks["amt_paid"] != "identifier"
+    assert looks["school"] == "provider" and looks["schoolyears"] not in ("identifier", "provider")
+    [race] = [item.keys for item in draft(found).columns if item.name == "race4"]
+    assert "intervals" not in race["hierarchy"], "its numbers have no order"
+
+
 @pytest.mark.parametrize("name", ["familyid", "hhid", "clinicno"])
 def test_numbers_of_groups_are_known_by_their_names(name: str) -> None:
     assert {"household", "provider"} & {*kinds_of(name)}

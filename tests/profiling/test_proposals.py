@@ -307,7 +307,10 @@ def test_half_of_the_records_of_a_rare_value_are_left(tmp_path: Path, monkeypatc
     assert min(held(made)) >= 0.5
     [said] = [item.reason for item in made.columns if item.name == "race"]
     lost = max(1 - left for left in held(made))
-    assert lost >= 0.25 and f"Of the records with one of its values {percent(lost)} are left out." in said
+    assert (
+        lost >= 0.25
+        and f"Of the records with one of its values, as they are published, {percent(lost)} are left out." in said
+    )
     assert _of_races(tmp_path, [40, 30, 30]).proposals[0].limit is None
     monkeypatch.setattr(proposals, "losses_of_values", lambda *_: {})
     made = _of_races(tmp_path, [60, 37, 3])

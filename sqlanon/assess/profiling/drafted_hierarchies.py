@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from sqlanon.assess.profiling.facts import ColumnProfile, Spread
+from sqlanon.assess.profiling.looks import is_whole
 from sqlanon.assess.profiling.vocabulary import CODED, COUNTED
 from sqlanon.core.hierarchies.calendar_specs import format_faults
 from sqlanon.core.source.columns import without_enum
@@ -161,10 +162,10 @@ def _is_code(found: ColumnProfile, spread: Spread) -> bool:
     """Return whether numbers are codes, without an order: by the look, the name, or the gaps between few of them."""
     if found.looks_like in CODED_LOOKS or not {*CODED.split()}.isdisjoint(parts_of(found.name)):
         return True
-    if found.looks_like != "category":
-        return False
-    unordered = found.topic in UNORDERED and not speaks_of(parts_of(found.name), COUNTED)
-    return unordered or found.distinct < GAPS * (spread.q95 - spread.low + 1)
+    few = found.looks_like == "category" or (is_whole(found) and found.distinct <= FEW_NUMBERS)  # 1.0 beside NULL
+    if few and found.topic in UNORDERED and not speaks_of(parts_of(found.name), COUNTED):
+        return True
+    return found.looks_like == "category" and found.distinct < GAPS * (spread.q95 - spread.low + 1)
 
 
 def _few_numbers(found: ColumnProfile, spread: Spread) -> DraftedHierarchy | None:

@@ -49,7 +49,7 @@ shares of the others, which are what is sensitive, may be larger in a class than
 REFUSED = "A run would refuse it: it identifies persons, or gives away a column that is generalized."
 SOME_NULLS, OF_NULL = 0.05, "NULL counts as a value of it: with it, a class needs one other. "
 """The share of the records without a value of a protected column from which on a draft says what that means."""
-UNEVENLY = "Of the records with one of its values {} are left out."
+UNEVENLY = "Of the records with one of its values, as they are published, {} are left out."
 TOLD_BY_A_NAME = 2
 """Quasi-identifiers that follow from a first name, at most: the sex, and where parents come from."""
 MOST_OF_ONE = 0.1

@@ -36,6 +36,12 @@ Two formats that differ by the order of day and month stand beside each other.""
 SWAPPED = {"%d/%m/%Y": "%m/%d/%Y", "%d-%m-%Y": "%m-%d-%Y"}
 """Formats that both fit where no day is beyond 12."""
 
+OF_AN_ID = re.compile(
+    r"(?<!pa)(?<!sa)(?<!ra)(?<!a)(?<!^b)(?<!cov)(?<!ac)(?<!flu)(?<!lip)(?<!ro)(?<!sol)(?<!val)(?<!gr)(?<!^m)id$"
+)
+"""Ends of the names of numbers of persons or records, and of no amount that was paid and no thyroid."""
+SCHOOLS, MANY_SCHOOLS = ("school", "schule", "ecole", "escuela", "scuola", "skola", "szkola"), 60
+"""Words of schools, which are years of schooling where there are few."""
 OF_A_CENTURY = (30, 99)
 """The least and the largest year that is written without its century."""
 OF_A_YEAR = re.compile(r"^(yr|year|jahr|annee|anno)|(yr|year|jahr|annee|anno)$")
@@ -52,6 +58,8 @@ SEVERAL_NAMES = 5
 """Values that are written like names of persons are names if there are so many of them."""
 FEW_NUMBERS = 30
 """Whole numbers with so many values at most are codes of categories."""
+SCALE = 11
+"""Points of a scale, at most."""
 FEW_TEXTS = 200
 """Texts with so many values at most are categories, if they repeat."""
 SENTENCE = 25
@@ -270,7 +278,9 @@ def _identifies(found: ColumnProfile) -> bool:
         return False
     named = {*parts_of(found.name)} <= {*KINDS["identifier"].split()} or speaks_of_persons(found.name)
     many = found.distinct > FEW_TEXTS and found.distinction >= 0.01
-    return many or found.distinction >= 0.5 or (named and found.distinct >= SEVERAL_NAMES and _is_numbered(found))
+    scale = named and found.distinct <= SCALE < found.most and re.search("[0-9]$", found.name) is not None  # pid7
+    several = named and not scale and found.distinct >= SEVERAL_NAMES and _is_numbered(found)
+    return many or found.distinction >= 0.5 or several
 
 
 def _is_numbered(found: ColumnProfile) -> bool:
@@ -323,7 +333,14 @@ def _by_texts(found: ColumnProfile, named: tuple[str, ...]) -> Look | None:
 
 def _by_code(found: ColumnProfile) -> Look | None:
     """Return the look of whole numbers that are codes: by name, or by ties and gaps in numbers of one length."""
-    if not is_whole(found) or found.distinct <= 2 or found.distinction > REPEATS:
+    if not is_whole(found) or found.distinct <= 2:
+        return None
+    parts = parts_of(found.name)
+    if found.distinct > FEW_TEXTS and OF_AN_ID.search(parts[-1] if parts else ""):
+        return Look("identifier", f"its name ends with id, and it has {found.distinct:,} whole numbers")
+    if found.distinct > MANY_SCHOOLS and not {*SCHOOLS}.isdisjoint(parts):
+        return Look("provider", f"its name says school, by {found.distinct:,} numbers")
+    if found.distinction > REPEATS:
         return None
     if not {*CODED.split()}.isdisjoint(parts_of(found.name)):
         return Look("code", f"its name says code, and its {found.distinct:,} whole numbers repeat")

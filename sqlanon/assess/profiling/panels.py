@@ -37,9 +37,10 @@ BEYOND_CHANCE = 0.1
 """The same as a share of what chance explains."""
 ORDERED, MOST_COLUMNS = ("duckdb", "sqlite"), 40
 """Dialects of engines that read a table in the order in which its rows were written; and columns that are looked at."""
-SAME_AS_BEFORE = 0.5
+SAME_AS_BEFORE, RUNS = 0.5, 3
 """How often, beyond chance, a record agrees with the one before it in what stays the same of a person, at least, where
-persons have several: twice in four with two records each."""
+persons have several: twice in four with two records each. And how many persons are of the same kind, at least: fewer
+are sorted by what they are."""
 
 
 def panel_warning(
@@ -120,7 +121,9 @@ def _by_order(
     _, agreeing = _pairs(engine, part, alike, alike[0])
     chance = agreeing / (records * (records - 1))
     beyond = 1 - other / records / (1 - chance) if chance < 1 else 0.0
-    if beyond < SAME_AS_BEFORE or beyond >= 1:
+    kinds = exp.select(number(1)).from_(part.copy()).group_by(*[value.copy() for value in alike]).subquery("kinds")
+    [(different,)] = engine.run("kinds of persons", exp.select(count_rows()).from_(kinds))
+    if beyond < SAME_AS_BEFORE or other < RUNS * different:
         return None
     said = ", ".join(repr(item.name) for item in constant)
     return _warning(1 / (1 - beyond), f"most agree with the one before in {said}, and no column sorts them")

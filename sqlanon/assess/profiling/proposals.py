@@ -246,7 +246,8 @@ class _Searches:
         losses = losses_of_values(plan, self._policy, chosen.levels, chosen.protected, self._found)
         for name, shares in losses.items() if self._policy.entity is None else ():
             most = UNEVEN if name in chosen.protected else MOST_OF_ONE
-            beyond = [(lost, held * most) for lost, held in shares if lost > most]
+            worst = MOST_OF_ONE if plan.levels.get(name) else 1.0  # for a group of values no column is given up
+            beyond = [(min(lost, worst), held * most) for lost, held in shares if lost > most]
             if beyond:
                 uneven[name] = max(lost for lost, _ in beyond), min(limit for _, limit in beyond)
         return uneven

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from itertools import combinations
+from typing import Any
 
+import pyarrow as pa
 from sqlglot import exp
 
 from sqlanon.assess.profiling.facts import ColumnProfile
@@ -29,8 +31,8 @@ def losses_of_values(
     protected: Collection[str],
     found: Mapping[str, ColumnProfile],
 ) -> dict[str, list[tuple[float, float]]]:
-    """Return, of each column of few values that is published as it is, or in bands, the share of the records of each
-    value that is left out, with the share of all records that has this value.
+    """Return, of each column of which few values are published, the share of the records of each of these that is left
+    out, with the share of all records that it has before.
 
     Args:
         levels, protected: the quasi-identifiers and the sensitive columns that the plan publishes.
@@ -39,20 +41,30 @@ def losses_of_values(
     records = plan.ledger.records
     if records > MOST_RECORDS or not plan.ledger.suppressed:
         return losses
-    at = dict(zip((item.name for item in plan.catalog.attributes), plan.node, strict=True))
-    few = [name for name, level in at.items() if name in levels and not level and found[name].distinct <= FEW_VALUES]
+    classes = plan.classes(plan.levels)
+    held = classes.column(len(plan.levels))
+    before: dict[str, dict[Any, int]] = {}
+    for name in levels:
+        sums = pa.table({"value": classes[name], "held": held}).group_by("value").aggregate([("held", "sum")])
+        before[name] = dict(zip(sums["value"].to_pylist(), sums["held_sum"].to_pylist(), strict=True))
     own = [item for item in policy.columns if item.name in protected]
-    few += [item.name for item in own if item.level is not None or found[item.name].distinct <= FEW_VALUES]
+    for item in own:
+        if item.level is not None or found[item.name].distinct <= FEW_VALUES:
+            before[item.name] = _counted(plan, item.name, plan.source.relation.copy())
     least = max(FEWEST, 2 * LEAST_LIMIT * records)
-    for name in few:
-        rows = plan.generalized_query({name: plan.source.types[name]}).subquery("released")
-        counts = exp.select(column(name), count_rows()).group_by(column(name))
-        before, after = (
-            {value: int(held) for value, held in plan.engine.run("values", counts.from_(part))}
-            for part in (plan.source.relation.copy(), rows)
-        )
-        losses[name] = [(1 - after.get(value, 0) / n, n / records) for value, n in before.items() if n >= least]
+    for name, counts in before.items():
+        if len(counts) > FEW_VALUES + 1:
+            continue
+        type_name = plan.source.types[name] if name in protected else "VARCHAR"
+        after = _counted(plan, name, plan.generalized_query({name: type_name}).subquery("released"))
+        losses[name] = [(1 - after.get(value, 0) / n, n / records) for value, n in counts.items() if n >= least]
     return losses
+
+
+def _counted(plan: Plan, name: str, rows: exp.Expr) -> dict[Any, int]:
+    """Return the values of a column of some rows with how many rows have each."""
+    query = exp.select(column(name), count_rows()).from_(rows).group_by(column(name))
+    return {value: int(held) for value, held in plan.engine.run("values", query)}
 
 
 def few_if_known(
