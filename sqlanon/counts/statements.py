@@ -18,6 +18,7 @@ from sqlglot import exp
 from sqlanon.core.compiler.encoded_source import SOURCE, EncodedSource, EntityColumn
 from sqlanon.core.compiler.keyed import persons_by_key
 from sqlanon.core.sqltrees import names
+from sqlanon.core.sqltrees.data_types import GROUPED_AS_THEY_ARE
 from sqlanon.core.sqltrees.trees import (
     HEX_NUMBER,
     bigint,
@@ -53,11 +54,6 @@ TOP = 2
 """So many of the largest contributors of a cell are looked at."""
 FALLING = exp.Ordered(this=column(AMOUNT), desc=True, nulls_first=False)
 """The order of contributions, the largest first."""
-GROUPED_AS_THEY_ARE = (
-    "BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
-    "DATE", "UUID",
-)  # fmt: skip
-"""Types whose equal values have one canonical text, whatever the engine."""
 
 
 @dataclass(frozen=True, slots=True)

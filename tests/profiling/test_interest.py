@@ -10,8 +10,8 @@ import pyarrow as pa
 from sqlanon.assess.profiling.drafting import draft
 from sqlanon.assess.profiling.interest import OF_A_PAIR, by_interest, subject_scores, tells_apart, worths_of
 from sqlanon.assess.profiling.profile import profile
-from sqlanon.assess.profiling.proposals import _floor
 from sqlanon.assess.profiling.searched import NUMBERS, as_searched
+from sqlanon.assess.profiling.wishes import floor_of
 from sqlanon.core.lattice.catalog import Attribute
 
 
@@ -114,13 +114,13 @@ def test_dates_of_events_say_the_year_or_nothing() -> None:
         "keeps_type": (True,) * 5,
     }
     attribute = Attribute("day", "DATE", 5, 900, **sizes)
-    assert (_floor(attribute, with_rest=False), _floor(attribute, with_rest=False, coarsest=2)) == (3, 2)
+    assert (floor_of(attribute, with_rest=False), floor_of(attribute, with_rest=False, coarsest=2)) == (3, 2)
 
 
 def test_the_group_of_the_rare_is_no_value_that_is_left() -> None:
     sizes = {"fields": ((0,),) * 4, "costs": (60, 50, 40, 0), "widths": (6, 4, 3, 1), "keeps_type": (True,) * 4}
     attribute = Attribute("kind", "VARCHAR", 4, 6, **sizes)
-    assert (_floor(attribute, with_rest=False), _floor(attribute, with_rest=True)) == (2, 1)
+    assert (floor_of(attribute, with_rest=False), floor_of(attribute, with_rest=True)) == (2, 1)
 
 
 def test_persons_are_counted_by_who_orders_and_not_by_orders(tmp_path: Path) -> None:

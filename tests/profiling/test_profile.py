@@ -18,7 +18,7 @@ from engine_kinds import KINDS, SOURCE, Kind
 from people import COLUMNS, people
 
 import sqlanon
-from sqlanon.assess.profiling.facts import LOOKS, ColumnProfile, Profile
+from sqlanon.assess.profiling.facts import LOOKS, ColumnProfile, Profile, is_mixed
 from sqlanon.assess.profiling.measuring import Measures
 from sqlanon.assess.profiling.profile import profile_source
 from sqlanon.assess.profiling.text import WIDTH, profile_lines
@@ -64,7 +64,7 @@ def test_columns_are_recognized_in_every_source(folder: Path, file: str) -> None
     assert (born.reads_as, born.date_format, born.misfits, born.ambiguous) == ("date", "%d.%m.%Y", 0, False)
     assert born.spread is not None and 1930 <= born.spread.low < born.spread.q50 < born.spread.high <= 2005
     weight = found.column("Gewicht")
-    assert weight.is_mixed and weight.reads_as == "text" and weight.question is not None
+    assert is_mixed(weight) and weight.reads_as == "text" and weight.question is not None
 
 
 @pytest.mark.slow

@@ -312,7 +312,7 @@ def test_half_of_the_records_of_a_rare_value_are_left(tmp_path: Path, monkeypatc
         and f"Of the records with one of its values, as they are published, {percent(lost)} are left out." in said
     )
     assert _of_races(tmp_path, [40, 30, 30]).proposals[0].limit is None
-    monkeypatch.setattr(proposals, "losses_of_values", lambda *_: {})
+    monkeypatch.setattr(proposals, "too_uneven", lambda *_: {})
     made = _of_races(tmp_path, [60, 37, 3])
     assert min(held(made)) < 0.5, "without the limit, most records of the rare value are left out"
 
@@ -346,7 +346,7 @@ def test_it_is_counted_whom_a_protected_column_would_single_out(tmp_path: Path) 
     made = draft(profile(tmp_path / "visitors.parquet"), folder=tmp_path, search=True)
     rows = sqlanon.anonymize(tmp_path / "visitors.parquet", replace(made.policy, output=None)).to_arrow().to_pylist()
     quasi = [item.name for item in made.policy.quasi_identifiers]
-    counted = made.proposals[0].few_if_known
+    counted = made.proposals[0].counted.few_if_known
     own = tuple(item.name for item in made.policy.sensitive)
     assert counted.keys() == {(), *((name,) for name in own), own} and counted[()] == len(rows)
     for also, few in counted.items() - {((), len(rows))}:
@@ -367,7 +367,7 @@ def test_it_is_counted_which_persons_a_protected_column_would_single_out(tmp_pat
     names = ("patient_id", "sex", "age", "diagnosis")
     pq.write_table(pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))), tmp_path / "r.parquet")
     made = draft(profile(tmp_path / "r.parquet"), folder=tmp_path, search=True)
-    [((), everyone), ((name,), few)] = made.proposals[0].few_if_known.items()
+    [((), everyone), ((name,), few)] = made.proposals[0].counted.few_if_known.items()
     with sqlanon.plan(tmp_path / "r.parquet", replace(made.policy, output=None)) as plan:
         query = plan.generalized_query({"age": "VARCHAR", "sex": "VARCHAR", name: "VARCHAR"}, entities=True)
         released = plan.engine.run("rows", query)

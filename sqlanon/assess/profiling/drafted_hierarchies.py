@@ -46,6 +46,8 @@ GAPS = 0.8
 """Whole numbers that are fewer than this share of all up to the quantile of 95 % are codes: counts have gaps beyond."""
 UNORDERED = ("sex", "race", "religion", "politics", "sexuality", "crime", "union", "marital", "occupation")
 """Topics whose numbers are codes."""
+IN_ORDER = ("education", "body", "household", "money")
+"""Topics whose numbers have an order, whatever gaps are between them: years of schooling, children."""
 ALL_WHOLE = 0.999
 WIDE = 8
 """Intervals of the finest level between the bounds, from which on these are edges of the next level too."""
@@ -165,7 +167,11 @@ def _is_code(found: ColumnProfile, spread: Spread) -> bool:
     few = found.looks_like == "category" or (is_whole(found) and found.distinct <= FEW_NUMBERS)  # 1.0 beside NULL
     if few and found.topic in UNORDERED and not speaks_of(parts_of(found.name), COUNTED):
         return True
-    return found.looks_like == "category" and found.distinct < GAPS * (spread.q95 - spread.low + 1)
+    return (
+        found.looks_like == "category"
+        and found.topic not in IN_ORDER
+        and found.distinct < GAPS * (spread.q95 - spread.low + 1)
+    )
 
 
 def _few_numbers(found: ColumnProfile, spread: Spread) -> DraftedHierarchy | None:

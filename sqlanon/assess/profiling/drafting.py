@@ -24,7 +24,7 @@ from sqlanon.assess.profiling.proposals import LOST, propose
 from sqlanon.assess.profiling.proposed import Proposal
 from sqlanon.assess.profiling.questions import MANY, PERSONS, PROTECTION, ROLES, Asked, Decision, DraftedColumn, ask
 from sqlanon.assess.profiling.roles import K
-from sqlanon.assess.profiling.searched import ASK_LEFT_OUT, FEW_OUTCOMES, as_searched, is_event, with_known_events
+from sqlanon.assess.profiling.searched import ASK_LEFT_OUT, FEW_OUTCOMES, as_searched, with_known_events
 from sqlanon.assess.profiling.topics import is_constant
 from sqlanon.assess.profiling.vocabulary import KNOWN
 from sqlanon.core.audit.judged_columns import DETERMINES, OF_A_PERSON, SEVERAL
@@ -121,18 +121,12 @@ def draft(
     warnings: tuple[str, ...] = ()
     if search and profile.records:
         judged = as_searched(profile, None if entity is None else entity.name)
-        tried = [_column(item, judged) for item in judged.columns]
-        if searched is not None:
-            proposals = searched
-        elif any(column.nodes > 1 for column in tried):
-            several = search != "one rule"
-            proposals, warnings = _proposals(tried, judged, source, k=k, base=base, entity=entity, several=several)
-            if lost := _lost_events(tried, judged, proposals):
-                judged = with_known_events(judged, lost)
-                tried = [_column(item, judged) for item in judged.columns]
-                proposals, warnings = _proposals(tried, judged, source, k=k, base=base, entity=entity, several=several)
+        if searched is None:
+            judged, proposals, warnings = _search(judged, source, k=k, base=base, entity=entity, several=search is True)
+        else:
+            judged, proposals = with_known_events(judged, {c.name for item in searched for c in item.columns}), searched
         if proposals:
-            columns, profile = tried, judged
+            columns, profile = [_column(item, judged) for item in judged.columns], judged
     chosen = _chosen(proposals, proposal)
     if chosen is not None:
         columns = _as_proposed(columns, chosen, k, profile)
@@ -159,6 +153,27 @@ def draft(
 def drafted_keys(found: ColumnProfile, role: str, profile: Profile) -> dict[str, Any]:
     """Return the keys that a draft would give a column with a role."""
     return _keys(found, role, profile)[0]
+
+
+def _search(
+    judged: Profile, source: object, *, k: int, base: Path, entity: ColumnProfile | None, several: bool
+) -> tuple[Profile, tuple[Proposal, ...], tuple[str, ...]]:
+    """Return what could be released, with the roles that the columns have then, and warnings.
+
+    Events that a release gives up, or of which it leaves many records out, because they happened to most of a class, as
+    to the old, are tried as what others know.
+    """
+    tried = [_column(item, judged) for item in judged.columns]
+    if all(column.nodes < 2 for column in tried):
+        return judged, (), ()
+    found, warnings = _proposals(tried, judged, source, k=k, base=base, entity=entity, several=several)
+    given_up = {name for proposal in found[:1] for name, why in proposal.displaced.items() if why == LOST}
+    lost = given_up.union(*(proposal.counted.uneven for proposal in found[:1]))
+    known = with_known_events(judged, lost)
+    if known == judged:
+        return judged, found, warnings
+    tried = [_column(item, known) for item in known.columns]
+    return known, *_proposals(tried, known, source, k=k, base=base, entity=entity, several=several)
 
 
 def _proposals(
@@ -201,13 +216,6 @@ def _proposals(
             refused |= more
         else:
             return tuple(replace(item, displaced={**item.displaced, **refused}) for item in made), ()
-
-
-def _lost_events(columns: Sequence[DraftedColumn], profile: Profile, proposals: Sequence[Proposal]) -> list[str]:
-    """Return the flags of what happened to persons that a release gives up, or of which it leaves many records out,
-    because they happened to most of a class, as to the old."""
-    flags = [item.name for item in columns if "models" in item.keys and is_event(profile.column(item.name))]
-    return [name for name in flags if any(name in p.uneven or p.displaced.get(name) == LOST for p in proposals[:1])]
 
 
 def _given_away(judged: Mapping[str, object]) -> Sequence[str]:
@@ -260,12 +268,12 @@ def _as_proposed(columns: Sequence[DraftedColumn], proposal: Proposal, k: int, p
             limit, weight = proposal.max_levels.get(column.name), proposal.weights.get(column.name)
             more = {"max_level": limit} if limit is not None else {}
             column = replace(column, keys={**column.keys, **more, **({"weight": weight} if weight else {})})
-        elif (column.name,) in proposal.few_if_known:
+        elif (column.name,) in proposal.counted.few_if_known:
             of_null = OF_NULL if profile.column(column.name).nulls > SOME_NULLS * profile.records else ""
             known = _said_of_known(column.name, proposal, k)
             column = replace(column, reason=f"{column.reason} {of_null}{known}")
-        if because is None and column.name in proposal.uneven:
-            lost = UNEVENLY.format(percent(proposal.uneven[column.name]))
+        if because is None and column.name in proposal.counted.uneven:
+            lost = UNEVENLY.format(percent(proposal.counted.uneven[column.name]))
             column = replace(column, reason=f"{column.reason} {lost}")
         result.append(column)
     return result
@@ -278,7 +286,7 @@ def _said_of_known(name: str, proposal: Proposal, k: int) -> str:
     def said(count: int) -> str:
         return f"fewer than {k}" if 0 < count < k else f"{count:,}"
 
-    few, all_of_them = proposal.few_if_known, len(proposal.protected)
+    few, all_of_them = proposal.counted.few_if_known, len(proposal.protected)
     of_all = f"{few[()]:,} published {proposal.unit}"
     with_one = max((count for known, count in few.items() if len(known) == 2 and name in known), default=0)
     others = f"; with one more sensitive column, up to {said(with_one)}" if all_of_them > 2 else ""

@@ -198,10 +198,10 @@ class ColumnProfile(ColumnCounts):
         """The role in a policy: what identifies a person by itself is dropped."""
         return "drop" if self.role in DROPPED else self.role
 
-    @property
-    def is_mixed(self) -> bool:
-        """Whether it holds numbers and other texts."""
-        return self.reads_as == "text" and 0.05 <= self.number_share < 0.95
+
+def is_mixed(found: ColumnProfile) -> bool:
+    """Return whether a column holds numbers and other texts."""
+    return found.reads_as == "text" and 0.05 <= found.number_share < 0.95
 
 
 @dataclass(frozen=True, slots=True)

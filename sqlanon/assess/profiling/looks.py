@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlanon.assess.profiling.facts import ColumnProfile, Spread, percent
+from sqlanon.assess.profiling.facts import ColumnProfile, Spread, is_mixed, percent
 from sqlanon.assess.profiling.topics import topic_of
 from sqlanon.assess.profiling.vocabulary import CARERS, CODED, OTHER_PERSONS
 from sqlanon.core.source.known import CLEAR, HALF
@@ -216,7 +216,7 @@ def _by_name(found: ColumnProfile, named: tuple[str, ...]) -> Look | None:
         says = f"its name says {_in_words(kind)}"
         if kind == "age" and numbers and _within(found.spread, 0, 125):
             return Look("age", f"{says}, and its numbers are within 0 and 125")
-        if kind == "age" and found.is_mixed and found.number_share >= MIXED:
+        if kind == "age" and is_mixed(found) and found.number_share >= MIXED:
             return Look("age", f"{says}, and {_percent(found.number_share)} of its records hold numbers")
         if kind in ("latitude", "longitude") and numbers:
             limit = 90 if kind == "latitude" else 180
@@ -307,7 +307,7 @@ def _allows_text(found: ColumnProfile, kind: str, named: tuple[str, ...]) -> boo
 
 def _by_texts(found: ColumnProfile, named: tuple[str, ...]) -> Look | None:
     """Return the look of texts whose name says nothing: sentences, and values that differ in most records."""
-    if found.reads_as != "text" or found.is_mixed:
+    if found.reads_as != "text" or is_mixed(found):
         return None
     if found.distinct > 1 and _share(found, "titled") >= NEARLY_ALL:
         return Look("name", "its values are names with a title")
@@ -367,7 +367,7 @@ def _by_counts(found: ColumnProfile) -> Look:
         return Look("number", "its values are whole numbers")
     if found.reads_as == "number":
         return Look("number", "its values are numbers")
-    if found.is_mixed:
+    if is_mixed(found):
         return Look("other", f"{_percent(found.number_share)} of its records hold numbers, the others texts")
     if found.distinct <= FEW_TEXTS or found.distinction <= REPEATS:
         return Look("category", f"it has {found.distinct:,} values, which repeat")

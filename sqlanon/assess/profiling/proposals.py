@@ -28,21 +28,20 @@ from sqlanon.assess.profiling.interest import (
 )
 from sqlanon.assess.profiling.proposed import (
     BESIDE_FIRST,
-    FLOOR,
     NONE_FOUND,
     NOTHING,
     UNPROTECTED,
     Gain,
     Proposal,
+    ProposalCounts,
     account,
     proposal_of,
 )
 from sqlanon.assess.profiling.several import by_several_rules
-from sqlanon.assess.profiling.values_left import LEAST_LIMIT, MOST_OF_ONE, UNEVEN, few_if_known, losses_of_values
-from sqlanon.assess.profiling.wishes import UnmetWish, wishes_of, years_of
+from sqlanon.assess.profiling.values_left import LEAST_LIMIT, MOST_OF_ONE, few_if_known, too_uneven, uneven_values
+from sqlanon.assess.profiling.wishes import UnmetWish, floor_of, wishes_of, years_of
 from sqlanon.core import anonymizer
 from sqlanon.core.hierarchies.code_specs import FrequentValues
-from sqlanon.core.lattice.catalog import Attribute
 from sqlanon.core.plan.full_domain import Plan
 from sqlanon.core.policy import Column, Policy, SearchOptions
 
@@ -79,8 +78,6 @@ FEW_SENSITIVE = 8
 """Sensitive columns among the first, at most."""
 ENOUGH = 9
 """Columns that are chosen first, each with something of it; further ones, where they cost these little."""
-FEWEST_LEFT = 3
-"""Values that are left of a column that still says something, at least."""
 ENOUGH_PROTECTED = f"{FEW_SENSITIVE} sensitive columns are published; with more, hardly two persons would be alike."
 LOST = "Most records with one of its values would be left out, because they are few in each class."
 
@@ -182,7 +179,7 @@ class _Searches:
         rest = {item.name for item in policy.quasi_identifiers if isinstance(item.hierarchy, FrequentValues)}
         years = {item.name: years_of(found[item.name], item.hierarchy) for item in policy.quasi_identifiers}
         floors = {
-            item.name: _floor(item, with_rest=item.name in rest, coarsest=years[item.name])
+            item.name: floor_of(item, with_rest=item.name in rest, coarsest=years[item.name])
             for item in whole.catalog.attributes
             if tells_apart(found[item.name])
         }
@@ -239,19 +236,6 @@ class _Searches:
         self._policy = replace(self._policy, suppression_limit=Decimal(str(self.limit)), suppression_count=None)
         self._known.clear()
 
-    def _too_uneven(self, plan: Plan, chosen: _Chosen) -> dict[str, tuple[float, float]]:
-        """Return the columns of one of whose values too many records are left out, with the largest share of one, and
-        the share of all records that may be left out so that it stays below."""
-        uneven: dict[str, tuple[float, float]] = {}
-        losses = losses_of_values(plan, self._policy, chosen.levels, chosen.protected, self._found)
-        for name, shares in losses.items() if self._policy.entity is None else ():
-            most = UNEVEN if name in chosen.protected else MOST_OF_ONE
-            worst = MOST_OF_ONE if plan.levels.get(name) else 1.0  # for a group of values no column is given up
-            beyond = [(min(lost, worst), held * most) for lost, held in shares if lost > most]
-            if beyond:
-                uneven[name] = max(lost for lost, _ in beyond), min(limit for _, limit in beyond)
-        return uneven
-
     def _balanced(self) -> Proposal:
         chosen = self._chosen(self._order)
         plan, unmet = self._best(chosen), list[UnmetWish]()
@@ -273,7 +257,8 @@ class _Searches:
                 plan, chosen = tried, finer
                 wished.add(name)
         plan, chosen = self._with_further(plan, chosen)
-        self._lost = self._too_uneven(plan, chosen)
+        if self._policy.entity is None:
+            self._lost = too_uneven(plan, self._policy, chosen.levels, chosen.protected, self._found)
         return self._proposal(BALANCED, plan, chosen, unmet=tuple(unmet))
 
     def _in_place_of_another(self, finer: _Chosen, name: str, wish: str) -> tuple[Plan | None, _Chosen]:
@@ -495,23 +480,5 @@ class _Searches:
             return proposal
         plan, chosen = self._plans[proposal.name]
         few = few_if_known(plan, self._policy, chosen.levels, proposal.protected)
-        losses = losses_of_values(plan, self._policy, chosen.levels, proposal.protected, self._found)
-        uneven = {name: max(lost for lost, _ in shares) for name, shares in losses.items() if shares}
-        uneven = {name: lost for name, lost in uneven.items() if lost >= UNEVEN}
-        return replace(proposal, few_if_known=few, uneven=uneven)
-
-
-def _floor(attribute: Attribute, *, with_rest: bool, coarsest: int | None = None) -> int | None:
-    """Return the coarsest level of a column that still says something: most values are told from most others.
-
-    Args:
-        with_rest: above level 0, one of its values is what is left of the others.
-        coarsest: the level above which it says nothing, whatever it tells apart: more than a year of an event.
-    """
-    whole = attribute.costs[0]
-    saying = [level for level, width in enumerate(attribute.widths) if width > 1]
-    told = [width - (with_rest and level > 0) for level, width in enumerate(attribute.widths)]
-    if coarsest is not None:
-        saying = [level for level in saying if level <= coarsest]
-    enough = [level for level in saying if attribute.costs[level] >= FLOOR * whole and told[level] >= FEWEST_LEFT]
-    return enough[-1] if enough else saying[0] if saying else None
+        uneven = uneven_values(plan, self._policy, chosen.levels, proposal.protected, self._found)
+        return replace(proposal, counted=ProposalCounts(few, uneven))

@@ -23,8 +23,6 @@ NONE_FOUND = (NoSolutionError, SearchStoppedError)
 """No release meets the policy, or none was found in the time of a search."""
 MOST_RECORDS = 300_000
 """Records up to which several rules are tried, and values counted that are left out."""
-FLOOR = 0.55
-"""Of the values of a column that still says something, the share that a value is told from, at least."""
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -66,6 +64,20 @@ class Gain(Facts):
 
 
 @dataclass(frozen=True, slots=True)
+class ProposalCounts:
+    """What was counted of the records that a proposal publishes; nothing where it was not counted.
+
+    Attributes:
+        few_if_known: protected columns (each, each two, all) -> published records, or persons, in groups of fewer than
+            k, if others know these of a person beside the quasi-identifiers; no column -> all of them.
+        uneven: columns -> the share of the records of one of its values that is left out, the largest, if it is large.
+    """
+
+    few_if_known: Mapping[tuple[str, ...], int] = field(default_factory=dict)
+    uneven: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Proposal(Facts):
     """A release that the draft could make. For the operator: counts are exact.
 
@@ -80,10 +92,7 @@ class Proposal(Facts):
             others, whose models would cost too much. ``in_bands``: of the protected ones, those that are published at a
             level of a hierarchy.
         limit: the share of the records that may be left out, where it is less than a draft's usual one.
-        few_if_known: protected columns (each, each two, all) -> published records, or persons (``unit``), in groups of
-            fewer than k, if others know these of a person beside the quasi-identifiers; no column -> all of them. Empty
-            where it was not counted.
-        uneven: columns -> the share of the records of one of its values that is left out, the largest, if it is large.
+        counted: what its classes do not say of it.
         optimal: whether it is proven that no node does better by the weights and wishes of the proposal.
         weights, max_levels: the keys of columns that make a run find the same.
         displaced: columns that could be kept, and are left out of it and its ``columns``, with their price in words.
@@ -114,8 +123,7 @@ class Proposal(Facts):
     displaced: Mapping[str, str] = field(default_factory=dict)
     in_bands: tuple[str, ...] = ()
     limit: float | None = None
-    few_if_known: Mapping[tuple[str, ...], int] = field(default_factory=dict)
-    uneven: Mapping[str, float] = field(default_factory=dict)
+    counted: ProposalCounts = field(default_factory=ProposalCounts)
 
     @property
     def highest_risk(self) -> float:

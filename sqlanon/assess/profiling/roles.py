@@ -11,7 +11,7 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass, fields, replace
 
 from sqlanon.assess.profiling.attributes import settled_followers
-from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile, percent
+from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile, is_mixed, percent
 from sqlanon.assess.profiling.looks import FEW_NUMBERS, is_whole, look_of
 from sqlanon.assess.profiling.topics import spoken, with_topics
 from sqlanon.assess.profiling.vocabulary import KNOWN, SENSITIVE
@@ -151,7 +151,7 @@ def suggest(found: ColumnProfile) -> Suggestion:
     if "age" in kinds and found.reads_as != "text":
         return Suggestion("quasi_identifier", "Its name speaks of age, which others know or guess.")
     if found.topic in KNOWN:
-        asked = ASK_UNCLEAR if found.is_mixed else None
+        asked = ASK_UNCLEAR if is_mixed(found) else None
         return Suggestion(
             "quasi_identifier", f"{_sentence(spoken(found, KNOWN[found.topic or '']))}, which others may know.", asked
         )

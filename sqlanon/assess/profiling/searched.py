@@ -128,22 +128,18 @@ def _is_rare_arm(item: ColumnProfile) -> bool:
     return item.most > MOSTLY * item.records and not item.name.casefold().endswith((*ENDED,))
 
 
-def is_event(item: ColumnProfile) -> bool:
-    """Return whether a flag says that something happened to a person whom a study followed."""
-    return item.distinct == 2 and (item.topic == "death" or item.name.casefold().endswith((*ENDED,)))
-
-
 def with_known_events(profile: Profile, names: Container[str]) -> Profile:
-    """Return a profile whose events are what others know: generalized with it, they are published of all classes."""
-    columns = (
-        replace(
-            item, role="quasi_identifier", otherwise="sensitive", reason=f"{item.reason} {KNOWN_EVENT}", question=None
-        )
-        if item.name in names
-        else item
-        for item in profile.columns
-    )
-    return replace(profile, columns=tuple(columns))
+    """Return a profile of which some flags of what happened to persons whom a study followed, and that have a model,
+    are what others know: generalized with it, they are published of all classes."""
+
+    def known(item: ColumnProfile) -> ColumnProfile:
+        is_event = item.topic == "death" or item.name.casefold().endswith((*ENDED,))
+        if item.name not in names or item.role != "sensitive" or item.distinct != 2 or not is_event:
+            return item
+        reason = f"{item.reason} {KNOWN_EVENT}"
+        return replace(item, role="quasi_identifier", otherwise="sensitive", reason=reason, question=None)
+
+    return replace(profile, columns=tuple(map(known, profile.columns)))
 
 
 def _products(columns: Sequence[ColumnProfile]) -> dict[str, tuple[str, str]]:

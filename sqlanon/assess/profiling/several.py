@@ -9,12 +9,12 @@ from dataclasses import replace
 from sqlanon.assess.profiling.interest import FIRST
 from sqlanon.assess.profiling.proposed import (
     BESIDE_FIRST,
-    FLOOR,
     MOST_RECORDS,
     NONE_FOUND,
     Proposal,
     proposal_of,
 )
+from sqlanon.assess.profiling.wishes import FLOOR
 from sqlanon.core import anonymizer
 from sqlanon.core.policy import Column, LocalRecoding, Policy
 from sqlanon.errors import UnsupportedError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from sqlanon.assess.profiling.facts import ColumnProfile, Profile, percent
+from sqlanon.assess.profiling.facts import ColumnProfile, Profile, is_mixed, percent
 from sqlanon.assess.profiling.proposed import ColumnLeft, Proposal
 from sqlanon.assess.profiling.questions import Decision, questions_of
 from sqlanon.assess.relations.nulls import printable
@@ -92,7 +92,7 @@ def _table(found: Profile) -> Iterator[str]:
 
 def reading(item: ColumnProfile) -> str:
     """Return what the values of a column read as, in a word or two."""
-    if item.is_mixed:
+    if is_mixed(item):
         return "mixed"
     return item.reads_as if item.filled else "-"
 

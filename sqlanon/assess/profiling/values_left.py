@@ -15,7 +15,7 @@ from sqlanon.core.models import least_count
 from sqlanon.core.plan.full_domain import Plan
 from sqlanon.core.policy import Policy
 from sqlanon.core.sqltrees import names
-from sqlanon.core.sqltrees.trees import column, count_rows, named, number
+from sqlanon.core.sqltrees.trees import column, count_rows, cte, named, number, table, union_all, with_ctes
 
 LEAST_LIMIT, FEW_VALUES, FEWEST = 0.01, 10, 20
 """The share of the records that may be left out, at least; values of a column, at most, and records of one, at least
@@ -24,7 +24,7 @@ MOST_OF_ONE, UNEVEN = 0.5, 0.25
 """The share of the records of one value beyond which most are left out; and from which on a draft says so."""
 
 
-def losses_of_values(
+def _losses_of_values(
     plan: Plan,
     policy: Policy,
     levels: Collection[str],
@@ -61,6 +61,41 @@ def losses_of_values(
     return losses
 
 
+def too_uneven(
+    plan: Plan,
+    policy: Policy,
+    levels: Collection[str],
+    protected: Collection[str],
+    found: Mapping[str, ColumnProfile],
+) -> dict[str, tuple[float, float]]:
+    """Return the columns of one of whose values too many records are left out, of an outcome ``UNEVEN``, with the
+    largest share of one, and the share of all records that may be left out so that it stays below.
+
+    Of a group of values it is ``MOST_OF_ONE`` at most.
+    """
+    uneven: dict[str, tuple[float, float]] = {}
+    for name, shares in _losses_of_values(plan, policy, levels, protected, found).items():
+        most = UNEVEN if name in protected else MOST_OF_ONE
+        worst = MOST_OF_ONE if plan.levels.get(name) else 1.0
+        beyond = [(min(lost, worst), held * most) for lost, held in shares if lost > most]
+        if beyond:
+            uneven[name] = max(lost for lost, _ in beyond), min(limit for _, limit in beyond)
+    return uneven
+
+
+def uneven_values(
+    plan: Plan,
+    policy: Policy,
+    levels: Collection[str],
+    protected: Collection[str],
+    found: Mapping[str, ColumnProfile],
+) -> dict[str, float]:
+    """Return the columns of one of whose values a share of ``UNEVEN`` of the records is left out, or more, with it."""
+    losses = _losses_of_values(plan, policy, levels, protected, found)
+    worst = {name: max(lost for lost, _ in shares) for name, shares in losses.items() if shares}
+    return {name: lost for name, lost in worst.items() if lost >= UNEVEN}
+
+
 def _counted(plan: Plan, name: str, rows: exp.Expr) -> dict[Any, int]:
     """Return the values of a column of some rows with how many rows have each."""
     query = exp.select(column(name), count_rows()).from_(rows).group_by(column(name))
@@ -75,25 +110,28 @@ def few_if_known(
     persons in groups of fewer than k persons. For no column, return all of which something is published.
 
     Args:
-        levels, protected: as of ``losses_of_values``.
+        levels, protected: the quasi-identifiers and the sensitive columns that the plan publishes.
     """
-    if plan.ledger.records > MOST_RECORDS:
+    if plan.ledger.records > MOST_RECORDS or not protected:
         return {}
-    few, k, of_persons = {}, least_count(policy.models), policy.entity is not None
+    k, of_persons = least_count(policy.models), policy.entity is not None
     known = [item.name for item in plan.catalog.attributes if item.name in levels]
+    types = {**dict.fromkeys(known, "VARCHAR"), **{name: plan.source.types[name] for name in protected}}
+    released = cte("released", plan.generalized_query(types, entities=of_persons), materialized=True)
+    person = [column(names.ENTITY)] if of_persons else []
+    number_of = exp.Count(this=exp.Distinct(expressions=person)) if of_persons else count_rows()
     some = [*combinations(protected, 1), *combinations(protected, 2), (*protected,)]
-    for also in dict.fromkeys([(), *some] if protected else []):
-        types = {**dict.fromkeys(known, "VARCHAR"), **{name: plan.source.types[name] for name in also}}
-        rows = plan.generalized_query(types, entities=of_persons).subquery("released")
-        keys, person = [*map(column, types)], [column(names.ENTITY)] if of_persons else []
-        units = exp.select(*keys, *person).from_(rows)
+    asked: list[tuple[str, ...]] = list(dict.fromkeys([(), *some]))
+    parts: list[exp.Query] = []
+    for place, also in enumerate(asked):
+        keys = [column(name) for name in (*known, *also)]
+        units = exp.select(*keys, *person).from_(table("released"))
         units = units.distinct() if of_persons else units
         held = exp.Window(this=count_rows(), partition_by=[key.copy() for key in keys])
         counted = exp.select(named(held, "held"), *person).from_(units.subquery("units")).subquery("counted")
-        number_of = exp.Count(this=exp.Distinct(expressions=person)) if of_persons else count_rows()
-        query = exp.select(number_of).from_(counted)
+        query = exp.select(named(number(place), "place"), named(number_of.copy(), "few")).from_(counted)
         if also:
             query = query.where(exp.LT(this=column("held"), expression=number(k)))
-        [(found,)] = plan.engine.run("few if known", query)
-        few[also] = int(found)
-    return few
+        parts.append(query)
+    rows = plan.engine.run("few if known", with_ctes(union_all(parts), [released]))
+    return {asked[int(place)]: int(found) for place, found in rows}

@@ -9,7 +9,12 @@ from sqlanon.assess.profiling.facts import ColumnProfile, percent
 from sqlanon.assess.profiling.interest import FEW_YEARS
 from sqlanon.core.facts import Facts
 from sqlanon.core.hierarchies import specs
+from sqlanon.core.lattice.catalog import Attribute
 
+FLOOR = 0.55
+"""Of the values of a column that still says something, the share that a value is told from, at least."""
+FEWEST_LEFT = 3
+"""Values that are left of a column that still says something, at least."""
 BAND = 10
 """Years of a band of ages, at most, that a reader wishes for."""
 
@@ -79,3 +84,19 @@ def years_of(found: ColumnProfile, hierarchy: specs.HierarchySpec | None) -> int
     if spread is None or spread.high - spread.low > FEW_YEARS:
         return None
     return hierarchy.levels.index("year") + 1
+
+
+def floor_of(attribute: Attribute, *, with_rest: bool, coarsest: int | None = None) -> int | None:
+    """Return the coarsest level of a column that still says something: most values are told from most others.
+
+    Args:
+        with_rest: above level 0, one of its values is what is left of the others.
+        coarsest: the level above which it says nothing, whatever it tells apart: more than a year of an event.
+    """
+    whole = attribute.costs[0]
+    saying = [level for level, width in enumerate(attribute.widths) if width > 1]
+    told = [width - (with_rest and level > 0) for level, width in enumerate(attribute.widths)]
+    if coarsest is not None:
+        saying = [level for level in saying if level <= coarsest]
+    enough = [level for level in saying if attribute.costs[level] >= FLOOR * whole and told[level] >= FEWEST_LEFT]
+    return enough[-1] if enough else saying[0] if saying else None

@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from sqlanon.core.compiler.encoded_source import EntityColumn, TakingPart
 from sqlanon.core.sqltrees import names
-from sqlanon.core.sqltrees.data_types import data_type
+from sqlanon.core.sqltrees.data_types import GROUPED_AS_THEY_ARE, data_type
 from sqlanon.core.sqltrees.trees import (
     FLOATS,
     among,
@@ -179,9 +179,14 @@ def _values_together(
     taking_part: TakingPart,
     entity: EntityColumn | None,
 ) -> exp.Select:
-    """Return the distinct values of several columns: one reading of the source, a grouping set a column."""
+    """Return the distinct values of several columns: one reading of the source, a grouping set a column.
+
+    Plain columns are grouped as they are, so that a text is made of each value, and not of each record.
+    """
     texts = {i: f"text_{i}" for i in shared}
-    records = exp.select(*[named(canonical(columns[i].name, columns[i].type), texts[i]) for i in shared])
+    plain = [i for i in shared if columns[i].type.upper() in GROUPED_AS_THEY_ARE]
+    keys = {i: column(columns[i].name) if i in plain else canonical(columns[i].name, columns[i].type) for i in shared}
+    records = exp.select(*[named(keys[i], texts[i]) for i in shared])
     for i in shared:
         if columns[i].has_raw:
             records.select(named(column(columns[i].name), names.raw(i)), copy=False)
@@ -192,7 +197,8 @@ def _values_together(
     counts = {name: [equal(column(name), number(1))] if found else [] for name, found in conditions.items()}
     is_of = {i: equal(exp.Grouping(expressions=[column(texts[i])]), number(0)) for i in shared}
     attribute = exp.Case(ifs=[exp.If(this=is_of[i].copy(), true=number(i)) for i in shared])
-    value: exp.Expr = exp.Coalesce(this=column(texts[shared[0]]), expressions=[column(texts[i]) for i in shared[1:]])
+    first, *others = (canonical(texts[i], columns[i].type) if i in plain else column(texts[i]) for i in shared)
+    value: exp.Expr = exp.Coalesce(this=first, expressions=others)
     query = exp.select(
         named(exp.cast(attribute, "BIGINT"), "attribute"),
         named(value, "value"),

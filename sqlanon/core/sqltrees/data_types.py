@@ -13,6 +13,12 @@ INTEGERS = (
 )  # fmt: skip
 NUMBERS = (*INTEGERS, "FLOAT", "DOUBLE", "DECIMAL")
 
+GROUPED_AS_THEY_ARE = (
+    "BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
+    "DATE", "UUID",
+)  # fmt: skip
+"""Types whose equal values, and no others, have one canonical text, whatever the engine."""
+
 
 def data_type(name: str) -> exp.DataType:
     """Return the type of this name; a DECIMAL without a scale stays one, where DuckDB would give it three places.
