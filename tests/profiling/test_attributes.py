@@ -147,6 +147,15 @@ def test_a_key_of_persons_leads_nothing_but_its_twin(tmp_path: Path) -> None:
     assert groups["PLZ"] == {"Ort": ("value", 0)}
 
 
+def test_what_follows_from_the_moment_of_an_event_is_led_by_none() -> None:
+    """Two actions a moment, in one place: the moment is a key, of which the year says nothing of the place."""
+    draw = random.Random(3)
+    moments = [datetime.datetime(2020, 1, 1) + datetime.timedelta(minutes=37 * n) for n in range(400)]
+    towns = draw.choices(["Aachen", "Bern", "Graz", "Linz"], k=400)
+    data = {"at": moments * 2, "town": towns * 2, "kind": draw.choices("abc", k=800)}
+    assert profile(pa.table(data)).column("town").leader is None
+
+
 @pytest.mark.slow
 def test_dates_that_are_written_as_texts_have_parts(tmp_path: Path) -> None:
     data = _persons(2000)

@@ -90,3 +90,11 @@ def test_copies_in_a_table_of_few_values_are_different_persons(request: pytest.F
     few = {"sex": chance.choices("mf", k=300), "band": chance.choices(["20", "40", "60"], k=300)}
     assert "copies" not in warnings(KINDS[0], request, {**few, "x": [*range(2), *[2] * 298]})
     assert "300 records are exact copies" in warnings(KINDS[0], request, few)  # none is its own
+
+
+@pytest.mark.slow
+def test_many_copies_are_said_where_chance_explains_few(request: pytest.FixtureRequest) -> None:
+    """A third of the records are entries made again, of a table that can tell all of them apart."""
+    rows = hospital(random.Random(5), 300)
+    rows += rows[:150]
+    assert "300 records are exact copies" in warnings(KINDS[0], request, columns_of(rows))

@@ -50,8 +50,8 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 48_811,
-    "assess": 17_478,
+    "core": 48_829,
+    "assess": 17_870,
     "interop": 8_158,
     "commands": 7_838,
     "report": 6_281,

@@ -161,6 +161,7 @@ def _lead_values(by_name: Columns, free: set[str], leading: set[str], found: Fou
             of
             for of, follows, how in found
             if follows == name and how == VALUE and of in leading and (name, of, VALUE) not in found
+            and by_name[of].looks_like != "moment"  # it is the key of an event
             and (of not in leaders or leaders[of].how != FINER)
         ]  # fmt: skip
         if givers:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from sqlglot import exp
@@ -37,7 +38,10 @@ AGREES = 1e-6
 """By which share a total may differ from the sum: numbers are rounded."""
 SURPRISING = 0.1
 """Copies beyond the different records, as a share of all, up to which they are said, and if all records are copies:
-in a table of few values, where more agree, they are different persons."""
+in a table of few values, where more agree, they are different persons. And the share of them that chance explains, up
+to which they are said however many they are."""
+MOST_TELLING = 3
+"""Columns by whose values, those that tell most records apart, it is judged what chance explains."""
 FEW = 0.02
 """Records with a word for a total that are no sums, as a share of all: beyond it the word is a category."""
 
@@ -55,7 +59,7 @@ def odd_record_notes(
     records = max((item.records for item in columns), default=0)
     if records < 2 or not types:
         return ()
-    notes = list(_copies(engine, relation, types, records, others=len(columns) - len(types)))
+    notes = list(_copies(engine, relation, types, columns, records))
     places = {place: name for place, name in enumerate(types) if name in _reading(columns, "text")}
     numbers = [name for name in _reading(columns, "whole", "number") if name in types]
     if places and numbers:
@@ -73,15 +77,19 @@ def _reading(columns: Sequence[ColumnProfile], *kinds: str) -> list[str]:
 
 
 def _copies(
-    engine: Engine, relation: exp.Expr, types: Mapping[str, str], records: int, *, others: int
+    engine: Engine, relation: exp.Expr, types: Mapping[str, str], columns: Sequence[ColumnProfile], records: int
 ) -> Iterator[str]:
-    """Say how many records agree with another one in all columns."""
+    """Say how many records agree with another one in all columns, where chance does not explain it."""
+    others = len(columns) - len(types)
     values = [compared(name, kind) for name, kind in types.items()]
     alike = exp.select(named(count_rows(), names.COUNT)).from_(relation.copy()).group_by(*values)
     many = exp.GT(this=column(names.COUNT), expression=number(1))
     counted = exp.select(count_rows(), total(column(names.COUNT))).from_(alike.subquery("alike")).where(many)
     different, held = map(int, engine.run("copies of records", counted)[0])
-    if 0 < held - different <= SURPRISING * records or held == records:
+    alike_by_chance = math.prod(sorted(1 - (item.separation or 0.0) for item in columns)[:MOST_TELLING])
+    explained = alike_by_chance * records * (records - 1) / 2
+    few = held - different <= SURPRISING * records or explained <= SURPRISING * (held - different)
+    if held - different > 0 and (few or held == records):
         which = f"all {len(types)} columns" + (f" that can be compared ({others} cannot)" if others else "")
         yield (
             f"{held} records are exact copies of each other in {which}: {held - different} more than there are "
