@@ -55,10 +55,10 @@ KINDS: Mapping[str, str] = {
     "identifier": "id ids uuid guid ssn nhs mrn nino iban bic dni cpr bsn pesel pid sozialversicherungsnummer "
     "svnr nr nummer identifier kennung passport reisepass ausweis personalnummer matrikel matrikelnummer "
     "matriculation steuernummer steuerid kennzeichen aktenzeichen fallnummer dossier expediente account "
-    "kontonummer konto *login username userid benutzer medicalrecord licence license =plate serial token hash barcode "
-    "pseudonym accountnumber key seqn seqno seqnr caseid recordid rowid rownum lfdnr laufnummer personnummer "
-    "fodselsnummer =nss =nif =cpf =nit =tckn =nir codicefiscale numer numero dosya kimlik patid patno ptid subjid "
-    "usubjid empno",
+    "kontonummer konto *login loginname loginid username userid benutzer medicalrecord licence license "
+    "=plate serial token hash barcode pseudonym accountnumber key seqn seqno seqnr caseid recordid rowid rownum lfdnr "
+    "laufnummer personnummer fodselsnummer =nss =nif =cpf =nit =tckn =nir codicefiscale numer numero dosya kimlik "
+    "patid patno ptid subjid usubjid empno",
     "date": "date datum fecha data tag day timestamp time zeit zeitpunkt datetime =admission discharge aufnahme "
     "entlassung =visit besuch when wann quand cuando quando dt dat tarih dato adm admdt dischdt",
     "amount": "amount salary income price cost costs betrag gehalt einkommen lohn wage wages balance bal amt bill "
@@ -81,10 +81,10 @@ PERSONS = (
 )  # fmt: skip
 """Words of persons whom records are about."""
 RELATIVES = (
-    "child", "kid", "mother", "mom", "mum", "father", "parent", "baby", "infant", "newborn", "twin", "woman", "man",
-    "girl", "boy", "kind", "mutter", "enfant", "mere", "hijo", "madre", "bambino",
+    "child", "kid", "mother", "mom", "mum", "father", "baby", "infant", "newborn", "twin", "woman", "man",
+    "girl", "boy", "mutter", "enfant", "mere", "hijo", "madre", "bambino",
 )  # fmt: skip
-"""Words of persons that alone say what is known of a person, as how many children, and with a number name one."""
+"""Words of persons that alone say what is known of one, as whether there is a child, and before ``id`` name one."""
 PERSONAL = (
     "firstname", "lastname", "surname", "forename", "fullname", "vorname", "nachname", "familienname", "prenom",
     "apellido", "apellidos", "cognome", "achternaam", "voornaam", "fname", "lname", "first", "last", "full", "given",

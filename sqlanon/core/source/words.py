@@ -20,10 +20,10 @@ NUMBERS_OF = ("household", "provider")
 _FOLDED = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "æ": "ae", "ø": "o", "œ": "oe", "ł": "l", "ı": "i", "đ": "d"}
 NUMBERED = frozenset(
     word
-    for person in (*PERSONS, *RELATIVES)
+    for person in PERSONS
     for number in ("id", "no", "nr", "num", "number", "nummer", "numero")
     for word in (person + number, number + person)
-)
+) | {f"{relative}id" for relative in RELATIVES}
 """What a column of their numbers is called: ``customer_no``, ``numero_de_client``, ``patientid``."""
 
 
