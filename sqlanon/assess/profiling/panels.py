@@ -104,9 +104,9 @@ def _by_order(
     rows = exp.select(*keys, named(exp.Window(this=exp.RowNumber()), "place")).from_(part.copy())
     in_order = exp.Order(expressions=[exp.Ordered(this=column("place"))])
     own = [column(f"key_{place}") for place in range(len(looked_at))]
-    befores = [named(exp.Window(this=exp.Lag(this=key.copy()), order=in_order.copy()), f"before_{place}")
+    previous = [named(exp.Window(this=exp.Lag(this=key.copy()), order=in_order.copy()), f"before_{place}")
                for place, key in enumerate(own)]  # fmt: skip
-    steps = exp.select(*own, *befores).from_(rows.subquery("numbered")).subquery("steps")
+    steps = exp.select(*own, *previous).from_(rows.subquery("numbered")).subquery("steps")
     changes = [exp.NullSafeNEQ(this=key.copy(), expression=column(f"before_{place}")) for place, key in enumerate(own)]
     counts = [total(when(change, number(1), number(0))) for change in changes[len(constant) :]]
     values = [count_distinct(key.copy()) for key in own[len(constant) :]]
