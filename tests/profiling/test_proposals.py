@@ -5,6 +5,7 @@ import itertools
 import json
 import random
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from benches import visitors
 from command_line import sqlanon as command
 
 import sqlanon
-from sqlanon.assess.profiling import drafting, proposals
+from sqlanon.assess.profiling import drafting, proposals, several
 from sqlanon.assess.profiling.drafting import REFUSED, PolicyDraft, draft
 from sqlanon.assess.profiling.facts import percent
 from sqlanon.assess.profiling.profile import profile
@@ -60,7 +61,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def drafted(folder: Path) -> PolicyDraft:
+def unhurried() -> Iterator[None]:
+    """No search ends because the machine is busy."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(proposals, "ALL_SECONDS", 300.0)
+        patch.setattr(several, "RULES_SECONDS", 80.0)
+        patch.setattr(several, "ALL_RULES_SECONDS", 160.0)
+        yield
+
+
+@pytest.fixture(scope="module")
+def drafted(folder: Path, unhurried: None) -> PolicyDraft:
     return draft(profile(folder / "visits.parquet"), folder=folder, search=True)
 
 

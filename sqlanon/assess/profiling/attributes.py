@@ -11,7 +11,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from sqlanon.assess.profiling.dependencies import AGE, PARTS, SUM, VALUE, Dependency
-from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile, Follower, SameColumns
+from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile, Follower, SameColumns, few_or
 from sqlanon.assess.profiling.looks import FEW_TEXTS
 from sqlanon.assess.profiling.topics import is_constant
 from sqlanon.assess.profiling.vocabulary import CODED
@@ -274,7 +274,7 @@ def _following(item: ColumnProfile, follower: Follower, leader: ColumnProfile) -
     if leader.role not in ("quasi_identifier", "keep"):
         reason = f"It says the same as {leader.name!r}."
         return replace(item, role=leader.role if leader.role in DROPPED else "drop", reason=reason)
-    records = f"{follower.breaks:,} record{'s' * (follower.breaks != 1)}"
+    records = f"{few_or(follower.breaks)} record{'s' * (follower.breaks != 1)}"
     if follower.how in (AGE, SUM, FINER, POINT):
         contradict = f"{records} contradict" if follower.breaks else "values that few records have"
         reason = {

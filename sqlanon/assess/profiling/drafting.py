@@ -18,7 +18,7 @@ import yaml
 
 from sqlanon.assess.profiling.draft_text import other_line, policy_text, scalar
 from sqlanon.assess.profiling.drafted_hierarchies import SUPPRESS, DraftedHierarchy, drafted_hierarchy, travels_with
-from sqlanon.assess.profiling.facts import ColumnProfile, Profile, percent
+from sqlanon.assess.profiling.facts import ColumnProfile, Profile, few_or, percent
 from sqlanon.assess.profiling.looks import NEARLY_ALL, is_whole
 from sqlanon.assess.profiling.proposals import LOST, propose
 from sqlanon.assess.profiling.proposed import Proposal
@@ -173,7 +173,10 @@ def _search(
     if known == judged:
         return judged, found, warnings
     tried = [_column(item, known) for item in known.columns]
-    return known, *_proposals(tried, known, source, k=k, base=base, entity=entity, several=several)
+    again, more = _proposals(tried, known, source, k=k, base=base, entity=entity, several=several)
+    events = {item.name for item, before in zip(known.columns, judged.columns, strict=True) if item != before}
+    published = {item.name for proposal in again[:1] for item in proposal.columns}
+    return (known, again, more) if events <= published else (judged, found, warnings)
 
 
 def _proposals(
@@ -441,8 +444,8 @@ def _about_policy(
         decisions.append(Decision(entity.name, "entity", sentence, columns=(entity.name,), rank=PERSONS))
     if entity is None and (nameless := _entity(profile, nulls=True)) is not None:
         sentence = (
-            f"{nameless.nulls:,} records do not say whose they are: records are counted instead of persons. Leave them "
-            f"out in a view, and write entity: {scalar(nameless.name)}."
+            f"{few_or(nameless.nulls)} records do not say whose they are: records are counted instead of persons. "
+            f"Leave them out in a view, and write entity: {scalar(nameless.name)}."
         )
         decisions.append(Decision(nameless.name, "columns", sentence, columns=(nameless.name,), rank=PERSONS))
     if chosen is not None and chosen.drop is not None:

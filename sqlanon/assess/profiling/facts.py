@@ -15,6 +15,8 @@ from sqlanon.assess.risk.column_sets import ColumnSets
 from sqlanon.core.cards import WithCard
 from sqlanon.core.facts import Facts
 
+FEW = 5
+"""Counts below it stand in no draft."""
 TAIL = 10
 """Records that lie at or beyond a bound, at least."""
 FEWEST_FOR_SPREAD = 4 * TAIL
@@ -197,6 +199,11 @@ class ColumnProfile(ColumnCounts):
     def policy_role(self) -> str:
         """The role in a policy: what identifies a person by itself is dropped."""
         return "drop" if self.role in DROPPED else self.role
+
+
+def few_or(count: int) -> str:
+    """Return a count in words for a file that may be handed on: none below ``FEW`` but 0."""
+    return f"fewer than {FEW}" if 0 < count < FEW else f"{count:,}"
 
 
 def is_mixed(found: ColumnProfile) -> bool:

@@ -37,14 +37,15 @@ SWAPPED = {"%d/%m/%Y": "%m/%d/%Y", "%d-%m-%Y": "%m-%d-%Y"}
 """Formats that both fit where no day is beyond 12."""
 
 OF_AN_ID = re.compile(
-    r"(?<!pa)(?<!sa)(?<!ra)(?<!a)(?<!^b)(?<!cov)(?<!ac)(?<!flu)(?<!lip)(?<!ro)(?<!sol)(?<!val)(?<!gr)(?<!^m)id$"
+    r"(?<!pa)(?<!sa)(?<!ra)(?<!a)(?<!^b)(?<!cov)(?<!ac)(?<!flu)(?<!lip)(?<!ro)(?<!sol)(?<!val)(?<!gr)(?<!^m)"
+    r"(?<!liqu)(?<!hum)(?<!pyram)id$"
 )
 """Ends of the names of numbers of persons or records, and of no amount that was paid and no thyroid."""
 SCHOOLS, MANY_SCHOOLS = ("school", "schule", "ecole", "escuela", "scuola", "skola", "szkola"), 60
 """Words of schools, which are years of schooling where there are few."""
 OF_A_CENTURY = (30, 99)
 """The least and the largest year that is written without its century."""
-OF_A_YEAR = re.compile(r"^(yr|year|jahr|annee|anno)|(yr|year|jahr|annee|anno)$")
+OF_A_YEAR = re.compile(r"^(yr|year|jahr|annee)(?!s)|(?<!s)(yr|year|jahr|annee)$")
 """Names of years, as birthyr and yronset are."""
 NEARLY_ALL = 0.95
 """The share of the values that must have a shape."""
@@ -58,8 +59,6 @@ SEVERAL_NAMES = 5
 """Values that are written like names of persons are names if there are so many of them."""
 FEW_NUMBERS = 30
 """Whole numbers with so many values at most are codes of categories."""
-SCALE = 11
-"""Points of a scale, at most."""
 FEW_TEXTS = 200
 """Texts with so many values at most are categories, if they repeat."""
 SENTENCE = 25
@@ -198,7 +197,11 @@ def _by_date(found: ColumnProfile, named: tuple[str, ...]) -> Look | None:
         if not named and topic_of(found.name) is None and found.distinct <= 150:
             return Look("year", "its values are whole numbers from 1800 to 2099")
     of_century = found.reads_as == "whole" and found.distinct > 1 and _within(found.spread, *OF_A_CENTURY)
-    called = OF_A_YEAR.search("".join(parts_of(found.name))) is not None and "age" not in named
+    called = (
+        OF_A_YEAR.search("".join(parts_of(found.name))) is not None
+        and "age" not in named
+        and topic_of(found.name) is None
+    )
     if of_century and called and found.spread is not None:
         return Look("year", "its name says so, and its values are years of a century")
     return None
@@ -278,9 +281,7 @@ def _identifies(found: ColumnProfile) -> bool:
         return False
     named = {*parts_of(found.name)} <= {*KINDS["identifier"].split()} or speaks_of_persons(found.name)
     many = found.distinct > FEW_TEXTS and found.distinction >= 0.01
-    scale = named and found.distinct <= SCALE < found.most and re.search("[0-9]$", found.name) is not None  # pid7
-    several = named and not scale and found.distinct >= SEVERAL_NAMES and _is_numbered(found)
-    return many or found.distinction >= 0.5 or several
+    return many or found.distinction >= 0.5 or (named and found.distinct >= SEVERAL_NAMES and _is_numbered(found))
 
 
 def _is_numbered(found: ColumnProfile) -> bool:
@@ -338,7 +339,7 @@ def _by_code(found: ColumnProfile) -> Look | None:
     parts = parts_of(found.name)
     if found.distinct > FEW_TEXTS and OF_AN_ID.search(parts[-1] if parts else ""):
         return Look("identifier", f"its name ends with id, and it has {found.distinct:,} whole numbers")
-    if found.distinct > MANY_SCHOOLS and not {*SCHOOLS}.isdisjoint(parts):
+    if found.distinct > MANY_SCHOOLS and {*parts} & {*SCHOOLS} and {*parts} <= {*SCHOOLS, "id", "nr", "no", "code"}:
         return Look("provider", f"its name says school, by {found.distinct:,} numbers")
     if found.distinction > REPEATS:
         return None

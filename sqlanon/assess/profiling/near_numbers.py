@@ -10,11 +10,13 @@ from sqlglot import exp
 from sqlanon.assess.profiling.dependencies import FEW_NUMBERS, MOST_NUMBERS, VALUE, Dependency
 from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile
 from sqlanon.core.engines.base import Engine
-from sqlanon.core.sqltrees.trees import canonical, count_if, or_zero
+from sqlanon.core.sqltrees.trees import canonical, count_if, or_zero, when
 
 EQUAL, FEWEST_VALUES = 0.6, 4
 """The share of the records, beyond those that hold the most frequent value, in which two numbers are equal, at least;
 and values of each."""
+FAR, LARGEST = 1e6, 1e100
+"""How many ranges a number lies from the median, at most, that is looked at; and bounds of the ranges that are."""
 LINEAR = 1e-4
 """What a straight line leaves unexplained of the variance of a number that it gives, at most."""
 
@@ -29,6 +31,7 @@ def find_near_numbers(
         for item in columns
         if item.reads_as in ("whole", "number") and not item.misfits and item.role not in DROPPED
         and item.spread is not None and item.distinct >= FEWEST_VALUES
+        and max(abs(item.spread.low), abs(item.spread.high)) <= LARGEST
     ][:MOST_NUMBERS]  # fmt: skip
     pairs = list(combinations(numbers, 2))
     if not pairs:
@@ -55,12 +58,17 @@ def find_near_numbers(
 
 
 def _scaled(item: ColumnProfile, type_name: str) -> exp.Expr:
-    """Return the numbers of a column less their median, by their range, so that sums of squares keep their digits."""
+    """Return the numbers of a column less their median, by their range, so that sums of squares keep their digits; NULL
+    for those that lie ``FAR`` beyond, whose squares no engine could add."""
     assert item.spread is not None
-    middle, width = item.spread.q50, (item.spread.high - item.spread.low) or 1.0
+    middle, width = float(item.spread.q50), float(item.spread.high - item.spread.low) or 1.0
+    low, high, middle_of, by = (
+        exp.Literal.number(repr(bound)) for bound in (middle - FAR * width, middle + FAR * width, middle, width)
+    )
     value = exp.cast(canonical(item.name, type_name), "DOUBLE")
-    less = exp.paren(exp.Sub(this=value, expression=exp.Literal.number(repr(float(middle)))))
-    return exp.paren(exp.Div(this=less, expression=exp.Literal.number(repr(float(width)))))
+    scaled = exp.Div(this=exp.paren(exp.Sub(this=value.copy(), expression=middle_of)), expression=by)
+    near = exp.and_(exp.GTE(this=value.copy(), expression=low), exp.LTE(this=value.copy(), expression=high))
+    return when(near, exp.paren(scaled))
 
 
 def _unexplained(one: tuple[float, float], other: tuple[float, float], product: float, records: int) -> float:

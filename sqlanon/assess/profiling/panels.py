@@ -108,14 +108,14 @@ def _by_order(
                for place, key in enumerate(own)]  # fmt: skip
     steps = exp.select(*own, *previous).from_(rows.subquery("numbered")).subquery("steps")
     changes = [exp.NullSafeNEQ(this=key.copy(), expression=column(f"before_{place}")) for place, key in enumerate(own)]
-    counts = [total(when(change, number(1), number(0))) for change in changes[len(constant) :]]
-    values = [count_distinct(key.copy()) for key in own[len(constant) :]]
+    counts = [total(when(change.copy(), number(1), number(0))) for change in changes]
+    values = [count_distinct(key.copy()) for key in own]
     differs = total(when(exp.or_(*[change.copy() for change in changes[: len(constant)]]), number(1), number(0)))
     [(records, other, *each)] = engine.run(
         "records beside each other", exp.select(count_rows(), differs, *counts, *values).from_(steps)
     )
     runs = zip(each[: len(counts)], each[len(counts) :], strict=True)
-    if records < 2 or any(change <= distinct for change, distinct in runs):
+    if records < 2 or any(change <= distinct + 1 for change, distinct in runs):  # NULL is one more
         return None  # it is sorted by this one
     alike = [own_text(item.name, types[item.name]) for item in constant]
     _, agreeing = _pairs(engine, part, alike, alike[0])

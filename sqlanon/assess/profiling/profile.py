@@ -204,7 +204,7 @@ def _spread(
 ) -> Spread | None:
     """Return rounded quantiles: the outer ones outward, to two digits of what lies between them; the others to the
     next step."""
-    if quantiles is None:
+    if quantiles is None or not math.isfinite(quantiles[-1] - quantiles[0]):
         return None
     low, q05, *middle, q95, high = quantiles
     shares = item.shapes

@@ -164,7 +164,7 @@ def _mean_loss(plan: Planned, displaced: Container[str] = ()) -> float:
     if losses is None:
         return plan.certificate.loss
     counted = [loss for name, loss in losses.items() if name not in displaced]
-    return sum(counted) / len(counted)
+    return sum(counted) / len(counted) if counted else 1.0
 
 
 def proposal_of(

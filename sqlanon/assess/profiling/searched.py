@@ -51,7 +51,7 @@ BANDS = "It is what the table is about: its model protects it, in bands, so that
 NUMBERS = "By its name its values number things or persons, which says nothing of these."
 PRODUCT = "It is called by {!r} and {!r}, and seems to be made of them."
 KNOWN_EVENT = (
-    "A model would leave out most of those to whom it happened. Others may know of it: it parts the classes instead."
+    "A model would leave out many of those to whom it happened. Others may know of it: it parts the classes instead."
 )
 ASK_BANDS = "May others know it of a person, if only about? Then make it a quasi_identifier, without level and models."
 FEWEST_COUNTED = 3

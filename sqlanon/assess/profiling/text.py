@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from sqlanon.assess.profiling.facts import ColumnProfile, Profile, is_mixed, percent
+from sqlanon.assess.profiling.facts import ColumnProfile, Profile, few_or, is_mixed, percent
 from sqlanon.assess.profiling.proposed import ColumnLeft, Proposal
 from sqlanon.assess.profiling.questions import Decision, questions_of
 from sqlanon.assess.relations.nulls import printable
@@ -170,7 +170,7 @@ def proposal_lines(proposals: Sequence[Proposal]) -> list[str]:
         ["loss", *(f"{item.loss:.3f}" for item in proposals)],
         [
             f"{unit} left out",
-            *(f"{item.suppressed:,} ({percent(item.suppressed / max(item.records, 1))})" for item in proposals),
+            *(_left_out(item) for item in proposals),
         ],
         [
             "records of the smallest class" if unit == "records" else "persons of the smallest class",
@@ -192,3 +192,10 @@ def _cell(column: ColumnLeft | None) -> str:
     if column.levels == (0,):
         return f"as it is ({counted})"
     return counted if column.publishes.startswith("values ") else f"{column.publishes} ({counted})"
+
+
+def _left_out(proposal: Proposal) -> str:
+    """Return how many records or persons are left out, and no share that says a small count."""
+    said = few_or(proposal.suppressed)
+    share = percent(proposal.suppressed / max(proposal.records, 1))
+    return said if said.startswith("fewer") else f"{said} ({share})"

@@ -91,7 +91,7 @@ def uneven_values(
     found: Mapping[str, ColumnProfile],
 ) -> dict[str, float]:
     """Return the columns of one of whose values a share of ``UNEVEN`` of the records is left out, or more, with it."""
-    losses = _losses_of_values(plan, policy, levels, protected, found)
+    losses = {} if policy.entity is not None else _losses_of_values(plan, policy, levels, protected, found)
     worst = {name: max(lost for lost, _ in shares) for name, shares in losses.items() if shares}
     return {name: lost for name, lost in worst.items() if lost >= UNEVEN}
 

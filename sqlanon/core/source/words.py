@@ -63,7 +63,7 @@ def _only_numbers(name: str, words: str) -> bool:
     """Return whether a name has one of some words, and nothing besides but that it is a number."""
     parts = {*parts_of(name)}.difference(OF_A_NUMBER.split())
     known = {word.strip("=*") for word in words.split()}
-    known |= {word + number for word in known for number in ("id", "no", "nr", "num")}  # familyid
+    known |= {word + number for word in known for number in ("id", "no", "nr")}  # familyid
     return bool(parts) and (parts <= known or "".join(parts_of(name)) in known)
 
 
