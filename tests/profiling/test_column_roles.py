@@ -381,3 +381,19 @@ def test_no_column_names_persons_twice_where_each_record_has_its_own(tmp_path: P
     data |= {"firstname": first, "sex": ["fm"[item in ("Bob", "Cem", "Finn", "Hans")] for item in first]}
     data["born"] = [1950 + len(item) for item in first]
     assert draft(profiled(data, tmp_path), folder=tmp_path).policy.entity is None, "many persons are called Ann"
+
+
+@pytest.mark.parametrize("name", ["patient_id1", "pid1", "subject2"])
+def test_a_number_of_few_persons_is_dropped_and_counted_by(tmp_path: Path, name: str) -> None:
+    draw = random.Random(4)
+    data = {name: [place % 10 for place in range(600)], "age": [draw.randrange(20, 80) for _ in range(600)]}
+    made = draft(profiled(data, tmp_path))
+    assert {item.name: item.role for item in made.policy.columns}[name] == "drop" and made.policy.entity == name
+
+
+@pytest.mark.parametrize("far", [1e200, 1.7e308, float("nan")])
+def test_a_number_far_beyond_all_others_is_profiled(tmp_path: Path, far: float) -> None:
+    draw = random.Random(4)
+    data = {name: [draw.gauss(50, 9) for _ in range(400)] for name in ("x", "y")}
+    data["x"][7] = far
+    assert {item.name for item in profiled(data, tmp_path).columns} == {"x", "y"}
