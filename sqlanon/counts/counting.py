@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,8 @@ from sqlanon.errors import InputError, UnsupportedError
 
 MOST_CELLS = 2_000_000
 """Cells of all tables, at most."""
+Step = tuple[int, int, int | None]
+"""A dimension, one of its levels, and a level above it; None is the total."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +89,6 @@ def count_cells(source: Source, policy: CountsPolicy) -> Counted:
         _dimension(engine, position, name, levels, policy.rules.total)
         for position, (name, levels) in enumerate(policy.dimensions.items())
     )
-    if counted.source.entity is not None:
-        dimensions = _with_several(engine, counted, dimensions)
     shown = [levels for own in sets_of_tables(policy) for levels in own]
     sets = with_common_margins(shown)
     grid = Grid(dimensions, tuple(sets), tuple(levels in shown for levels in sets))
@@ -96,13 +97,17 @@ def count_cells(source: Source, policy: CountsPolicy) -> Counted:
             f"The tables have {len(grid):,} cells; at most {MOST_CELLS:,} are counted together.",
             hint="show coarser levels, fewer dimensions in one table, or fewer margins.",
         )
-    is_single = not any(d.several for d in dimensions)
+    if counted.keyed:
+        grid = _with_several(engine, counted, grid, _steps(grid))
+    is_single = not any(d.several for d in grid.dimensions)
     query = statements.cells_query(counted, sets, by_sets=engine.capabilities.groups_by_sets, is_single=is_single)
     with _keyed(source, counted, policy.policy):
         found = engine.arrow("count cells", query.copy())
     is_summed, both = counted.measured is not None, [*map(statements.largest, (1, 2))]
     beside = statements.HALVES if counted.keyed else (statements.AMOUNT, *both) if is_summed else ()
     figures = _filled(grid, found, ("contributors", *beside))
+    if counted.source.entity is not None and not counted.keyed:
+        grid = _with_several(engine, counted, *_by_counts(grid, figures["contributors"]))
     high, low = (figures[name].astype(np.uint64) for name in statements.HALVES) if counted.keyed else (None, None)
     records, taken = engine.run("count records", statements.left_out_query(counted))[0]
     return Counted(
@@ -191,20 +196,49 @@ def _dimension(engine: Engine, position: int, name: str, levels: tuple[int, ...]
     return Dimension(name, levels, tuple(texts), np.array(level_of, np.int64), np.array(codes, np.int64), above)
 
 
-def _with_several(engine: Engine, counted: CountedSource, dimensions: Sequence[Dimension]) -> tuple[Dimension, ...]:
-    """Return the dimensions with the steps at which an entity has several categories."""
-    pairs = [
+def _steps(grid: Grid) -> list[Step]:
+    """Return every step from a level of a dimension to one above it, or to its total."""
+    return [
         (position, finer, coarser)
-        for position, dimension in enumerate(dimensions)
+        for position, dimension in enumerate(grid.dimensions)
         for finer in dimension.levels
         for coarser in (*[level for level in dimension.levels if level > finer], None)
     ]
-    rows = engine.run("entities of several categories", statements.several_query(counted, pairs))
-    several = {pairs[int(place)] for place, count in rows if count}
-    return tuple(
-        replace(d, several=frozenset((finer, coarser) for p, finer, coarser in several if p == position))
-        for position, d in enumerate(dimensions)
-    )
+
+
+def _by_counts(grid: Grid, contributors: Numbers) -> tuple[Grid, list[Step]]:
+    """Return the grid with the steps at which its counts show an entity in several categories, and those still open.
+
+    The entities of a cell are counted once more by each further part that they are in. Sets without other dimensions
+    say so of every entity.
+    """
+    held = [int(contributors[start:end].sum()) for start, end in pairwise(grid.starts)]
+    open_steps, more = [], []
+    for position, finer, coarser in _steps(grid):
+        total = [None] * len(grid.dimensions)
+        fine, coarse = ((*total[:position], level, *total[position + 1 :]) for level in (finer, coarser))
+        if fine not in grid.sets or coarse not in grid.sets:
+            open_steps.append((position, finer, coarser))
+        elif held[grid.sets.index(fine)] > held[grid.sets.index(coarse)]:
+            more.append((position, finer, coarser))
+    return _marked(grid, more), open_steps
+
+
+def _with_several(engine: Engine, counted: CountedSource, grid: Grid, steps: Sequence[Step]) -> Grid:
+    """Return the grid with those of the steps at which the database finds an entity in several categories."""
+    if not steps:
+        return grid
+    rows = engine.run("entities of several categories", statements.several_query(counted, steps))
+    return _marked(grid, [steps[int(place)] for place, count in rows if count])
+
+
+def _marked(grid: Grid, steps: Sequence[Step]) -> Grid:
+    """Return the grid with further steps at which an entity may have several categories."""
+    own = [
+        {(finer, coarser) for p, finer, coarser in steps if p == position} for position in range(len(grid.dimensions))
+    ]
+    marked = [replace(d, several=d.several | more) for d, more in zip(grid.dimensions, own, strict=True)]
+    return replace(grid, dimensions=tuple(marked))
 
 
 def _filled(grid: Grid, found: pa.Table, wanted: Sequence[str]) -> dict[str, np.ndarray[Any, Any]]:

@@ -182,6 +182,8 @@ def _base(counted: CountedSource, grouped: Sequence[exp.Expr]) -> exp.Select:
     if entity is not None:
         records = records.select(named(entity.text() if counted.keyed else _who(entity), WHO))
         keys.append(WHO)
+    if entity is not None and counted.measured is None and not counted.keyed:
+        return records.select(named(number(1), HELD))  # as many groups as records, nearly: they are told apart once
     rows = records.subquery("records")
     if counted.measured is None or entity is not None:
         sums = [held] if counted.measured is None else [held, amount]
