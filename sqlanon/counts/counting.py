@@ -30,13 +30,11 @@ from sqlanon.counts import statements
 from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.facts import Floats, Numbers
 from sqlanon.counts.grid import Dimension, Grid, Levels, sets_of, with_common_margins
-from sqlanon.counts.statements import CountedSource
+from sqlanon.counts.statements import CountedSource, Step
 from sqlanon.errors import InputError, UnsupportedError
 
 MOST_CELLS = 2_000_000
 """Cells of all tables, at most."""
-Step = tuple[int, int, int | None]
-"""A dimension, one of its levels, and a level above it; None is the total."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +96,8 @@ def count_cells(source: Source, policy: CountsPolicy) -> Counted:
             hint="show coarser levels, fewer dimensions in one table, or fewer margins.",
         )
     if counted.keyed:
-        grid = _with_several(engine, counted, grid, _steps(grid))
+        finest = [(position, d.levels[0], None) for position, d in enumerate(dimensions)]
+        grid = _with_several(engine, counted, grid, finest)
     is_single = not any(d.several for d in grid.dimensions)
     query = statements.cells_query(counted, sets, by_sets=engine.capabilities.groups_by_sets, is_single=is_single)
     with _keyed(source, counted, policy.policy):
@@ -106,7 +105,7 @@ def count_cells(source: Source, policy: CountsPolicy) -> Counted:
     is_summed, both = counted.measured is not None, [*map(statements.largest, (1, 2))]
     beside = statements.HALVES if counted.keyed else (statements.AMOUNT, *both) if is_summed else ()
     figures = _filled(grid, found, ("contributors", *beside))
-    if counted.source.entity is not None and not counted.keyed:
+    if counted.source.entity is not None:
         grid = _with_several(engine, counted, *_by_counts(grid, figures["contributors"]))
     high, low = (figures[name].astype(np.uint64) for name in statements.HALVES) if counted.keyed else (None, None)
     records, taken = engine.run("count records", statements.left_out_query(counted))[0]
@@ -229,7 +228,7 @@ def _with_several(engine: Engine, counted: CountedSource, grid: Grid, steps: Seq
     if not steps:
         return grid
     rows = engine.run("entities of several categories", statements.several_query(counted, steps))
-    return _marked(grid, [steps[int(place)] for place, count in rows if count])
+    return _marked(grid, [step for step, found in zip(steps, zip(*rows, strict=True), strict=True) if any(found)])
 
 
 def _marked(grid: Grid, steps: Sequence[Step]) -> Grid:

@@ -73,6 +73,12 @@ class CountedSource:
     keyed: bool = False
 
 
+Step = tuple[int, int, int | None]
+"""A dimension, one of its levels, and a level above it; None is the total."""
+NO_STEP = exp.cast(exp.null(), "INT")
+
+several = names.namer("several")
+"""Name of the column that says whether an entity has several categories at a step."""
 largest = names.namer("largest")
 """Name of the column with the largest contribution of a cell (1), or the second largest (2)."""
 
@@ -182,7 +188,7 @@ def _base(counted: CountedSource, grouped: Sequence[exp.Expr]) -> exp.Select:
     if entity is not None:
         records = records.select(named(entity.text() if counted.keyed else _who(entity), WHO))
         keys.append(WHO)
-    if entity is not None and counted.measured is None and not counted.keyed:
+    if entity is not None and counted.measured is None:
         return records.select(named(number(1), HELD))  # as many groups as records, nearly: they are told apart once
     rows = records.subquery("records")
     if counted.measured is None or entity is not None:
@@ -241,21 +247,27 @@ def _by_sets(
     return union_all(found)
 
 
-def several_query(counted: CountedSource, pairs: Sequence[tuple[int, int, int | None]]) -> exp.Query:
-    """Return, by its place among ``pairs``, how many entities have several categories of a level within one above it.
-
-    Args:
-        pairs: dimension, level, and the level above it, None for the total.
-    """
+def several_query(counted: CountedSource, steps: Sequence[Step]) -> exp.Query:
+    """Return whether an entity has several categories at each step, a column each; of each level above, and of the
+    total, one row, in which the steps to others are NULL."""
     found: list[exp.Query] = []
-    for place, (position, finer, coarser) in enumerate(pairs):
-        keys = [column(WHO), *([] if coarser is None else [column(code(position, coarser))])]
-        lower = column(code(position, finer))
-        several = exp.LT(this=exp.Min(this=lower), expression=exp.Max(this=lower.copy()))
-        groups = exp.select(*keys).from_(table(CODES)).group_by(*[k.copy() for k in keys]).having(several)
-        counts = exp.select(named(number(place), "place"), named(bigint(count_rows()), "several"))
-        found.append(counts.from_(groups.subquery("groups")))
+    for above in dict.fromkeys(_above(step) for step in steps):
+        keys = [column(WHO), *([] if above is None else [column(code(*above))])]
+        flags = []
+        for place, step in enumerate(steps):
+            lower = column(code(*step[:2]))
+            differs = exp.LT(this=exp.Min(this=lower), expression=exp.Max(this=lower.copy()))
+            flags.append(named(when(differs, number(1)) if _above(step) == above else NO_STEP.copy(), several(place)))
+        groups = exp.select(*flags).from_(table(CODES)).group_by(*keys)
+        most = [named(exp.Max(this=column(several(place))), several(place)) for place in range(len(steps))]
+        found.append(exp.select(*most).from_(groups.subquery("groups")))
     return with_ctes(union_all(found), [cte(CODES, codes(counted), materialized=True)])
+
+
+def _above(step: Step) -> tuple[int, int] | None:
+    """Return the dimension and the level above of a step; None is the total, of whatever dimension."""
+    position, _, coarser = step
+    return None if coarser is None else (position, coarser)
 
 
 def categories_query(position: int, levels: Sequence[int]) -> exp.Select:
