@@ -171,7 +171,7 @@ def _reference(opened: Source, options: CheckOptions, reading: Reading) -> exp.E
     """Return the relation that models are judged against, if one is given."""
     if not options.reference:
         return None
-    if not opened.engine.has("several_sources"):
+    if not opened.engine.capabilities.has("several_sources"):
         return _beside(opened, options)
     hint = "check its path, its table and its format."
     with instead_of(EngineError, lambda error: SourceError(f"The reference cannot be read ({error.kind}).", hint=hint)):

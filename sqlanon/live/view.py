@@ -118,7 +118,7 @@ def check_live(opened: Source, policy: Policy, output: Output) -> Place:
     """
     refuse_policy(policy)
     engine = opened.engine
-    engine.require("live_views")
+    engine.capabilities.require("live_views")
     _refuse_types(opened, policy)
     if policy.subset is not None and (name := policy.subset["column"]) in opened.types:
         member_flag(name, opened.types[name])

@@ -201,7 +201,7 @@ GONE = {"postgres": "42P01", "spark": "TABLE_OR_VIEW_NOT_FOUND"}
 def test_tables_are_loaded_appended_created_inserted_and_dropped(engine: Engine) -> None:
     data = pa.table({"a": pa.array([1, None], pa.int64()), "b": ["x", None], "c": [0.5, None], "d": [True, None]})
     engine.load("load", "t", data)
-    engine.append("append", "t", data.slice(0, 1))
+    engine.load("append", "t", data.slice(0, 1), more=True)
     found = engine.arrow("read", everything("t"))
     assert rows_of_table(found) == Counter({(1, "x", 0.5, True): 2, (None, None, None, None): 1})
     assert found.schema.equals(data.schema) or engine.capabilities.dialect == "sqlite"
@@ -246,7 +246,7 @@ def test_jobs_read_the_tables_that_they_are_shown(engine: Engine) -> None:
     jobs = [Job({"view": shown}, text, [i]) for i, shown in enumerate(("one", "two", "two", "one"))]
     with engine.side_by_side():
         assert engine.run_many("job", jobs) == [[(1, 0)], [(2, 1)], [(2, 2)], [(1, 3)]]
-    if engine.has("transactions"):
+    if engine.capabilities.has("transactions"):
         with pytest.raises(ZeroDivisionError), engine.transaction():
             engine.run_many("job", jobs[1:2])
             raise ZeroDivisionError
@@ -257,13 +257,13 @@ def test_jobs_read_the_tables_that_they_are_shown(engine: Engine) -> None:
 
 
 def test_a_transaction_is_all_or_nothing(engine: Engine) -> None:
-    if not engine.has("transactions"):
+    if not engine.capabilities.has("transactions"):
         pytest.skip(engine.capabilities.lacks["transactions"].reason)
     data = pa.table({"a": pa.array([1], pa.int64())})
     with engine.transaction():
         engine.load("load", "t", data)
     with pytest.raises(ZeroDivisionError), engine.transaction():
-        engine.append("append", "t", data)
+        engine.load("append", "t", data, more=True)
         engine.create("create", "u", everything("t"))
         raise ZeroDivisionError
     with pytest.raises(EngineError), engine.transaction():
@@ -277,7 +277,7 @@ def test_a_transaction_is_all_or_nothing(engine: Engine) -> None:
 
 def test_nobody_else_sees_our_tables(fresh: Any) -> None:
     one, other = fresh(), fresh()
-    if not one.has("private_tables"):
+    if not one.capabilities.has("private_tables"):
         pytest.skip(one.capabilities.lacks["private_tables"].reason)
     one.load("load", "t", pa.table({"a": pa.array([1], pa.int64())}))
     with pytest.raises(EngineError):
@@ -312,7 +312,7 @@ def test_a_replayed_script_makes_the_same_tables(fresh: Any) -> None:
     data = pa.table({"a": pa.array([1, None], pa.int64()), "b": ["x'\\", None]})
     one, other = fresh(), fresh()
     one.load("load", "t", data)
-    one.append("append", "t", data)
+    one.load("append", "t", data, more=True)
     one.load("empty", "e", data.slice(0, 0))
     one.create("create", "u", everything("t"))
     one.insert("insert", "u", everything("t"))
@@ -500,7 +500,7 @@ def test_a_release_has_the_rows_of_duckdbs(engine: Engine, output: str, tmp_path
     target = str(tmp_path / "release.parquet") if output == "file" else "released"
     expected = reference_rows()
     plan = planned(engine, data, document)
-    if output != "file" and not engine.has(f"{output}s"):
+    if output != "file" and not engine.capabilities.has(f"{output}s"):
         with pytest.raises(UnsupportedError) as raised:
             plan.publish(Output(output, target))
         assert raised.value.hint
@@ -523,7 +523,7 @@ def test_a_release_has_the_rows_of_duckdbs(engine: Engine, output: str, tmp_path
 def test_a_view_replaces_no_table_that_a_release_is_not_on(engine: Engine, output: str, ending: str) -> None:
     """A table of the user's may have a name like those that stand beneath views."""
     target = Target(Output(output, "shown"), if_exists="replace")
-    if not engine.has(f"{output}s"):
+    if not engine.capabilities.has(f"{output}s"):
         with pytest.raises(UnsupportedError):
             check_target(engine, target)
         return
@@ -547,7 +547,7 @@ def test_a_view_replaces_no_table_that_a_release_is_not_on(engine: Engine, outpu
 
 @pytest.mark.slow
 def test_a_view_is_replaced_with_its_table(engine: Engine) -> None:
-    if not engine.has("views"):
+    if not engine.capabilities.has("views"):
         return
     data, document = typed_case(nulls="basic")
     plan = planned(engine, data, {**document, "if_exists": "replace"})
@@ -748,17 +748,17 @@ def test_null_is_neither_the_empty_text_nor_the_text_null(engine: Engine, nulls:
 
 def test_what_an_engine_lacks_is_refused_with_an_alternative(engine: Engine) -> None:
     for feature in FEATURES:
-        assert engine.has(feature) is (feature not in engine.capabilities.lacks)
-        if engine.has(feature):
-            engine.require(feature)
+        assert engine.capabilities.has(feature) is (feature not in engine.capabilities.lacks)
+        if engine.capabilities.has(feature):
+            engine.capabilities.require(feature)
             continue
         lack = engine.capabilities.lacks[feature]
         assert lack.reason and lack.instead
         with pytest.raises(UnsupportedError) as raised:
-            engine.require(feature)
+            engine.capabilities.require(feature)
         assert engine.capabilities.name in raised.value.message
         assert raised.value.hint == lack.instead
-    assert engine.has("side_by_side") or engine.lanes == 1
+    assert engine.capabilities.has("side_by_side") or engine.lanes == 1
 
 
 def test_a_sum_beyond_64_bits_is_exact_or_refused(engine: Engine) -> None:
@@ -770,7 +770,7 @@ def test_a_sum_beyond_64_bits_is_exact_or_refused(engine: Engine) -> None:
     wanted = {3 * largest: wide, largest**2: exp.cast(square, "HUGEINT")}
     for expected, value in wanted.items():
         query = exp.select(named(value, "x")).from_(table("big"))
-        if engine.has("wide_sums"):
+        if engine.capabilities.has("wide_sums"):
             found = engine.run("sum", query)[0][0]
             assert int(found) == expected and not isinstance(found, float)
         else:
@@ -785,7 +785,7 @@ def test_a_sum_beyond_64_bits_is_exact_or_refused(engine: Engine) -> None:
 
 def test_roles_are_given_or_refused_before_any_work(engine: Engine) -> None:
     data, document = model_case(*MODEL_CASES["k_anonymity"], "loss")
-    if engine.has("roles"):
+    if engine.capabilities.has("roles"):
         pytest.skip("tested on the engine's own")
     plan = planned(engine, data, document)
     with pytest.raises(UnsupportedError) as raised:

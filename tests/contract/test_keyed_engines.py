@@ -41,7 +41,7 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
     """Every engine in turn that has keyed hashes."""
     kind: Kind = request.param
     with closing(kind.open(request)) as opened:
-        if not opened.has("keyed"):
+        if not opened.capabilities.has("keyed"):
             with pytest.raises(UnsupportedError, match="key"), ReleaseKey(SECRET).loaded(opened, [PSEUDONYM]):
                 pass
             pytest.skip(opened.capabilities.lacks["keyed"].reason)

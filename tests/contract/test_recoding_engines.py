@@ -116,7 +116,7 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
     if kind.cases == 1 and request.node.callspec.params.get("case", SLOW[0]) not in SLOW:
         pytest.skip("statements of a cluster take long, and other cases stand for this one")
     opened = kind.open(request)
-    if not opened.has("transformation"):
+    if not opened.capabilities.has("transformation"):
         opened.close()
         pytest.skip("refused: tests/contract/test_engine_contract.py")
     yield opened

@@ -151,7 +151,7 @@ def test_no_error_holds_a_value(engine: Any, caplog: pytest.LogCaptureFixture) -
         assert error.__context__ is None and error.__cause__ is None
         assert f"({error.kind}" in str(error)
     with pytest.raises(EngineError) as raised:
-        engine.append("append", "t", pa.table({"a": [SECRET], "other": [1]}))
+        engine.load("append", "t", pa.table({"a": [SECRET], "other": [1]}), more=True)
     assert SECRET not in str(raised.value)
     assert SECRET not in caplog.text
     assert engine.run("still there", exp.select(number(1))) == [(1,)]
@@ -298,7 +298,7 @@ def test_every_table_that_is_created_has_statistics(engine: Any) -> None:
     """Without ANALYZE, which the server never runs on a temporary table, each join would be planned in the dark."""
     data = pa.table({"a": pa.array(range(300), pa.int64())})
     engine.load("load", "t", data)
-    engine.append("append", "t", data)
+    engine.load("append", "t", data, more=True)
     engine.create("create", "u", everything("t"))
     engine.insert("insert", "u", everything("t"))
     known = (

@@ -93,7 +93,7 @@ def test_tables_beside_the_driver_meet_records_on_the_cluster(engine: Any) -> No
     same = exp.NullSafeEQ(this=column("a", "t"), expression=column("value", lookup))
     joined = joined.join(table(lookup), on=same, join_type="left")
     assert set(engine.run("join", joined)) == {("x", 1), ("y", None), (None, 2)}
-    engine.append("append", lookup, pa.table({"value": ["y"], "key_0": pa.array([3], pa.int64())}))
+    engine.load("append", lookup, pa.table({"value": ["y"], "key_0": pa.array([3], pa.int64())}), more=True)
     assert set(engine.run("join", joined)) == {("x", 1), ("y", 3), (None, 2)}
     engine.insert("insert", lookup, exp.select(column("a"), bigint(number(9))).from_(table("t")).where(exp.false()))
     assert engine.create("copy", names.BRANCHES, everything(lookup)) == 3
@@ -163,7 +163,7 @@ def test_no_error_and_no_log_holds_a_value(
         assert SECRET not in f"{error!s}{error!r}{vars(error)}"
         assert error.__context__ is None and error.__cause__ is None
     with pytest.raises(EngineError) as raised:
-        engine.append("append", "t", pa.table({"a": [SECRET], "n": [1], "other": [1]}))
+        engine.load("append", "t", pa.table({"a": [SECRET], "n": [1], "other": [1]}), more=True)
     assert SECRET not in str(raised.value)
     written = capfd.readouterr()
     assert SECRET not in caplog.text + written.out + written.err

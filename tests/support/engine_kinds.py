@@ -161,7 +161,7 @@ def judged_as_by_duckdb(engine: Engine, data: pa.Table, document: dict[str, Any]
 
 def published_as_by_duckdb(engine: Engine, data: pa.Table, document: dict[str, Any]) -> Ledger:
     """Hold the ledger and the released table of an engine against DuckDB; its ledger."""
-    engine.require("tables")
+    engine.capabilities.require("tables")
 
     def published(other: Engine) -> tuple[Ledger, Counter[tuple[Any, ...]]]:
         with planned(other, data, document) as there:

@@ -122,7 +122,7 @@ def attacking(opened: Source, watch: Watcher | None) -> Iterator[Engine]:
     engine = opened.engine
     try:
         engine.journal.watched_by(watch)
-        if not engine.has("several_sources"):
+        if not engine.capabilities.has("several_sources"):
             raise UnsupportedError(
                 f"{engine.capabilities.name}: a release is attacked beside its source in DuckDB only.",
                 hint="export the source to Parquet or a DuckDB file, and name that.",

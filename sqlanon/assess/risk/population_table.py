@@ -50,7 +50,7 @@ class PopulationTable:
                 relation: exp.Expr = engine.source_table(self.table)
                 hint = tables_hint(engine, self.table) or hint
             else:
-                engine.require("several_sources")
+                engine.capabilities.require("several_sources")
                 relation = other_records(opened, self.source, self.table, self.reading, name=POPULATION).relation
             return relation, dict(engine.columns(relation))
 

@@ -94,6 +94,15 @@ class Capabilities:
         if unknown := set(self.lacks) - set(FEATURES):
             raise ValueError(f"no such features: {', '.join(sorted(unknown))}")
 
+    def has(self, feature: str) -> bool:
+        """Return True if the engine has ``feature``."""
+        return feature not in self.lacks
+
+    def require(self, feature: str) -> None:
+        """Raise UnsupportedError if the engine lacks ``feature``: why, and what to do instead."""
+        if lack := self.lacks.get(feature):
+            raise UnsupportedError(f"{self.name}: {lack.reason}", hint=lack.instead)
+
 
 @dataclass(frozen=True, slots=True)
 class Job:
@@ -166,16 +175,6 @@ class Engine(ABC):
         self.replay: list[tuple[str, Statement]] = []
         self.default_schema: tuple[str, ...] = ()
         self.publishes_codes = False
-
-    def require(self, feature: str) -> None:
-        """Raise UnsupportedError if the engine lacks ``feature``: why, and what to do instead."""
-        lack = self.capabilities.lacks.get(feature)
-        if lack is not None:
-            raise UnsupportedError(f"{self.capabilities.name}: {lack.reason}", hint=lack.instead)
-
-    def has(self, feature: str) -> bool:
-        """Return True if the engine has ``feature``."""
-        return feature not in self.capabilities.lacks
 
     @abstractmethod
     def close(self) -> None:
@@ -271,18 +270,14 @@ class Engine(ABC):
 
     # -- working tables ------------------------------------------------------------------------------------------------
 
-    def load(self, name: str, table: str, data: pa.Table, *, replayed: bool = True) -> None:
-        """Create a working table from an Arrow table; if ``replayed``, the replayable script lists its rows."""
-        if replayed:
-            self._log(name, table, lambda: rows_of(data))
-        self._ingest(name, table, data, new=True)
-        self._analyze_working(table, replayed=replayed)
+    def load(self, name: str, table: str, data: pa.Table, *, replayed: bool = True, more: bool = False) -> None:
+        """Create a working table from an Arrow table, or add the rows where there is ``more`` in it.
 
-    def append(self, name: str, table: str, data: pa.Table, *, replayed: bool = True) -> None:
-        """Add the rows of an Arrow table to a working table, which has the same columns."""
+        If ``replayed``, the replayable script lists the rows.
+        """
         if replayed:
-            self._log(name, table, lambda: rows_of(data), more=True)
-        self._ingest(name, table, data, new=False)
+            self._log(name, table, lambda: rows_of(data), more=more)
+        self._ingest(name, table, data, new=not more)
         self._analyze_working(table, replayed=replayed)
 
     def create(
@@ -466,7 +461,7 @@ class Engine(ABC):
             beneath: relations that the release reads and that were created with it; they go to the owner too.
         """
         if owner is not None or readers:
-            self.require("roles")
+            self.capabilities.require("roles")
 
     def write_folder(self, name: str, query: exp.Query, folder: Path) -> exp.Expr:
         """Write the rows of a query as a folder of Parquet files and return the relation that reads them back."""

@@ -108,7 +108,8 @@ def types_there(engine: Engine, output: Output, types: Mapping[str, str], marker
 
 def _is_foreign(engine: Engine, output: Output) -> bool:
     """Return whether a release leaves its engine, to be written as a file."""
-    return output.kind not in IN_DATABASE and not engine.capabilities.writes_folders and not engine.has("files")
+    able = engine.capabilities
+    return output.kind not in IN_DATABASE and not able.writes_folders and not able.has("files")
 
 
 def put(engine: Engine, draft: Draft) -> dict[str, Any] | None:

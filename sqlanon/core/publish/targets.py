@@ -158,7 +158,7 @@ def check_target(engine: Engine, target: Target, *, read: Sequence[exp.Expr] = (
     """
     output, path = target.output, target.source_path
     if output.owner is not None or output.readers:
-        engine.require("roles")
+        engine.capabilities.require("roles")
     if output.kind in LAKES:
         _check_lake(engine, target)
         return
@@ -176,7 +176,7 @@ def check_target(engine: Engine, target: Target, *, read: Sequence[exp.Expr] = (
             f"A source file of the kind {path.suffix!r} cannot hold a {output.kind}.",
             hint="publish to a file: output: {file: release.parquet}.",
         )
-    engine.require(f"{output.kind}s")
+    engine.capabilities.require(f"{output.kind}s")
     where = place(engine, output.target, target.catalog)
     engine.check_roles(where, output.owner, output.readers)
     places = {where: "view" if output.kind == "live_view" else output.kind}
@@ -338,7 +338,7 @@ def check_partitions_folder(engine: Engine, path: Path, if_exists: str) -> None:
         UnsupportedError: the engine is no DuckDB.
         TargetError: it is there and is no such release, or its path would be read as partitions.
     """
-    if not engine.has("files"):
+    if not engine.capabilities.has("files"):
         raise UnsupportedError(
             f"A release of {engine.capabilities.name} is not partitioned.",
             hint="leave out partition_by, or give Parquet or CSV files as the source.",

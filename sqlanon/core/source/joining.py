@@ -77,9 +77,9 @@ def open_policy_source(source: object, policy: Policy, *, writable: bool = False
     )
     with closed_on_error(opened.engine):
         if policy.join:
-            opened.engine.require("several_sources")
+            opened.engine.capabilities.require("several_sources")
         if policy.transformation is not None:
-            opened.engine.require("transformation")
+            opened.engine.capabilities.require("transformation")
         read = (opened.relation, *_tables_beside(opened, policy))
         opened = replace(opened, read=read, other_files=policy.read_files)
         opened = with_visible_rows(opened, accepted=policy.row_security == "accept")

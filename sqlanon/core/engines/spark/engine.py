@@ -263,10 +263,9 @@ class SparkEngine(SparkPlaces):
         if not self._held.owns(table):
             add = self._register if new else self._grow
             self._guard(name, lambda: add(table, self._local_frame(data)))
-        elif new:
-            self._held.load(name, table, data)
-        else:
-            self._held.append(name, table, data, replayed=False)
+            return
+        self._held.load(name, table, data, more=not new)
+        if not new:
             self._hide(table)
 
     def _create_as(self, name: str, table: str, query: exp.Query | str) -> int:
@@ -289,7 +288,7 @@ class SparkEngine(SparkPlaces):
         if self._held.answers(query):
             self._held.insert(name, table, query)
         else:
-            self._held.append(name, table, self._fetch(name, query, table=table), replayed=False)
+            self._held.load(name, table, self._fetch(name, query, table=table), more=True)
         self._hide(table)
 
     def drop(self, table: str) -> None:

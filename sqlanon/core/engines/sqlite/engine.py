@@ -342,8 +342,7 @@ class SQLiteEngine(SerialEngine):
             computing.create(name, names.VALUES, shown)
             for position in typed:
                 self._refuse_odd(computing, position, columns[position])
-            write = self.append if more else self.load
-            write(name, table, computing.arrow(name, query))
+            self.load(name, table, computing.arrow(name, query), more=more)
         finally:
             computing.close()
 
