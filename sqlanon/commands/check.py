@@ -199,8 +199,8 @@ def _beside(opened: Source, options: CheckOptions) -> exp.Expr:
         return SourceError(f"The reference {name!r} cannot be read ({error.kind}).", hint=hint)
 
     with instead_of(EngineError, unread):
-        relation: exp.Expr = opened.engine.source_table(name)
-        opened.engine.columns(relation)
+        relation: exp.Expr = opened.engine.catalog.source_table(name)
+        opened.engine.catalog.columns(relation)
         return relation
 
 

@@ -27,7 +27,8 @@ from sqlglot import exp
 
 import sqlanon
 from sqlanon.core.compiler.batch import roll_up
-from sqlanon.core.engines.base import FEATURES, Engine, Job
+from sqlanon.core.engines.base import Engine, Job
+from sqlanon.core.engines.capabilities import FEATURES
 from sqlanon.core.engines.described import capability_table
 from sqlanon.core.engines.replay import rows_of
 from sqlanon.core.evaluate import evaluator, snapshots
@@ -209,7 +210,7 @@ def test_tables_are_loaded_appended_created_inserted_and_dropped(engine: Engine)
     engine.insert("insert", "u", everything("t"))
     assert len(engine.run("read", everything("u"))) == 6
     engine.drop_column("u", "b")
-    assert engine.columns(table("u")) == [("a", "BIGINT"), ("c", "DOUBLE"), ("d", "BOOLEAN")]
+    assert engine.catalog.columns(table("u")) == [("a", "BIGINT"), ("c", "DOUBLE"), ("d", "BOOLEAN")]
     engine.drop("u")
     engine.drop("u")
     with pytest.raises(EngineError) as raised:
@@ -227,7 +228,7 @@ def test_empty_tables_keep_their_columns(engine: Engine) -> None:
     assert (found.schema.names, found.num_rows) == (["a", "b"], 0)
     assert engine.run("read", everything("t")) == []
     assert engine.create("copy", "u", everything("t")) == 0
-    assert engine.columns(table("u")) == [("a", "BIGINT"), ("b", "VARCHAR")]
+    assert engine.catalog.columns(table("u")) == [("a", "BIGINT"), ("b", "VARCHAR")]
 
 
 def test_parameters_are_bound_in_the_order_of_the_text(engine: Engine) -> None:
@@ -527,20 +528,20 @@ def test_a_view_replaces_no_table_that_a_release_is_not_on(engine: Engine, outpu
         with pytest.raises(UnsupportedError):
             check_target(engine, target)
         return
-    view, mine, other = (engine.place([name], None) for name in ("shown", f"shown{ending}", "other"))
+    view, mine, other = (engine.targets.place([name], None) for name in ("shown", f"shown{ending}", "other"))
     try:
         for place in (mine, other):
             engine.run("mine", exp.Create(this=place.table, kind="TABLE", expression=rows_of(pa.table({"x": ["y"]}))))
         for beneath in (None, other, mine):
             if beneath is not None:
-                engine.create_view(view, exp.select(column("x")).from_(beneath.table))
+                engine.targets.create_view(view, exp.select(column("x")).from_(beneath.table))
             if output == "view" and beneath is mine:  # named and made like a release of ours
                 check_target(engine, target)
             else:
                 with pytest.raises(TargetError, match="not beneath one"):
                     check_target(engine, target)
             forget(engine, "shown")
-        assert engine.existing(mine) == "table"
+        assert engine.catalog.existing(mine) == "table"
     finally:
         forget(engine, "shown", mine.name, "other")
 
@@ -639,7 +640,7 @@ def test_a_fault_in_what_was_written_is_found_and_nothing_is_left(engine: Engine
         )
     assert said in raised.value.message
     assert SECRET not in str(raised.value)
-    assert engine.existing(engine.place(["released"], None)) is None
+    assert engine.catalog.existing(engine.targets.place(["released"], None)) is None
 
 
 def visits() -> tuple[pa.Table, dict[str, Any]]:
@@ -712,13 +713,13 @@ def test_hostile_names_stay_names(engine: Engine) -> None:
         assert plan.node == expected.node
         target = 'x; DROP TABLE t --"'
         try:
-            engine.existing(engine.place([target], None))
+            engine.catalog.existing(engine.targets.place([target], None))
         except TargetError:  # what it does not take is refused, not changed
             target = "released"
         quoted = exp.to_identifier(target, quoted=True).sql(dialect=engine.capabilities.dialect)
         try:
             assert released(plan, "table", quoted) == rows_of_table(expected.publish().to_arrow())
-            assert engine.existing(engine.place([target], None)) == "table"
+            assert engine.catalog.existing(engine.targets.place([target], None)) == "table"
         finally:
             forget(engine, target)
 
@@ -791,7 +792,7 @@ def test_roles_are_given_or_refused_before_any_work(engine: Engine) -> None:
     with pytest.raises(UnsupportedError) as raised:
         plan.publish(Output("table", "released", owner="keeper", readers=("analyst",)))
     assert raised.value.hint
-    assert engine.existing(engine.place(["released"], None)) is None
+    assert engine.catalog.existing(engine.targets.place(["released"], None)) is None
 
 
 def test_the_table_of_capabilities_tells_every_lack_with_its_reason() -> None:

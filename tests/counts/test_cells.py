@@ -149,7 +149,7 @@ def test_every_engine_releases_the_same_table(engine: Engine, tmp_path: Path, ou
     policy = CountsPolicy.from_dict(asked | {"output": {output: target}})
     engine.load("source", SOURCE, as_table(rows), replayed=False)
     relation = table(SOURCE)
-    source = Source(engine, relation, dict(engine.columns(relation)), None, "" if output == "table" else None)
+    source = Source(engine, relation, dict(engine.catalog.columns(relation)), None, "" if output == "table" else None)
     try:
         release = release_counts(policy, source, Target.of(source, policy.policy, policy.policy.output), 0.0)
         assert release.rows.to_pylist() == expected

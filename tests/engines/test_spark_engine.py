@@ -99,7 +99,7 @@ def test_tables_beside_the_driver_meet_records_on_the_cluster(engine: Any) -> No
     assert engine.create("copy", names.BRANCHES, everything(lookup)) == 3
     assert engine.create("from records", names.VALUES, everything("t")) == 3
     engine.drop_column(lookup, "key_0")
-    assert engine.columns(table(lookup)) == [("value", "VARCHAR")]
+    assert engine.catalog.columns(table(lookup)) == [("value", "VARCHAR")]
     before = engine._context.statusTracker().getJobIdsForGroup(engine._group)
     assert len(engine.run("read", everything(lookup))) == 3
     assert engine._context.statusTracker().getJobIdsForGroup(engine._group) == before
@@ -117,7 +117,7 @@ def test_types_are_told_in_the_words_of_policies(engine: Any) -> None:
     }  # fmt: skip
     nothing = ", ".join(f"CAST(NULL AS {kind}) AS `{i}`" for i, kind in enumerate(expected))
     engine.create("typed", "t", f"SELECT {nothing}")
-    assert engine.columns(table("t")) == [(str(i), word) for i, word in enumerate(expected.values())]
+    assert engine.catalog.columns(table("t")) == [(str(i), word) for i, word in enumerate(expected.values())]
 
 
 def test_hostile_names_stay_names(engine: Any) -> None:
@@ -126,7 +126,7 @@ def test_hostile_names_stay_names(engine: Any) -> None:
     for name in HOSTILE:
         engine.load("load", name, data)
         assert engine.arrow("read", query.from_(table(name))).equals(data)
-        assert [found for found, _ in engine.columns(table(name))] == list(HOSTILE)
+        assert [found for found, _ in engine.catalog.columns(table(name))] == list(HOSTILE)
     assert engine.create("copy", "copied", query.from_(table("order"))) == 2
     for name in HOSTILE:
         engine.drop(name)
@@ -229,10 +229,10 @@ def test_what_spark_lacks_is_refused_and_not_passed_on(engine: Any) -> None:
         with pytest.raises(UnsupportedError):
             engine.render(exp.select(tree))
     with pytest.raises(UnsupportedError):
-        engine.source_table("t", "other")
+        engine.catalog.source_table("t", "other")
 
 
 def test_a_path_is_no_table(engine: Any, tmp_path: Path) -> None:
     parquet.write_table(pa.table({"secret": [1]}), tmp_path / "x.parquet")
     with pytest.raises(EngineError):
-        engine.columns(engine.source_table(f"parquet.`{tmp_path}/x.parquet`"))
+        engine.catalog.columns(engine.catalog.source_table(f"parquet.`{tmp_path}/x.parquet`"))
