@@ -7,6 +7,7 @@ import datetime
 import logging
 import math
 import random
+import weakref
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -742,6 +743,19 @@ def test_null_is_neither_the_empty_text_nor_the_text_null(engine: Engine, nulls:
     published = rows_of_table(plan.publish().to_arrow())
     kept = values if nulls == "extended" else values[1:]
     assert published == Counter({(value, "x"): 3 for value in kept})
+
+
+@pytest.mark.parametrize("kind", ["duckdb", "sqlite"])
+def test_an_engine_that_nobody_closes_is_freed_with_its_last_user(kind: str) -> None:
+    """It would hold its connection, and the file beneath it, until Python looks for circles."""
+    from sqlanon.core.engines.duckdb.engine import DuckDBEngine
+    from sqlanon.core.engines.sqlite.engine import SQLiteEngine
+
+    forgotten: Engine = DuckDBEngine() if kind == "duckdb" else SQLiteEngine()
+    assert not forgotten.catalog.relations() and forgotten.targets.place(["t"], None).name == "t"
+    last = weakref.ref(forgotten)
+    del forgotten
+    assert last() is None
 
 
 # -- what an engine lacks ----------------------------------------------------------------------------------------------

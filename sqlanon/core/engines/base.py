@@ -86,7 +86,7 @@ class Engine(ABC):
         replay: the replayable script: names and statements, in order.
         default_schema: the schemas in which a relation without a schema is looked for, if the engine knows them.
         lanes: how many statements ``run_many`` runs side by side.
-        publishes_codes: records are joined with their lookups once, as the source is as it was, or ``unchanged`` tells.
+        publishes_codes: records are joined with their lookups once, as the source is as it was, or its catalog tells.
     """
 
     capabilities: ClassVar[Capabilities]
@@ -102,7 +102,7 @@ class Engine(ABC):
     @property
     @abstractmethod
     def catalog(self) -> DatabaseCatalog:
-        """What there is in its databases; made when it is asked for, as a circle would outlive a forgotten engine."""
+        """What there is in its databases. It is made when it is asked for, so that no circle keeps the engine."""
 
     @property
     @abstractmethod
