@@ -171,7 +171,7 @@ def _reference(opened: Source, options: CheckOptions, reading: Reading) -> exp.E
     """Return the relation that models are judged against, if one is given."""
     if not options.reference:
         return None
-    if not opened.engine.has("several_sources"):
+    if not opened.engine.capabilities.has("several_sources"):
         return _beside(opened, options)
     hint = "check its path, its table and its format."
     with instead_of(EngineError, lambda error: SourceError(f"The reference cannot be read ({error.kind}).", hint=hint)):
@@ -199,8 +199,8 @@ def _beside(opened: Source, options: CheckOptions) -> exp.Expr:
         return SourceError(f"The reference {name!r} cannot be read ({error.kind}).", hint=hint)
 
     with instead_of(EngineError, unread):
-        relation: exp.Expr = opened.engine.source_table(name)
-        opened.engine.columns(relation)
+        relation: exp.Expr = opened.engine.catalog.source_table(name)
+        opened.engine.catalog.columns(relation)
         return relation
 
 

@@ -14,7 +14,7 @@ def execute(
 ) -> int:
     """Carry the command out, with the options of ``usage``, and return the exit code."""
     with open_relation(source, table, reading_with(csv)) as opened:
-        opened.engine.require("null_audit")
+        opened.engine.capabilities.require("null_audit")
         judged = Judged.of(opened, (source, table), qi)
         columns = judged.quasi_identifiers
         audit = audit_nulls(opened.engine, opened.relation, columns, k=k)

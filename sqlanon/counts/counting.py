@@ -80,7 +80,7 @@ def count_cells(source: Source, policy: CountsPolicy) -> Counted:
     """Count the cells of all tables in the source's database; raises as ``counts``."""
     engine, warnings = source.engine, list(source.warnings)
     if policy.rules.by_key:
-        engine.require("keyed")
+        engine.capabilities.require("keyed")
     counted = _encoded(source, policy, warnings)
     _check_measure(engine, counted)
     dimensions = tuple(

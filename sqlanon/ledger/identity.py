@@ -45,7 +45,7 @@ def source_name(policy: Policy, opened: Source, given: object) -> str:
             hint="name what it is read from, the same in every run: ledger: {…, source: discharges}.",
         )
     else:
-        files = [file for _, file, _ in opened.engine.databases() if file is not None]
+        files = [file for _, file, _ in opened.engine.catalog.databases() if file is not None]
         if len(files) != 1:
             raise InputError(
                 "The source is an open connection, which a ledger would not know again.",

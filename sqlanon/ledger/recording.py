@@ -177,7 +177,7 @@ def refuse_unrecorded(session: Session, ledger: ReleaseLedger, output: Output) -
         unread = f"The target {path.name!r} cannot be read"
         with system_refusals(InputError, unread, hint="check its permissions."):
             digest = digest_of(path)
-    elif not session.engine.existing(place(session.engine, output.target, session.source.target_catalog)):
+    elif not session.engine.catalog.existing(place(session.engine, output.target, session.source.target_catalog)):
         return
     if not ledger.holds_target(output, digest):
         raise InputError(

@@ -95,7 +95,7 @@ def policy_ledger(policy: Policy, opened: Source, given: object) -> ReleaseLedge
     """
     spec = policy.ledger
     assert spec is not None
-    opened.engine.require("keyed")
+    opened.engine.capabilities.require("keyed")
     check_apart(policy, policy.output)
     if spec.file is None:
         raise UnsupportedError(

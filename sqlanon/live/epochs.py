@@ -124,7 +124,7 @@ def begin(engine: Engine, where: Place, epoch: EpochView, first: EpochView) -> l
     for relation, rows in ((epoch.shown, first.shown), (epoch.left, first.left)):
         query = exp.select(exp.Star()).from_(rows.copy())
         engine.run("write epoch", exp.Create(this=relation.copy(), kind="TABLE", expression=query))
-        engine.analyze(relation)
+        engine.targets.analyze(relation)
     audit_state(engine, epoch.shown, [item.name for item in epoch.view.quasi], epoch.view.models)
     return [where.named(where.name + ending) for ending in (SHOWN, LEFT)]
 
@@ -139,9 +139,9 @@ def facts_of_epoch(where: Place, *, number: int, places: Places, states: int = 1
 
 def keep_state(engine: Engine, where: Place) -> bool:
     """Keep the records that a live view with an epoch shows (``names.FATES``), and return whether there is one."""
-    old = where.named(where.name + SHOWN)
+    old, columns = where.named(where.name + SHOWN), engine.catalog.columns
     own = (names.RECORD, names.PERSON, names.COHORT)
-    if old not in frozen_tables(engine, where) or not set(own) <= {name for name, _ in engine.columns(old.table)}:
+    if old not in frozen_tables(engine, where) or not set(own) <= {name for name, _ in columns(old.table)}:
         return False
     work(engine, names.FATES, _as_texts(old.table))
     return True

@@ -91,7 +91,7 @@ def frozen_facts(engine: Engine, where: Place) -> list[Fact] | None:
     Raises:
         TargetError: there is a relation of that name which is no live view.
     """
-    kind = engine.existing(where)
+    kind = engine.catalog.existing(where)
     facts = where.named(where.name + FROZEN)
     if kind == "view" and frozen_tables(engine, where):
         rows = exp.select(*[column(name) for name in FACT_COLUMNS]).from_(facts.table)

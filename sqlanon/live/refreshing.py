@@ -387,7 +387,7 @@ def _frozen(opened: Source, policy: Policy, where: Place, facts: list[Fact]) -> 
     levels = _levels(facts)
     node = [levels[column.name] for column in policy.quasi_identifiers]
     heights = {name: int(value) for kind, name, value in facts if kind == "height"}
-    return frozen_view(policy, opened, where, node, dict(opened.engine.columns(where.table)), heights)
+    return frozen_view(policy, opened, where, node, dict(opened.engine.catalog.columns(where.table)), heights)
 
 
 def _published(opened: Source, where: Place) -> int | None:

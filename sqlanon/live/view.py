@@ -118,7 +118,7 @@ def check_live(opened: Source, policy: Policy, output: Output) -> Place:
     """
     refuse_policy(policy)
     engine = opened.engine
-    engine.require("live_views")
+    engine.capabilities.require("live_views")
     _refuse_types(opened, policy)
     if policy.subset is not None and (name := policy.subset["column"]) in opened.types:
         member_flag(name, opened.types[name])
@@ -134,13 +134,13 @@ def check_live(opened: Source, policy: Policy, output: Output) -> Place:
             f"The source is in the database {source.catalog!r}, the live view would be in {where.catalog!r}.",
             hint="name a target in the database of the source.",
         )
-    if engine.differs_by_reader(source):
+    if engine.catalog.differs_by_reader(source):
         raise UnsupportedError(
             "A live view cannot be audited over row-level security: the source, or a table beneath it, shows each role "
             "other rows.",
             hint=f"{SNAPSHOT}, or copy the rows that may be published into a table without it.",
         )
-    kind = engine.existing(where)
+    kind = engine.catalog.existing(where)
     if kind and policy.if_exists == "replace" and not (kind == "view" and tables_beneath(engine, where)):
         raise TargetError(
             f"The relation {where.schema}.{where.name} is a {kind}, and no view that sqlanon created.",
@@ -151,7 +151,7 @@ def check_live(opened: Source, policy: Policy, output: Output) -> Place:
         lookups = [_lookup(where, position) for position in range(most)]
         endings = (FROZEN, SHOWN, LEFT) if output.epoch is not None else (FROZEN,)
         for beneath in (*(where.named(where.name + ending) for ending in endings), *lookups):
-            if engine.existing(beneath):
+            if engine.catalog.existing(beneath):
                 raise TargetError(
                     f"The relation {beneath.schema}.{beneath.name}, which would stand beneath the live view, exists.",
                     hint="choose another name for the view, or drop it yourself.",
@@ -201,7 +201,7 @@ def frozen_view(
         heights: of the hierarchies of the sensitive columns.
     """
     place = source_place(opened)
-    relation = place.table if place is not None and opened.engine.existing(place) else opened.relation
+    relation = place.table if place is not None and opened.engine.catalog.existing(place) else opened.relation
     quasi, lookups = [], 0
     for spec, level in zip(policy.quasi_identifiers, node, strict=True):
         lookup = None
@@ -305,7 +305,7 @@ def publish_live(engine: Engine, where: Place, draft: LiveDraft) -> tuple[str, .
     epoch = epoch_view(draft.view, where, draft.output, tuple(draft.frozen))
     first = None if epoch is None else first_state(engine, epoch)
     with engine.transaction():
-        engine.make_schema(where)
+        engine.targets.make_schema(where)
         drop_old(engine, where)
         lookups, places = write_lookups(engine, where, draft.frozen)
         facts = [*draft.facts, *lookups]
@@ -315,14 +315,14 @@ def publish_live(engine: Engine, where: Place, draft: LiveDraft) -> tuple[str, .
             beneath += begin(engine, where, epoch, first)
             facts += facts_of_epoch(where, number=number_now(engine, draft.output), places=places)
         beneath.append(write_facts(engine, where, facts))
-        engine.create_view(where, shown)
+        engine.targets.create_view(where, shown)
         with engine.journal.phase("auditing"):
             _audit(engine, where.table, draft, old)
             if epoch is None:
                 _audit_entities(engine, draft)
         warnings = compare_states(engine, epoch) if epoch is not None and earlier else ()
         draft.verify_source()
-        engine.hand_over(where, beneath, draft.output.owner, draft.output.readers)
+        engine.targets.hand_over(where, beneath, draft.output.owner, draft.output.readers)
         if draft.output.owner is not None:
             _refuse_owner(engine, where, draft)
         no_return()
@@ -350,7 +350,7 @@ def write_lookups(
             facts.append(("lookup", lookup.name, name))
             query = exp.select("*").from_(rows.copy()).order_by(column(VALUE))
             engine.run("write lookup", _table(lookup, query))
-            engine.analyze(lookup.table)
+            engine.targets.analyze(lookup.table)
     return facts, tuple({name: written[rows.name] for name, rows in at.items()} for at in frozen)
 
 
@@ -369,7 +369,7 @@ def fact_rows(facts: Sequence[Fact]) -> exp.Query:
 
 def _keep_shown(engine: Engine, where: Place, draft: LiveDraft) -> Kept | None:
     """Keep what a view shows that is replaced (``names.REPLACED``); None where there is nothing to compare."""
-    if draft.replacing is None or draft.output.epoch is not None or engine.existing(where) is None:
+    if draft.replacing is None or draft.output.epoch is not None or engine.catalog.existing(where) is None:
         return None
     shown = draft.replacing.rows(engine, lambda: where.table, draft.claim)
     if shown is None:
@@ -415,7 +415,7 @@ def drop_old(engine: Engine, where: Place, *, but: Collection[str] = ()) -> None
         but: the names of tables that stay.
     """
     beneath = tables_beneath(engine, where)
-    if beneath and engine.existing(where) == "view":
+    if beneath and engine.catalog.existing(where) == "view":
         engine.run("drop old view", exp.Drop(tables=[where.table], kind="VIEW"))
     for old in [old for old in beneath if old.name not in but]:
         engine.run("drop old lookups", exp.Drop(tables=[old.table], kind="TABLE"))

@@ -70,12 +70,12 @@ def manifest_at(engine: Engine, target: Target) -> Mapping[str, Any] | None:
     if output.kind in LAKES:
         return manifest_in(open_lake(output), path.name)
     where = place(engine, output.target, target.catalog)
-    manifests = manifests_of(where)
+    catalog, manifests = engine.catalog, manifests_of(where)
     engine.render(manifests.named(manifests.name + INDEX).table)  # a server may have no names as long
-    if not engine.existing(where) and not engine.existing(manifests):
+    if not catalog.existing(where) and not catalog.existing(manifests):
         return None
-    known = [name for name, _ in engine.columns(manifests.table)] if engine.existing(manifests) == "table" else []
-    if engine.existing(where) != "table" or known != [RUN, DOCUMENT]:
+    known = [name for name, _ in catalog.columns(manifests.table)] if catalog.existing(manifests) == "table" else []
+    if catalog.existing(where) != "table" or known != [RUN, DOCUMENT]:
         return _checked(where.name)
     last = exp.select(column(DOCUMENT)).from_(manifests.table).order_by(column(RUN).desc()).limit(1)
     return _checked(where.name, *(str(row[0]) for row in engine.run("read periods", last)))

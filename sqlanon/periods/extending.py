@@ -112,7 +112,7 @@ class RunPeriods:
             else:  # the manifest first: from then on no other run adds periods
                 engine.run("record periods", exp.Insert(this=manifests.table, expression=row))
                 _insert(engine, where, written)
-            engine.hand_over(where, [manifests], draft.target.output.owner, draft.target.output.readers)
+            engine.targets.hand_over(where, [manifests], draft.target.output.owner, draft.target.output.readers)
             return
         except EngineError as error:
             if not error.kind.startswith(CONFLICTS):
@@ -200,8 +200,8 @@ def _create(engine: Engine, where: Place, written: Place, row: exp.Query) -> Non
 
 def _insert(engine: Engine, where: Place, written: Place) -> None:
     """Add the rows of the written table to the released one."""
-    columns = engine.columns(written.table)
-    if engine.columns(where.table) != columns:
+    columns = engine.catalog.columns(written.table)
+    if engine.catalog.columns(where.table) != columns:
         raise TargetError(
             f"The table {where.name!r} has other columns than the periods to come.",
             hint="restore its columns; nothing was published.",

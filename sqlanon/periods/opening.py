@@ -49,7 +49,7 @@ def open_periods(policy: Policy, opened: Source, target: Target | None) -> tuple
     """
     periods, engine = policy.periods, opened.engine
     assert periods is not None
-    engine.require("periods")
+    engine.capabilities.require("periods")
     type_name = _type_of(periods, opened)
     output = policy.output or periods.continued
     if target is None and output is not None:

@@ -94,7 +94,7 @@ def open_tables(source: object, policy: TablesPolicy) -> Iterator[LinkedSource]:
                 f"{opened.engine.capabilities.name}.",
                 hint="export the tables to Parquet, and name each: tables: {patients: {source: patients.parquet, …}}.",
             )
-        with opened.engine.detaching():
+        with opened.engine.catalog.detaching():
             sources = [opened, *(_other(opened, policy, i) for i in range(1, len(policy.tables)))]
             for item, one in zip(policy.tables, sources, strict=True):
                 _check(item, one)
@@ -118,7 +118,7 @@ def _other(opened: Source, policy: TablesPolicy, position: int) -> Source:
     with instead_of(EngineError, lambda error: SourceError(f"{what} {error.message}", hint=hint)):
         files: tuple[Path, ...] = ()
         if not _own_source(policy, item) and not _is_flat(opened):
-            found, header_line = Records(engine.source_table(str(own.table))), False
+            found, header_line = Records(engine.catalog.source_table(str(own.table))), False
         elif own.source is None:
             raise InputError(
                 f"Where the table {item.name!r} is read is not said.", hint=f"add tables.{item.name}.source."
@@ -129,7 +129,7 @@ def _other(opened: Source, policy: TablesPolicy, position: int) -> Source:
             files = () if attached_as(engine, Path(path)) is not None else (Path(path),)
             found = other_records(opened, path, own.table, reading, name=names.beside_linked(position))
             header_line = reading.has_header_line(Path(path))
-        types = dict(engine.columns(found.relation))
+        types = dict(engine.catalog.columns(found.relation))
         marks = tuple(map(stamp, files))
         return Source(engine, found.relation, types, None, None, marks, warnings=found.notes, header_line=header_line)
 

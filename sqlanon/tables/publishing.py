@@ -139,7 +139,7 @@ def audit_tables(
             auditor.attach(partial, ALIAS, read_only=True)
             auditor.source_catalog = ALIAS
             dialect = auditor.capabilities.dialect  # relations are listed as a policy would write them
-            written = [relation_parts(name, dialect)[-1] for name in auditor.relations()]
+            written = [relation_parts(name, dialect)[-1] for name in auditor.catalog.relations()]
         else:
             written = [file.stem for file in partial.iterdir()]
         if sorted(written) != sorted(policy.names):

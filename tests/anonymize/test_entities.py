@@ -548,7 +548,7 @@ def test_check_agrees_with_the_brute_force_about_every_model(seed: int, connecti
         ).models[0]
         for place, model in models
     ]
-    rows = engine.source_table("t")
+    rows = engine.catalog.source_table("t")
     found = check_relation(
         engine, rows, quasi_identifiers=quasi, models=built, reference=rows, entity="person"
     )  # fmt: skip

@@ -171,7 +171,7 @@ def test_a_table_is_published_and_nothing_stays(engine: Engine, key: Path) -> No
     with planned(engine, source, document(key)) as plan:
         try:
             plan.publish(Output.table("released"))
-            where = engine.place(["released"], None)
+            where = engine.targets.place(["released"], None)
             rows = engine.arrow("read", f"SELECT * FROM {engine.render(where.table)}").to_pylist()
             check_rows(source, rows, 180)
             for name in ("sqlanon_keyed", "sqlanon_release_key", "sqlanon_staged_release"):

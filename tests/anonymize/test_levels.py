@@ -94,7 +94,7 @@ def test_every_engine_reads_the_texts_of_the_level(kind: Kind, level: int, reque
     try:
         given = dict(zip(NAMES, map(list, zip(*rows, strict=True)), strict=True))
         engine.load("source", SOURCE, pa.table(given), replayed=False)
-        opened = Source(engine, table(SOURCE), dict(engine.columns(table(SOURCE))), None, None)
+        opened = Source(engine, table(SOURCE), dict(engine.catalog.columns(table(SOURCE))), None, None)
         found = at_levels(opened, Policy.from_dict(document(level=level)))
         assert (found.types["wage"], [*found.types]) == ("VARCHAR", NAMES)
         query = exp.select(*map(column, NAMES)).from_(found.relation)

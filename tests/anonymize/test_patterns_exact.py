@@ -477,7 +477,11 @@ def test_records_of_a_row_type_are_shared_among_patterns(connection: duckdb.Duck
         assert (found.suppressions, proof.heuristic, proof.status, found.tried) == (4, 6.0, "optimal", 4)
         again = greedy(engine, plan.catalog, patterns, 2)  # makes the tables anew
         assert again.cost == 6
-        assert [name for name, _ in engine.columns(table(names.ASSIGNED))] == [names.key(0), names.COUNT, names.RULE]
+        assert [name for name, _ in engine.catalog.columns(table(names.ASSIGNED))] == [
+            names.key(0),
+            names.COUNT,
+            names.RULE,
+        ]
 
 
 @pytest.mark.parametrize("rows", [[], [("a", None)], [("a", "b")] * 3])
@@ -490,7 +494,7 @@ def test_in_a_database_small_tables(connection: duckdb.DuckDBPyConnection, rows:
             found, proof = exactly(engine, plan.catalog, all_patterns(2), 3, left_over=left_over)
             assert (found.records, found.left_over) == (len(rows), len(rows) % 3)
             assert proof.optimal and proof.cost == proof.bound == 2 * found.left_over
-            kinds = [kind for _, kind in engine.columns(table(names.ASSIGNED))]
+            kinds = [kind for _, kind in engine.catalog.columns(table(names.ASSIGNED))]
             assert kinds == ["BIGINT"] * (plan.catalog.words + 1) + ["INTEGER", "BIGINT", "BIGINT"]
 
 

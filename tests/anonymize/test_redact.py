@@ -111,11 +111,11 @@ def test_what_is_found_is_what_a_brute_force_finds(
 
     with closing(kind.open(request)) as engine:
         engine.load("source", SOURCE, arrow(rows))
-        types = dict(engine.columns(table(SOURCE)))
+        types = dict(engine.catalog.columns(table(SOURCE)))
         opened = Source(engine, table(SOURCE), types, None, None)
         found = redact_texts(opened, policy(counted))
         assert sorted(seen) == sorted({row[-1] for row in rows if row[-1] is not None})  # once per value
-        assert dict(engine.columns(found.relation)) == types
+        assert dict(engine.catalog.columns(found.relation)) == types
         held = engine.run("notes", f"SELECT number, note FROM {engine.render(found.relation)} ORDER BY number")
         assert [note for _, note in held] == expected
         assert f"{own + others} of 120 records" in found.warnings[-1]

@@ -102,16 +102,16 @@ def test_who_is_drawn_follows_from_the_key_alone(
         engine = kind.open(request)
         try:
             engine.load("source", SOURCE, arrow(given))
-            types = dict(engine.columns(table(SOURCE)))
+            types = dict(engine.catalog.columns(table(SOURCE)))
             found = draw_sample(Source(engine, table(SOURCE), types, None, None), policy)
-            assert list(engine.columns(found.relation)) == list(types.items())
+            assert list(engine.catalog.columns(found.relation)) == list(types.items())
             held = engine.run("sample", f"SELECT person, age, ward FROM {engine.render(found.relation)}")
             assert Counter(map(tuple, held)) == expected
             assert found.drawn is not None and found.drawn.records == len(rows)
             assert found.drawn.drawn == expected.total()
             persons = (400, len({row[0] for row in expected})) if by_person else (None, None)
             assert (found.drawn.persons, found.drawn.drawn_persons) == persons
-            assert "sqlanon_release_key" not in str(engine.relations())
+            assert "sqlanon_release_key" not in str(engine.catalog.relations())
         finally:
             engine.drop(SOURCE)
             engine.close()

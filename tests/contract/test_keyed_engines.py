@@ -41,7 +41,7 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
     """Every engine in turn that has keyed hashes."""
     kind: Kind = request.param
     with closing(kind.open(request)) as opened:
-        if not opened.has("keyed"):
+        if not opened.capabilities.has("keyed"):
             with pytest.raises(UnsupportedError, match="key"), ReleaseKey(SECRET).loaded(opened, [PSEUDONYM]):
                 pass
             pytest.skip(opened.capabilities.lacks["keyed"].reason)
@@ -58,7 +58,7 @@ def expected(text: str | None, purpose: str, context: str = "study") -> str | No
 def loaded(engine: Engine, data: pa.Array) -> dict[str, str]:
     """Load values into a table, and return the types of its columns as the engine knows them."""
     engine.load("values", "t", pa.table({"id": pa.array(range(len(data)), pa.int64()), "v": data}), replayed=False)
-    return dict(engine.columns(table("t")))
+    return dict(engine.catalog.columns(table("t")))
 
 
 @pytest.mark.parametrize("values", VALUES)
@@ -119,7 +119,7 @@ def test_releases_differ_unless_they_share_a_context() -> None:
 def test_a_whole_number_and_its_text_have_one_pseudonym(engine: Engine) -> None:
     def found(name: str, data: pa.Array) -> list[Any]:
         engine.load("values", name, pa.table({"v": data}), replayed=False)
-        kind = dict(engine.columns(table(name)))["v"]
+        kind = dict(engine.catalog.columns(table(name)))["v"]
         query = exp.select(named(pseudonym(canonical("v", kind), "own"), "p")).from_(table(name))
         query = query.join(release_key(PSEUDONYM, "own"), join_type="cross")
         return sorted(row[0] for row in engine.run("hashes", query))

@@ -102,7 +102,7 @@ def recoded(engine: Engine, policy: sqlanon.Policy) -> RecodedPlan:
     """Load records, encode them, and find the rules, where the policy says."""
     engine.load("source", SOURCE, people(), replayed=False)
     relation = table(SOURCE)
-    source = Source(engine, relation, dict(engine.columns(relation)), None, None)
+    source = Source(engine, relation, dict(engine.catalog.columns(relation)), None, None)
     session = Session.begin(
         policy, policy, source, encode_source(engine, relation, policy, source.types), {"encode": 0}
     )
@@ -116,7 +116,7 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
     if kind.cases == 1 and request.node.callspec.params.get("case", SLOW[0]) not in SLOW:
         pytest.skip("statements of a cluster take long, and other cases stand for this one")
     opened = kind.open(request)
-    if not opened.has("transformation"):
+    if not opened.capabilities.has("transformation"):
         opened.close()
         pytest.skip("refused: tests/contract/test_engine_contract.py")
     yield opened
@@ -165,7 +165,7 @@ def test_a_wrong_assignment_is_not_published(engine: Engine, case: str) -> None:
         engine.run("fault", taken.transform(_quoted))
         with pytest.raises(AuditError):
             plan.publish(Output("table", "mistaken"))
-        assert engine.existing(engine.place(["mistaken"], None)) is None
+        assert engine.catalog.existing(engine.targets.place(["mistaken"], None)) is None
 
 
 def _quoted(node: exp.Expr) -> exp.Expr:

@@ -154,7 +154,7 @@ def test_common_margins_close_the_sets() -> None:
 @pytest.mark.parametrize("output", ["table", "file"])
 def test_every_engine_releases_the_same_table(engine: Engine, tmp_path: Path, output: str) -> None:
     """What an engine shows was audited as it was written, and is what DuckDB shows."""
-    if not engine.has("tables") and output == "table":
+    if not engine.capabilities.has("tables") and output == "table":
         pytest.skip("it publishes no tables")
     rows, asked = records(random.Random(5)), document("three-way")
     with duckdb() as other:
@@ -165,7 +165,7 @@ def test_every_engine_releases_the_same_table(engine: Engine, tmp_path: Path, ou
     policy = CountsPolicy.from_dict(asked | {"output": {output: target}})
     engine.load("source", SOURCE, as_table(rows), replayed=False)
     relation = table(SOURCE)
-    source = Source(engine, relation, dict(engine.columns(relation)), None, "" if output == "table" else None)
+    source = Source(engine, relation, dict(engine.catalog.columns(relation)), None, "" if output == "table" else None)
     try:
         release = release_counts(policy, source, Target.of(source, policy.policy, policy.policy.output), 0.0)
         assert release.rows.to_pylist() == expected

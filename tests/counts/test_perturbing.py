@@ -110,7 +110,7 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
 def test_keys_are_sums_over_persons_on_every_engine(engine: Engine) -> None:
     """A person counts once in a cell, whatever rows he has: against HMAC in Python."""
     rows = records(random.Random(4), 80)
-    if not engine.has("keyed"):
+    if not engine.capabilities.has("keyed"):
         with pytest.raises(sqlanon.UnsupportedError, match="key"):
             counted_by(engine, rows, document())
         return

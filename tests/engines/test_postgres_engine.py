@@ -82,7 +82,7 @@ def test_types_are_told_in_the_words_of_policies(postgres: Server) -> None:
     engine = PostgresEngine(postgres.uri())  # the driver reads the types of a database when it connects
     try:
         engine.run("make", f"CREATE TEMPORARY TABLE typed ({columns})")
-        assert engine.columns(table("typed")) == [(str(i), word) for i, word in enumerate(expected.values())]
+        assert engine.catalog.columns(table("typed")) == [(str(i), word) for i, word in enumerate(expected.values())]
     finally:
         engine.close()
         owner.run("drop", "DROP TYPE public.mood CASCADE")  # the server tidies up after the session has gone
@@ -95,7 +95,7 @@ def test_hostile_names_stay_names(engine: Any) -> None:
         engine.load("load", name, data)
         query = exp.select(*[column(other) for other in HOSTILE]).from_(table(name))
         assert engine.arrow("read", query).equals(data)
-        assert [found for found, _ in engine.columns(table(name))] == list(HOSTILE)
+        assert [found for found, _ in engine.catalog.columns(table(name))] == list(HOSTILE)
         assert engine.create("copy", "copied", query) == 2
         engine.drop("copied")
     for name in HOSTILE:
@@ -151,7 +151,7 @@ def test_no_error_holds_a_value(engine: Any, caplog: pytest.LogCaptureFixture) -
         assert error.__context__ is None and error.__cause__ is None
         assert f"({error.kind}" in str(error)
     with pytest.raises(EngineError) as raised:
-        engine.append("append", "t", pa.table({"a": [SECRET], "other": [1]}))
+        engine.load("append", "t", pa.table({"a": [SECRET], "other": [1]}), more=True)
     assert SECRET not in str(raised.value)
     assert SECRET not in caplog.text
     assert engine.run("still there", exp.select(number(1))) == [(1,)]
@@ -212,12 +212,12 @@ def test_functions_of_others_are_not_called(postgres: Server) -> None:
         owner.run("trap", "CREATE FUNCTION public.length(varchar) RETURNS integer LANGUAGE sql AS 'SELECT -1'")
         owner.run("source", "CREATE TABLE public.people (name varchar)")
         owner.run("source", "INSERT INTO public.people VALUES ('abc')")
-        source = owner.source_table("people")
+        source = owner.catalog.source_table("people")
         assert owner.render(source) == '"public"."people"'
         assert owner.run("length", exp.select(exp.Length(this=column("name"))).from_(source)) == [(3,)]
-        assert owner.columns(source) == [("name", "VARCHAR")]
+        assert owner.catalog.columns(source) == [("name", "VARCHAR")]
         with pytest.raises(UnsupportedError):
-            owner.source_table("people", "other")
+            owner.catalog.source_table("people", "other")
     finally:
         owner.run("drop trap", "DROP FUNCTION IF EXISTS public.length(varchar)")
         owner.run("drop source", "DROP TABLE IF EXISTS public.people")
@@ -298,7 +298,7 @@ def test_every_table_that_is_created_has_statistics(engine: Any) -> None:
     """Without ANALYZE, which the server never runs on a temporary table, each join would be planned in the dark."""
     data = pa.table({"a": pa.array(range(300), pa.int64())})
     engine.load("load", "t", data)
-    engine.append("append", "t", data)
+    engine.load("append", "t", data, more=True)
     engine.create("create", "u", everything("t"))
     engine.insert("insert", "u", everything("t"))
     known = (

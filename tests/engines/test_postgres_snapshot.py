@@ -248,7 +248,7 @@ def test_a_statement_that_fails_while_it_writes_says_so_and_is_not_masked(server
             finally:
                 engine.drop("t")
         with pytest.raises(EngineError, match="took the temporary tables"):
-            engine.columns(table("t"))
+            engine.catalog.columns(table("t"))
 
 
 def test_a_connection_lost_at_the_commit_is_said(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -134,7 +134,7 @@ def test_a_check_counts_what_a_reader_sees(source: Callable[..., None], type_nam
     """The last record reads differently, though it is equal to the others."""
     source(type_name, literals)
     with closing(postgres_engine.PostgresEngine()) as engine:
-        relation = engine.source_table("clinic.t")
+        relation = engine.catalog.source_table("clinic.t")
         checked = check_relation(engine, relation, quasi_identifiers=["sex", "X"], models=[KAnonymity(k=2)])
         assert not checked.holds and checked.smallest_class == 1
         assert check_relation(engine, relation, quasi_identifiers=["sex"], models=[KAnonymity(k=5)]).holds
@@ -167,7 +167,7 @@ def test_texts_that_differ_are_several_classes_whatever_the_collation(
     assert execute("SELECT x, count(*) FROM anon.t GROUP BY x") == [("Bob", 5)]
     with closing(postgres_engine.PostgresEngine(postgres.uri())) as engine:
         checked = check_relation(
-            engine, engine.source_table("clinic.t"), quasi_identifiers=["x"], models=[KAnonymity(k=5)]
+            engine, engine.catalog.source_table("clinic.t"), quasi_identifiers=["x"], models=[KAnonymity(k=5)]
         )
     assert (checked.classes, checked.smallest_class) == (2, 1)
 

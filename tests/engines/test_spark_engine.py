@@ -93,13 +93,13 @@ def test_tables_beside_the_driver_meet_records_on_the_cluster(engine: Any) -> No
     same = exp.NullSafeEQ(this=column("a", "t"), expression=column("value", lookup))
     joined = joined.join(table(lookup), on=same, join_type="left")
     assert set(engine.run("join", joined)) == {("x", 1), ("y", None), (None, 2)}
-    engine.append("append", lookup, pa.table({"value": ["y"], "key_0": pa.array([3], pa.int64())}))
+    engine.load("append", lookup, pa.table({"value": ["y"], "key_0": pa.array([3], pa.int64())}), more=True)
     assert set(engine.run("join", joined)) == {("x", 1), ("y", 3), (None, 2)}
     engine.insert("insert", lookup, exp.select(column("a"), bigint(number(9))).from_(table("t")).where(exp.false()))
     assert engine.create("copy", names.BRANCHES, everything(lookup)) == 3
     assert engine.create("from records", names.VALUES, everything("t")) == 3
     engine.drop_column(lookup, "key_0")
-    assert engine.columns(table(lookup)) == [("value", "VARCHAR")]
+    assert engine.catalog.columns(table(lookup)) == [("value", "VARCHAR")]
     before = engine._context.statusTracker().getJobIdsForGroup(engine._group)
     assert len(engine.run("read", everything(lookup))) == 3
     assert engine._context.statusTracker().getJobIdsForGroup(engine._group) == before
@@ -117,7 +117,7 @@ def test_types_are_told_in_the_words_of_policies(engine: Any) -> None:
     }  # fmt: skip
     nothing = ", ".join(f"CAST(NULL AS {kind}) AS `{i}`" for i, kind in enumerate(expected))
     engine.create("typed", "t", f"SELECT {nothing}")
-    assert engine.columns(table("t")) == [(str(i), word) for i, word in enumerate(expected.values())]
+    assert engine.catalog.columns(table("t")) == [(str(i), word) for i, word in enumerate(expected.values())]
 
 
 def test_hostile_names_stay_names(engine: Any) -> None:
@@ -126,7 +126,7 @@ def test_hostile_names_stay_names(engine: Any) -> None:
     for name in HOSTILE:
         engine.load("load", name, data)
         assert engine.arrow("read", query.from_(table(name))).equals(data)
-        assert [found for found, _ in engine.columns(table(name))] == list(HOSTILE)
+        assert [found for found, _ in engine.catalog.columns(table(name))] == list(HOSTILE)
     assert engine.create("copy", "copied", query.from_(table("order"))) == 2
     for name in HOSTILE:
         engine.drop(name)
@@ -163,7 +163,7 @@ def test_no_error_and_no_log_holds_a_value(
         assert SECRET not in f"{error!s}{error!r}{vars(error)}"
         assert error.__context__ is None and error.__cause__ is None
     with pytest.raises(EngineError) as raised:
-        engine.append("append", "t", pa.table({"a": [SECRET], "n": [1], "other": [1]}))
+        engine.load("append", "t", pa.table({"a": [SECRET], "n": [1], "other": [1]}), more=True)
     assert SECRET not in str(raised.value)
     written = capfd.readouterr()
     assert SECRET not in caplog.text + written.out + written.err
@@ -229,10 +229,10 @@ def test_what_spark_lacks_is_refused_and_not_passed_on(engine: Any) -> None:
         with pytest.raises(UnsupportedError):
             engine.render(exp.select(tree))
     with pytest.raises(UnsupportedError):
-        engine.source_table("t", "other")
+        engine.catalog.source_table("t", "other")
 
 
 def test_a_path_is_no_table(engine: Any, tmp_path: Path) -> None:
     parquet.write_table(pa.table({"secret": [1]}), tmp_path / "x.parquet")
     with pytest.raises(EngineError):
-        engine.columns(engine.source_table(f"parquet.`{tmp_path}/x.parquet`"))
+        engine.catalog.columns(engine.catalog.source_table(f"parquet.`{tmp_path}/x.parquet`"))

@@ -34,7 +34,7 @@ ROWS = 400
 @pytest.fixture(scope="module")
 def session(spark: Any) -> Any:
     """The session of a user who has a cluster."""
-    return spark._started
+    return spark._cluster.session
 
 
 @pytest.fixture(scope="module")
@@ -184,17 +184,19 @@ def test_names_are_looked_for_where_the_user_is(session: Any) -> None:
     try:
         user.sql("CREATE TABLE kept AS SELECT TIMESTAMP_NTZ '2020-01-01 00:00:00' AS at, 'x' AS n")
         user.sql("CREATE TEMPORARY VIEW shown AS SELECT 1 AS n")
-        assert engine.columns(engine.source_table("kept")) == [("at", "TIMESTAMP"), ("n", "VARCHAR")]
-        assert engine.columns(engine.source_table("shown")) == [("n", "INTEGER")]
-        assert engine.columns(engine.source_table("Shown")) == [("n", "INTEGER")]  # in any case, as the user's session
+        assert engine.catalog.columns(engine.catalog.source_table("kept")) == [("at", "TIMESTAMP"), ("n", "VARCHAR")]
+        assert engine.catalog.columns(engine.catalog.source_table("shown")) == [("n", "INTEGER")]
+        assert engine.catalog.columns(engine.catalog.source_table("Shown")) == [
+            ("n", "INTEGER")
+        ]  # in any case, as the user's session
         user.conf.set("spark.sql.caseSensitive", "true")
-        assert [part.name for part in engine.source_table("Shown").parts] == ["Shown"]
-        assert engine.place(["x"], None) == Place("spark_catalog", "shelf", "x")
-        assert engine.existing(engine.place(["kept"], None)) == "table"
-        assert engine.existing(engine.place(["x"], None)) is None
+        assert [part.name for part in engine.catalog.source_table("Shown").parts] == ["Shown"]
+        assert engine.targets.place(["x"], None) == Place("spark_catalog", "shelf", "x")
+        assert engine.catalog.existing(engine.targets.place(["kept"], None)) == "table"
+        assert engine.catalog.existing(engine.targets.place(["x"], None)) is None
         with pytest.raises(TargetError):
-            engine.existing(engine.place(["a b"], None))
-        [file] = engine.local_files(engine.source_table("kept"))
+            engine.catalog.existing(engine.targets.place(["a b"], None))
+        [file] = engine.catalog.local_files(engine.catalog.source_table("kept"))
         assert file.is_file()
         user.sparkContext.setJobGroup("mine", "my own")
         engine.run("one", exp.select(number(1)))

@@ -234,9 +234,9 @@ def test_types_are_told_in_the_words_of_policies(tmp_path: Path, declared: str, 
     path = database(tmp_path / "x.db", f"CREATE TABLE t (a {declared}); CREATE VIEW v AS SELECT a FROM t")
     with closing(SQLiteEngine(path)) as engine:
         for name in ("t", "v"):
-            assert engine.columns(engine.source_table(name)) == [("a", expected)]
-        engine.create("copy", "copied", exp.select("*").from_(engine.source_table("t")))
-        assert engine.columns(table("copied")) == [("a", expected)]
+            assert engine.catalog.columns(engine.catalog.source_table(name)) == [("a", expected)]
+        engine.create("copy", "copied", exp.select("*").from_(engine.catalog.source_table("t")))
+        assert engine.catalog.columns(table("copied")) == [("a", expected)]
     assert type_word(declared) == expected
 
 
@@ -245,7 +245,7 @@ def test_the_canonical_text_goes_by_the_value(tmp_path: Path) -> None:
     path = database(tmp_path / "x.db", "CREATE TABLE t (a)", {"t": [(value,) for value in values]})
     with closing(SQLiteEngine(path)) as engine:
         for kind in ("VARCHAR", "DOUBLE", "BIGINT"):  # a column of floats is added to 0, which no text survives
-            query = exp.select(named(canonical("a", kind), "a")).from_(engine.source_table("t"))
+            query = exp.select(named(canonical("a", kind), "a")).from_(engine.catalog.source_table("t"))
             found = [row[0] for row in engine.run("texts", query)]
             assert found == [
                 "abc", "5", "5.5", "0.30000000000000004", "0.0", "1e+20", None, "", "NULL", "a\0b",
@@ -295,7 +295,7 @@ def test_collations_of_the_source_merge_nothing(tmp_path: Path) -> None:
     path = database(tmp_path / "x.db", built, {"t": rows, "r": rows})
     with closing(SQLiteEngine(path)) as engine:
         for name in ("t", "r", "v"):
-            source = engine.source_table(name)
+            source = engine.catalog.source_table(name)
             grouped = exp.select(column("a"), bigint(exp.Count(this=exp.Star()))).from_(source).group_by(column("a"))
             assert Counter(engine.run("group", grouped)) == Counter([("x", 2), ("X", 1), ("X ", 1)])
             both = exp.select(named(exp.Count(this=exp.Distinct(expressions=[column("a")])), "n")).from_(source)

@@ -112,7 +112,7 @@ def test_check_joins_by_indexes_alone(tmp_path: Path, plans: type[Explained]) ->
     source(tmp_path / "t.sqlite")
     checked = sqlite_engine.SQLiteEngine(tmp_path / "t.sqlite")
     models = sqlanon.Policy.from_dict(document(tmp_path, MODELS["diversity"])).models
-    relation = checked.source_table("t")
+    relation = checked.catalog.source_table("t")
     check_relation(checked, relation, quasi_identifiers=["sex", "age"], models=models, reference=relation)
     check_relation(
         checked, relation, quasi_identifiers=["sex", "age"], reference=relation, entity="person",

@@ -105,7 +105,7 @@ def check_state(connection: duckdb.DuckDBPyConnection, world: World) -> int:
     if rows := check_rows(connection, world):
         asked = [KAnonymity(world.wanted.k), *([DistinctLDiversity("s", world.wanted.l)] if world.wanted.l else [])]
         engine = DuckDBEngine(connection=connection)
-        relation = engine.source_table("anon.v")
+        relation = engine.catalog.source_table("anon.v")
         assert check_relation(engine, relation, quasi_identifiers=world.quasi, models=asked).holds
         engine.close()
     return rows

@@ -249,7 +249,7 @@ def test_row_security_beneath_is_refused(clinic: Server, source: str) -> None:
 def test_a_view_is_counted_as_its_owner_sees_it(clinic: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """Were row security not told by the database, the view would still be seen to show other rows."""
     row_security(clinic)
-    monkeypatch.setattr(module.PostgresEngine, "differs_by_reader", lambda *_: False)
+    monkeypatch.setattr(module.pg_catalog.PostgresCatalog, "differs_by_reader", lambda *_: False)
     with pytest.raises(TargetError, match="shows 0 records once it belongs to 'keeper', and 40"):
         sqlanon.anonymize(None, replace(policy({"suppress": {}}), row_security="accept"))
     assert execute(clinic, "SELECT 1 FROM pg_class WHERE relname = 'v'") == []

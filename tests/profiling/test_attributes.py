@@ -72,7 +72,9 @@ def test_an_attribute_has_one_leader_on_every_engine(kind: Kind, request: pytest
     try:
         data = _persons(3000) | {"birth_datetime": [f"{day}" for day in _persons(3000)["birth_datetime"]]}
         engine.load("source", SOURCE, pa.table(data), replayed=False)
-        found = profile_source(Source(engine, table(SOURCE), dict(engine.columns(table(SOURCE))), None, None), "none")
+        found = profile_source(
+            Source(engine, table(SOURCE), dict(engine.catalog.columns(table(SOURCE))), None, None), "none"
+        )
     finally:
         engine.close()
     groups = _groups(found)

@@ -23,7 +23,7 @@ def warnings(kind: Kind, request: pytest.FixtureRequest, columns: dict[str, list
     try:
         engine.load("source", SOURCE, pa.table(columns), replayed=False)
         relation = table(SOURCE)
-        opened = Source(engine, relation, dict(engine.columns(relation)), None, None)
+        opened = Source(engine, relation, dict(engine.catalog.columns(relation)), None, None)
         return " ".join(profile_source(opened).warnings)
     finally:
         engine.drop(SOURCE)

@@ -73,7 +73,7 @@ def test_postgres_finds_what_duckdb_finds(request: pytest.FixtureRequest, folder
     try:
         opened.load("source", SOURCE, people(400), replayed=False)
         relation = table(SOURCE)
-        here = profile_source(Source(opened, relation, dict(opened.columns(relation)), None, None))
+        here = profile_source(Source(opened, relation, dict(opened.catalog.columns(relation)), None, None))
     finally:
         opened.close()
     there = sqlanon.profile(folder / "people.parquet")

@@ -56,7 +56,7 @@ def test_of_equal_classes_the_same_goes_on_every_engine(
     if kind.cases == 1 and (where == "auto" or quality == "loss"):
         pytest.skip("its statements take long, and each way is looked at on other engines")
     engine = kind.open(request)
-    engine.require("tables")
+    engine.capabilities.require("tables")
     wanted = policy(quality={"measure": quality}, search={"where": where})
     with planned(engine, records(), wanted) as plan:
         try:

@@ -197,8 +197,8 @@ def test_postgres_compares_in_its_transaction(postgres: Server, kind: str, monke
 def test_spark_compares_folders(spark: Any, tmp_path: Path) -> None:
     asked, found = document({"file": str(tmp_path / "r.parquet")}), []
     for rows in (SAME, CHANGED):
-        spark._started.createDataFrame(rows, ["id", "sex", "zip", "ill"]).createOrReplaceTempView("t")
-        found.append(warned(spark._started, asked))
+        spark._cluster.session.createDataFrame(rows, ["id", "sex", "zip", "ill"]).createOrReplaceTempView("t")
+        found.append(warned(spark._cluster.session, asked))
     assert not found[0] and ALMOST.format(3, 4) in found[1]
 
 

@@ -43,7 +43,7 @@ def load(engine: Engine, name: str, rows: list[Row], owners: list[str | None], w
     data["w"] = pa.array(weights, pa.float64())
     engine.drop(name)
     engine.load("rows", name, pa.table(data), replayed=False)
-    return dict(engine.columns(table(name)))
+    return dict(engine.catalog.columns(table(name)))
 
 
 def random_rows(rng: random.Random, pools: list[list[str | int | None]], count: int) -> list[Row]:

@@ -88,7 +88,7 @@ def counted_by(engine: Engine, rows: Sequence[Record], document: Mapping[str, An
     """The cells as an engine counts them."""
     engine.load("source", SOURCE, as_table(rows), replayed=False)
     relation = table(SOURCE)
-    source = Source(engine, relation, dict(engine.columns(relation)), None, None)
+    source = Source(engine, relation, dict(engine.catalog.columns(relation)), None, None)
     return count_cells(source, CountsPolicy.from_dict(document))
 
 

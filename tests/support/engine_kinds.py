@@ -80,7 +80,7 @@ def _postgres(request: pytest.FixtureRequest) -> Engine:
 
 def _spark(request: pytest.FixtureRequest) -> Engine:
     module = _module("spark")
-    opened: Engine = module.SparkEngine(request.getfixturevalue("spark")._started)
+    opened: Engine = module.SparkEngine(request.getfixturevalue("spark")._cluster.session)
     return opened
 
 
@@ -128,7 +128,7 @@ def encoded(engine: Engine, data: pa.Table, document: dict[str, Any]) -> Encoded
     policy = sqlanon.Policy.from_dict(document)
     engine.load("source", SOURCE, data, replayed=False)
     source = table(SOURCE)
-    encoding = encode_source(engine, source, policy, dict(engine.columns(source)))
+    encoding = encode_source(engine, source, policy, dict(engine.catalog.columns(source)))
     problem, models = build_problem(engine, encoding, policy)
     snapshots = SnapshotStore(engine, encoding.catalog)
     evaluator = Evaluator(engine, snapshots, problem, models)
@@ -140,7 +140,7 @@ def planned(engine: Engine, data: pa.Table, document: dict[str, Any]) -> Plan:
     policy = sqlanon.Policy.from_dict(document)
     engine.load("source", SOURCE, data, replayed=False)
     relation = table(SOURCE)
-    source = Source(engine, relation, dict(engine.columns(relation)), None, None)
+    source = Source(engine, relation, dict(engine.catalog.columns(relation)), None, None)
     encoding = encode_source(engine, relation, policy, source.types)
     return search_plan(Session.begin(policy, policy, source, encoding, {"encode": 0.0}))
 
@@ -161,7 +161,7 @@ def judged_as_by_duckdb(engine: Engine, data: pa.Table, document: dict[str, Any]
 
 def published_as_by_duckdb(engine: Engine, data: pa.Table, document: dict[str, Any]) -> Ledger:
     """Hold the ledger and the released table of an engine against DuckDB; its ledger."""
-    engine.require("tables")
+    engine.capabilities.require("tables")
 
     def published(other: Engine) -> tuple[Ledger, Counter[tuple[Any, ...]]]:
         with planned(other, data, document) as there:
@@ -208,7 +208,7 @@ def some_nodes(problem: Problem, seed: int, count: int = 6) -> list[tuple[int, .
 def forget(engine: Engine, *relations: str) -> None:
     """Drop what was published, which outlives an engine on a server."""
     for name in relations:
-        where = engine.place([name], None)
-        found = engine.existing(where)
+        where = engine.targets.place([name], None)
+        found = engine.catalog.existing(where)
         if found:
             engine.run("tidy", exp.Drop(tables=[where.table], kind=found.upper()))

@@ -66,7 +66,7 @@ def test_nodes_are_judged_from_what_was_carried_as_at_the_source(distance: str) 
     wanted = policy([{"type": "t_closeness", "t": 0.05, "distance": distance}])
     with engines() as (here, there):
         here.load("source", "people", people())
-        encoding = encode_source(here, table("people"), wanted, dict(here.columns(table("people"))))
+        encoding = encode_source(here, table("people"), wanted, dict(here.catalog.columns(table("people"))))
         problem, models = build_problem(here, encoding, wanted)
         carried = transfer(here, there, problem.catalog)
         assert [item.table for item in carried] == list(transferred_tables(problem.catalog))
@@ -83,7 +83,7 @@ def test_no_text_of_the_source_is_carried() -> None:
     wanted = policy([{"type": "distinct_l_diversity", "l": 2}])
     with engines() as (here, there):
         here.load("source", "people", people())
-        encoding = encode_source(here, table("people"), wanted, dict(here.columns(table("people"))))
+        encoding = encode_source(here, table("people"), wanted, dict(here.catalog.columns(table("people"))))
         carried = transfer(here, there, encoding.catalog)
         for item in carried:
             data = there.arrow("read", exp.select("*").from_(table(item.table)))
@@ -112,7 +112,7 @@ def catalog() -> Any:
 def test_counts_arrive_as_bigint_or_not_at_all() -> None:
     with engines() as (_, there):
         transfer(Wide(pa.decimal128(38, 0), Decimal(7)), there, catalog())
-        assert there.columns(table(names.BASE)) == [("key_0", "BIGINT"), ("digit", "VARCHAR")]
+        assert there.catalog.columns(table(names.BASE)) == [("key_0", "BIGINT"), ("digit", "VARCHAR")]
         assert there.run("rows", exp.select("*").from_(table(names.BASE))) == [(7, "0"), (7, "0")]
         there.drop(names.BASE)
         with pytest.raises(EngineError, match="64 bits"):

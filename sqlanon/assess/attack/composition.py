@@ -122,10 +122,10 @@ def _guessed(world: PolicyWorld, files: Sequence[Path], known: Collection[str]) 
     if not secrets or not files or not world.published:
         yield NotApplicable(ATTACK, INFERENCE, "It needs releases with a column beside the quasi-identifiers.")
         return
-    with engine.detaching():
+    with engine.catalog.detaching():
         others = []
         for file in files:
-            alias = names.unused("sqlanon_other", [name for name, *_ in engine.databases()])
+            alias = names.unused("sqlanon_other", [name for name, *_ in engine.catalog.databases()])
             engine.attach(file, alias, read_only=True, replayed=False)
             others.append(Place(alias, "main", CANDIDATES).table)
         for secret in secrets:

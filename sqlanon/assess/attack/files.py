@@ -91,7 +91,7 @@ def open_file_world(
     path, of_source = source if isinstance(source, tuple) and len(source) == 2 else (source, None)
     opened = open_source(path, of_source or ONLY_TABLE, reading=Reading(finds_delimiter=True))
     with attacking(opened, watch) as engine:
-        relations, types = {"source": opened.relation}, {"source": dict(engine.columns(opened.relation))}
+        relations, types = {"source": opened.relation}, {"source": dict(engine.catalog.columns(opened.relation))}
         for name, place, file in (("release", names.ATTACKED_RELEASE, release), ("control", HELD_OUT, control)):
             if file is not None:
                 wanted = (table_name or ONLY_TABLE) if name == "release" else ONLY_TABLE

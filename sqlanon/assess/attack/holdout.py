@@ -95,7 +95,7 @@ def divided(world: PolicyWorld, share: float) -> Iterator[Path]:
 def write_tables(engine: Engine, path: Path, tables: Iterable[tuple[str, exp.Query]]) -> None:
     """Write tables to a new DuckDB file, which is attached as ``FOLDER`` meanwhile, so that later ones read earlier."""
     assert isinstance(engine, DuckDBEngine)  # others lack "several_sources"
-    with engine.detaching():
+    with engine.catalog.detaching():
         engine.attach(path, FOLDER, read_only=False, replayed=False)
         for name, query in tables:
             here = Place(FOLDER, "main", name).table

@@ -122,7 +122,7 @@ def attacking(opened: Source, watch: Watcher | None) -> Iterator[Engine]:
     engine = opened.engine
     try:
         engine.journal.watched_by(watch)
-        if not engine.has("several_sources"):
+        if not engine.capabilities.has("several_sources"):
             raise UnsupportedError(
                 f"{engine.capabilities.name}: a release is attacked beside its source in DuckDB only.",
                 hint="export the source to Parquet or a DuckDB file, and name that.",
@@ -188,7 +188,7 @@ def read_beside(
             relation: exp.Expr = partitions_relation(Path(path))
         else:
             relation = other_records(opened, os.fspath(path), table_name, reading, name=name).relation
-        return relation, dict(opened.engine.columns(relation))
+        return relation, dict(opened.engine.catalog.columns(relation))
 
 
 def _released_names(policy: Policy) -> list[str]:
@@ -226,7 +226,7 @@ def _prepared(
         InputError: the release holds texts that no level of the policy has.
     """
     engine, catalog = opened.engine, encoding.catalog
-    of_release = dict(engine.columns(release))
+    of_release = dict(engine.catalog.columns(release))
     quasi = [item.name for item in policy.quasi_identifiers]
     kept, sensitive = (_compared(policy, encoding, role) for role in ("keep", "sensitive"))
     words = [(name, encoding.types[name], of_release[name]) for name in (*kept, *sensitive)]
@@ -292,7 +292,7 @@ def _key_of_records(engine: Engine, relation: exp.Expr, known: Sequence[str]) ->
     """
     if not known:
         return None
-    types = dict(engine.columns(relation))
+    types = dict(engine.catalog.columns(relation))
     if lacking := [name for name in known if name not in types]:
         raise InputError(
             f"The source has no column {listing(lacking)}, which is a quasi-identifier of another release.",

@@ -99,7 +99,7 @@ def draft_linked(source: str, wanted: str, *, output: str, folder: Path) -> Link
                 f"Several tables are published together from DuckDB, not from {engine.capabilities.name}.",
                 hint="name one with --table, or export them to a DuckDB file.",
             )
-        found = {plain_name(name.split(".")[-1]): name for name in reversed(engine.relations())}
+        found = {plain_name(name.split(".")[-1]): name for name in reversed(engine.catalog.relations())}
         persons = _table(source, root, found[plain_name(_called(root))])
         children, notes = [], []
         for item in (each for each in family if each.linked):
@@ -153,7 +153,7 @@ def _text_of(table: DraftedTable, alias: str) -> exp.Expr:
 
 
 def _relation(engine: Engine, table: DraftedTable, alias: str) -> exp.Expr:
-    return aliased(engine.source_table(str(table.profile.table)), alias)
+    return aliased(engine.catalog.source_table(str(table.profile.table)), alias)
 
 
 def _orphans(engine: Engine, persons: DraftedTable, child: DraftedTable) -> int:

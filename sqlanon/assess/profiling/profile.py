@@ -109,7 +109,7 @@ def _only_table(opened: Source) -> str | None:
     is_named = isinstance(relation, exp.Table) and isinstance(relation.this, exp.Identifier)
     if not is_named or relation.name.startswith(names.PREFIX):
         return None
-    listed = opened.engine.relations()
+    listed = opened.engine.catalog.relations()
     return listed[0] if len(listed) == 1 else None
 
 

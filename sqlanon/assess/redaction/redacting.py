@@ -68,7 +68,7 @@ def _redacted(opened: Source, policy: Policy, item: Column) -> Source:
     if opened.types[item.name].upper() not in ("VARCHAR", "TEXT"):
         hint = "remove redact, or read it as a text in a view of the source."
         raise InputError(f"Column {item.name!r} holds no texts, and is to be redacted.", hint=hint)
-    engine.require("keyed")  # those engines know the normal form of a text
+    engine.capabilities.require("keyed")  # those engines know the normal form of a text
     hunted, own_alone, unseen = _hunted(opened, policy)
     values, changed, blank = _rewrite(opened, policy, item)
     _split(engine)
@@ -143,8 +143,7 @@ def _rewrite(opened: Source, policy: Policy, item: Column) -> tuple[int, int, in
         blank += texts.count(None)
         ids = pa.array(range(start, start + len(values)), pa.int64())
         made = pa.table({"id": ids, "value": pa.array(values, pa.string()), "text": pa.array(texts, pa.string())})
-        add = opened.engine.append if start else opened.engine.load
-        add("redacted texts", TEXTS, made, replayed=False)
+        opened.engine.load("redacted texts", TEXTS, made, replayed=False, more=start > 0)
     return len(given), changed, blank
 
 
@@ -158,8 +157,7 @@ def _split(engine: Engine) -> None:
         rows = found.slice(start, AT_ONCE).to_pydict().values()
         pairs = [(number, word) for number, text in zip(*rows, strict=True) for word in set(_together(text.split()))]
         ids, words = pa.array([p[0] for p in pairs], pa.int64()), pa.array([p[1] for p in pairs], pa.string())
-        add = engine.append if start else engine.load
-        add("words of texts", WORDS, pa.table({"id": ids, "word": words}), replayed=False)
+        engine.load("words of texts", WORDS, pa.table({"id": ids, "word": words}), replayed=False, more=start > 0)
 
 
 def _together(words: Sequence[str]) -> Iterator[str]:

@@ -175,7 +175,7 @@ def null_bias(
         UnsupportedError: a quasi-identifier, or one of ``columns``, has our prefix.
     """
     quasi = columns_of(engine, relation, quasi_identifiers)
-    types = dict(engine.columns(relation))
+    types = dict(engine.catalog.columns(relation))
     wanted = list(types) if columns is None else columns_of(engine, relation, columns)
     among = {"release": relation}
     counting = bind("audit/null_bias_records.sql", relations=among, columns={"quasi_identifier": quasi})

@@ -132,7 +132,7 @@ def audit_nulls(
     if k is not None and k < 1:
         raise InputError(f"k is {k}, and a class cannot have fewer records than 1.", hint="give a k of 1 or more.")
     wanted = columns_of(engine, relation, quasi_identifiers)
-    relation = compared_as_read(relation, dict(engine.columns(relation)), entity=None, quasi_identifiers=wanted)
+    relation = compared_as_read(relation, dict(engine.catalog.columns(relation)), entity=None, quasi_identifiers=wanted)
     with working_tables(engine) as create:
         create("null classes", null_patterns.GROUPS, null_patterns.groups(relation, wanted))
         [row] = engine.run("null profile", null_patterns.profile(len(wanted)))
@@ -174,7 +174,7 @@ def columns_of(engine: Engine, relation: exp.Expr, wanted: Sequence[str]) -> lis
         SourceError: the relation has no such column.
         UnsupportedError: a column has our prefix.
     """
-    found = exact_columns(dict(engine.columns(relation)), "The relation", wanted)
+    found = exact_columns(dict(engine.catalog.columns(relation)), "The relation", wanted)
     refuse_reserved(wanted)
     return list(dict.fromkeys(found))
 

@@ -17,7 +17,7 @@ def null_audit_of_plan(plan: Planned) -> NullAudit | None:
     """Return what an attacker gains who takes the NULLs of a release for wildcards: see ``Planned.null_audit``."""
     engine = plan.engine
     compared = plan.policy.nulls != "basic" and 0 < plan.ledger.classes <= COMPARED_CLASSES
-    if not compared or not engine.has("null_audit"):
+    if not compared or not engine.capabilities.has("null_audit"):
         return None
     release = plan.generalized_query(without_keyed(plan.session, plan.generalized)).subquery("release")
     found = audit_nulls(engine, release, [a.name for a in plan.catalog.attributes], k=plan.threshold)
@@ -27,7 +27,7 @@ def null_audit_of_plan(plan: Planned) -> NullAudit | None:
 def null_bias_of_plan(plan: Planned) -> NullBias | None:
     """Return how the columns change because records with a NULL are left out: see ``Planned.null_bias``."""
     encoding, catalog = plan.session.encoding, plan.catalog
-    if not plan.engine.has("null_audit") or not catalog.excluded or encoding.source.taking_part.members:
+    if not plan.engine.capabilities.has("null_audit") or not catalog.excluded or encoding.source.taking_part.members:
         return None
     released = [c.name for c in plan.policy.columns if c.role not in ("drop", *KEYED_ROLES)]
     compared = [name for name in released if is_scalar(encoding.types[name])]

@@ -197,7 +197,7 @@ def _reference(opened: Source, reference: object, policy: Policy, *, same: bool)
     """
     if same and opened.frame is not None:
         return opened.relation
-    opened.engine.require("several_sources")
+    opened.engine.capabilities.require("several_sources")
     assert isinstance(opened.engine, DuckDBEngine)  # others lack "several_sources"
     if is_frame(reference):
         load_frame(opened.engine, reference, REFERENCE)

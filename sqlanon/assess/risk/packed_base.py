@@ -184,7 +184,7 @@ def create_base(
         create: creates a working table, and drops it at the end.
         leave_out_nulls: records with a NULL in one of the columns do not take part.
     """
-    types = dict(engine.columns(relation))
+    types = dict(engine.catalog.columns(relation))
     values = [named(compared(name, types[name]), _value(i)) for i, name in enumerate(columns)]
     read = exp.select(*values).from_(relation.copy())
     cells = [column(_value(i)) for i in range(len(columns))]

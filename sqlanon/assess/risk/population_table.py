@@ -47,12 +47,12 @@ class PopulationTable:
         with instead_of(EngineError, lambda error: SourceError(f"{unread} ({error.kind}).", hint=hint)):
             if self.source is None:
                 assert self.table is not None
-                relation: exp.Expr = engine.source_table(self.table)
+                relation: exp.Expr = engine.catalog.source_table(self.table)
                 hint = tables_hint(engine, self.table) or hint
             else:
-                engine.require("several_sources")
+                engine.capabilities.require("several_sources")
                 relation = other_records(opened, self.source, self.table, self.reading, name=POPULATION).relation
-            return relation, dict(engine.columns(relation))
+            return relation, dict(engine.catalog.columns(relation))
 
 
 def population_sample(

@@ -80,7 +80,7 @@ def check_relation(
         InputError: the relation or the reference is empty, or a reference is missing.
         SourceError: a relation has no such column.
     """
-    types = dict(engine.columns(relation))
+    types = dict(engine.catalog.columns(relation))
     wanted = exact_columns(types, "The relation", quasi_identifiers)
     refuse_reserved(wanted)
     exact_columns(types, "The relation", [m.column for m in models if m.column is not None])
@@ -99,7 +99,7 @@ def check_relation(
     if not records:
         raise InputError("The relation holds no records, so there is nothing to check.", hint="check the table name.")
     checks = []
-    reference_types = {} if reference is None else dict(engine.columns(reference))
+    reference_types = {} if reference is None else dict(engine.catalog.columns(reference))
     if reference is not None:
         some = exp.select(number(1)).from_(reference.copy()).limit(1)
         if not engine.run("check reference", some):

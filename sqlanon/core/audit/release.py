@@ -68,7 +68,7 @@ def audit_release(engine: Engine, relation: exp.Expr, claim: ReleaseClaim) -> No
     Raises:
         AuditError: names the audits that failed, with the number of offending rows; never a value.
     """
-    described = engine.columns(relation)
+    described = engine.catalog.columns(relation)
     columns = [name for name, _ in described]
     if columns != claim.columns:
         extra = [name for name in columns if name not in claim.types]
@@ -117,7 +117,7 @@ def audit_entities(engine: Engine, relation: exp.Expr, claim: ReleaseClaim, *, e
         AuditError: names the audits that failed, with the number of offending classes; never a value.
     """
     quasi = claim.class_columns
-    described = dict(engine.columns(relation))
+    described = dict(engine.catalog.columns(relation))
     relation = compared_as_read(relation, described, entity=entity, quasi_identifiers=[])
     relation = as_equal(relation, described, [model.column for model in claim.models])
     relation, quasi = profiled(claim.models, relation, quasi, entity)

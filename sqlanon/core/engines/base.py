@@ -1,21 +1,21 @@
-"""The interface of every engine, with what engines share; what an engine lacks is data, not a branch of code."""
+"""The interface of every engine with its catalog and its targets, and what engines share."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pyarrow as pa
 from sqlglot import exp
 
+from sqlanon.core.engines.capabilities import Capabilities
 from sqlanon.core.engines.journal import Journal
 from sqlanon.core.engines.relation_names import table_reference
 from sqlanon.core.engines.replay import analysis, rows_of, temporary_table
-from sqlanon.core.engines.texts import UNKNOWN, TextFacts
 from sqlanon.core.interrupts import held
 from sqlanon.errors import EngineError, UnsupportedError
 
@@ -25,74 +25,6 @@ Row = tuple[Any, ...]
 
 SNAPSHOT = "snapshot"
 """The name of statements that create a snapshot. Which ones run depends on the search, so no script contains them."""
-
-FEATURES: Mapping[str, str] = {
-    "read_only": "opens the source for reading only",
-    "files": "reads and writes files",
-    "tables": "publishes tables",
-    "views": "publishes views",
-    "live_views": "publishes live views",
-    "roles": "gives a release to an owner and readers",
-    "transactions": "creates and drops tables in transactions",
-    "private_tables": "has tables that no other session sees",
-    "side_by_side": "judges nodes side by side",
-    "several_sources": "joins sources, and streams files of other formats",
-    "transformation": "recodes by patterns and several nodes",
-    "wide_sums": "sums beyond 64 bits",
-    "null_audit": "audits what the NULLs of a release reveal",
-    "keyed": "makes pseudonyms and shifts dates by a key",
-    "periods": "releases by closed periods",
-}
-"""What an engine may lack, as it reads after the engine's name."""
-
-
-@dataclass(frozen=True, slots=True)
-class Lack:
-    """The reason why an engine does not have a feature, and what a user does instead."""
-
-    reason: str
-    instead: str
-
-
-@dataclass(frozen=True, slots=True)
-class Capabilities:
-    """The facts about an engine.
-
-    Attributes:
-        name: as people write it.
-        dialect: sqlglot's name of its SQL.
-        lacks: the features of ``FEATURES`` that it does not have.
-        texts: what its texts depend on.
-        missing: the kinds of its errors for a relation or a column that does not exist.
-        writes_folders: a release to a file is a folder, which its machines write (``write_folder``).
-        repeats_rows: UNNEST(RANGE(n)) in a projection repeats its row n times, for less than a shuffle costs.
-        preamble: the statements that a script begins with: they create the functions that its statements call.
-        begin: the statement that begins a transaction.
-        temporary_schema: of temporary relations, with its dot, so that no other relation of the same name is meant.
-        analyzes: its planner knows nothing of the values of a new table before ANALYZE.
-        recurs_freely: a recursive statement may group the rows it has so far, and read them more than once.
-        groups_by_sets: one statement groups by several columns while it reads its rows once (GROUPING SETS).
-        carries: most rows of a base that are carried elsewhere to be judged, unless the policy asks for it.
-    """
-
-    name: str
-    dialect: str
-    lacks: Mapping[str, Lack] = field(default_factory=dict)
-    texts: TextFacts = UNKNOWN
-    missing: frozenset[str] = frozenset()
-    writes_folders: bool = False
-    repeats_rows: bool = False
-    preamble: tuple[str, ...] = ()
-    begin: str = "BEGIN TRANSACTION"
-    temporary_schema: str = ""
-    analyzes: bool = False
-    recurs_freely: bool = True
-    groups_by_sets: bool = True
-    carries: float = float("inf")
-
-    def __post_init__(self) -> None:
-        if unknown := set(self.lacks) - set(FEATURES):
-            raise ValueError(f"no such features: {', '.join(sorted(unknown))}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +86,7 @@ class Engine(ABC):
         replay: the replayable script: names and statements, in order.
         default_schema: the schemas in which a relation without a schema is looked for, if the engine knows them.
         lanes: how many statements ``run_many`` runs side by side.
-        publishes_codes: records are joined with their lookups once, as the source is as it was, or ``unchanged`` tells.
+        publishes_codes: records are joined with their lookups once, as the source is as it was, or its catalog tells.
     """
 
     capabilities: ClassVar[Capabilities]
@@ -167,15 +99,15 @@ class Engine(ABC):
         self.default_schema: tuple[str, ...] = ()
         self.publishes_codes = False
 
-    def require(self, feature: str) -> None:
-        """Raise UnsupportedError if the engine lacks ``feature``: why, and what to do instead."""
-        lack = self.capabilities.lacks.get(feature)
-        if lack is not None:
-            raise UnsupportedError(f"{self.capabilities.name}: {lack.reason}", hint=lack.instead)
+    @property
+    @abstractmethod
+    def catalog(self) -> DatabaseCatalog:
+        """What there is in its databases. It is made when it is asked for, so that no circle keeps the engine."""
 
-    def has(self, feature: str) -> bool:
-        """Return True if the engine has ``feature``."""
-        return feature not in self.capabilities.lacks
+    @property
+    @abstractmethod
+    def targets(self) -> Targets:
+        """Where its releases go; made when it is asked for, like the catalog."""
 
     @abstractmethod
     def close(self) -> None:
@@ -271,18 +203,14 @@ class Engine(ABC):
 
     # -- working tables ------------------------------------------------------------------------------------------------
 
-    def load(self, name: str, table: str, data: pa.Table, *, replayed: bool = True) -> None:
-        """Create a working table from an Arrow table; if ``replayed``, the replayable script lists its rows."""
-        if replayed:
-            self._log(name, table, lambda: rows_of(data))
-        self._ingest(name, table, data, new=True)
-        self._analyze_working(table, replayed=replayed)
+    def load(self, name: str, table: str, data: pa.Table, *, replayed: bool = True, more: bool = False) -> None:
+        """Create a working table from an Arrow table, or add the rows where there is ``more`` in it.
 
-    def append(self, name: str, table: str, data: pa.Table, *, replayed: bool = True) -> None:
-        """Add the rows of an Arrow table to a working table, which has the same columns."""
+        If ``replayed``, the replayable script lists the rows.
+        """
         if replayed:
-            self._log(name, table, lambda: rows_of(data), more=True)
-        self._ingest(name, table, data, new=False)
+            self._log(name, table, lambda: rows_of(data), more=more)
+        self._ingest(name, table, data, new=not more)
         self._analyze_working(table, replayed=replayed)
 
     def create(
@@ -338,11 +266,6 @@ class Engine(ABC):
         """Drop a column of a working table."""
         self.run("drop column", f"ALTER TABLE {self._working_table(table)} DROP COLUMN {self._quoted(column)}")
 
-    def analyze(self, relation: exp.Expr) -> None:
-        """Gather statistics of a new table, if the planner has none otherwise."""
-        if self.capabilities.analyzes:
-            self.run("analyze", analysis(relation))
-
     def _analyze_working(self, table: str, *, replayed: bool = True) -> None:
         """Gather statistics of a working table, also in the replayable script if that creates it."""
         if self.capabilities.analyzes:
@@ -376,7 +299,12 @@ class Engine(ABC):
         """Return the text of the reference to a working table."""
         return self.capabilities.temporary_schema + self._quoted(table)
 
-    # -- what there is -------------------------------------------------------------------------------------------------
+
+@dataclass(frozen=True, slots=True)
+class DatabaseCatalog(ABC):
+    """What there is in the databases of an engine: relations, their columns, and what its session may read of them."""
+
+    engine: Engine
 
     @abstractmethod
     def columns(self, relation: exp.Expr) -> list[tuple[str, str]]:
@@ -393,6 +321,26 @@ class Engine(ABC):
             UnsupportedError: the engine does not read other databases.
         """
 
+    @abstractmethod
+    def existing(self, where: Place) -> str | None:
+        """Return ``table``, ``view``, or the word for another kind of object of that name; None if there is none."""
+
+    def view_text(self, where: Place) -> str:
+        """Return the statement of a view, or its query, as the database keeps it; empty if there is no such view."""
+        return ""
+
+    def relations(self) -> list[str]:
+        """Return the tables and views of the source that can be read, in order, as a policy names them."""
+        return []
+
+    def databases(self) -> list[tuple[str, str | None, bool]]:
+        """Return name, file (None in memory) and whether it is only read, for each attached database."""
+        return []
+
+    def detaching(self) -> AbstractContextManager[None]:
+        """Detach at the end the databases that were attached meanwhile."""
+        return nullcontext()
+
     def unreadable(self, relation: exp.Expr) -> list[str]:
         """Return the columns of a relation that the engine knows its session has no right to read."""
         return []
@@ -405,21 +353,20 @@ class Engine(ABC):
         """Read the rows that the session sees, where others are hidden from it."""
         return
 
+    def differs_by_reader(self, where: Place) -> bool:
+        """Return True if the engine knows that a relation shows other rows to other roles (row-level security)."""
+        return False
+
     def unchanged(self) -> bool:
         """Return False if the engine knows that others wrote to the source since it was opened."""
         return True
 
-    def databases(self) -> list[tuple[str, str | None, bool]]:
-        """Return name, file (None in memory) and whether it is only read, for each attached database."""
-        return []
 
-    def relations(self) -> list[str]:
-        """Return the tables and views of the source that can be read, in order, as a policy names them."""
-        return []
+@dataclass(frozen=True, slots=True)
+class Targets(ABC):
+    """Where the releases of an engine go, and who receives them there."""
 
-    def detaching(self) -> AbstractContextManager[None]:
-        """Detach at the end the databases that were attached meanwhile."""
-        return nullcontext()
+    engine: Engine
 
     @abstractmethod
     def place(self, parts: Sequence[str], target_catalog: str | None) -> Place:
@@ -432,32 +379,22 @@ class Engine(ABC):
             TargetError: the target names a database or schema that the engine cannot publish to.
         """
 
-    @abstractmethod
-    def existing(self, where: Place) -> str | None:
-        """Return ``table``, ``view``, or the word for another kind of object of that name; None if there is none."""
-
     def check_roles(self, where: Place, owner: str | None, readers: Sequence[str]) -> None:
         """Raise TargetError, before any work, if a role does not exist or the owner cannot be given the release."""
         return
 
-    def view_text(self, where: Place) -> str:
-        """Return the statement of a view, or its query, as the catalog keeps it; empty if there is no such view."""
-        return ""
-
-    def differs_by_reader(self, where: Place) -> bool:
-        """Return True if the engine knows that a relation shows other rows to other roles (row-level security)."""
-        return False
-
     def make_schema(self, where: Place) -> None:
         """Create the schema of a place, unless it exists."""
-        self.run("create schema", exp.Create(this=where.schema_reference, kind="SCHEMA", exists=True))
+        self.engine.run("create schema", exp.Create(this=where.schema_reference, kind="SCHEMA", exists=True))
 
     def create_view(self, where: Place, query: exp.Query) -> None:
         """Create a view."""
-        self.run("create view", exp.Create(this=where.table, kind="VIEW", expression=query, **self._view_parts(where)))
+        self.engine.run("create view", exp.Create(this=where.table, kind="VIEW", expression=query))
 
-    def _view_parts(self, where: Place) -> dict[str, exp.Expr]:
-        return {}
+    def analyze(self, relation: exp.Expr) -> None:
+        """Gather statistics of a new table, if the planner has none otherwise."""
+        if self.engine.capabilities.analyzes:
+            self.engine.run("analyze", analysis(relation))
 
     def hand_over(self, view: Place, beneath: Sequence[Place], owner: str | None, readers: Sequence[str]) -> None:
         """Give a release to its owner, and let its readers read it and nothing beneath it.
@@ -466,17 +403,18 @@ class Engine(ABC):
             beneath: relations that the release reads and that were created with it; they go to the owner too.
         """
         if owner is not None or readers:
-            self.require("roles")
+            self.engine.capabilities.require("roles")
 
     def write_folder(self, name: str, query: exp.Query, folder: Path) -> exp.Expr:
         """Write the rows of a query as a folder of Parquet files and return the relation that reads them back."""
         raise UnsupportedError(
-            f"{self.capabilities.name} writes no folders.", hint="publish to a file: output: {file: release.parquet}."
+            f"{self.engine.capabilities.name} writes no folders.",
+            hint="publish to a file: output: {file: release.parquet}.",
         )
 
     def read_folder(self, folder: Path) -> exp.Expr:
         """Return the relation that reads a folder which ``write_folder`` wrote earlier."""
-        raise UnsupportedError(f"{self.capabilities.name} reads no folders.", hint="read its files.")
+        raise UnsupportedError(f"{self.engine.capabilities.name} reads no folders.", hint="read its files.")
 
     def file_type(self, type_name: str) -> str:
         """Return the type of a column in a file that an embedded DuckDB writes: text if DuckDB lacks the type."""
@@ -491,7 +429,7 @@ class Engine(ABC):
         Raises:
             UnsupportedError: a file cannot hold some of the values; names the columns and the cure, and never a value.
         """
-        return self.arrow("release", query)
+        return self.engine.arrow("release", query)
 
 
 def replayed(engine: Engine) -> Iterator[tuple[str, exp.Expr]]:

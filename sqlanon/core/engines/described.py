@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlanon.core.engines.base import FEATURES, Capabilities
+from sqlanon.core.engines.capabilities import FEATURES, Capabilities
 
 
 def capability_table(engines: Sequence[Capabilities]) -> str:

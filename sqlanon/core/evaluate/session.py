@@ -133,7 +133,7 @@ class Session:
         engine, where = self.engine, self.encoded_policy.search.where
         if self.judging is not engine or isinstance(engine, DuckDBEngine) or where == "engine":
             return self
-        stays = engine.has("side_by_side") or self.encoding.catalog.base_rows > engine.capabilities.carries
+        stays = engine.capabilities.has("side_by_side") or self.encoding.catalog.base_rows > engine.capabilities.carries
         if self.judged_in_process or (where == "auto" and stays):
             return self
         embedded = DuckDBEngine(settings=self.policy.engine.embedded)

@@ -62,7 +62,7 @@ def carry(giving: Engine, taking: Engine, name: str) -> Transferred:
     rows = size = 0
     for place, batch in enumerate(giving.read_batches("transfer", name)):
         data = as_plain(name, batch)
-        (taking.append if place else taking.load)("transfer", name, data, replayed=False)
+        taking.load("transfer", name, data, replayed=False, more=place > 0)
         rows, size = rows + data.num_rows, size + data.nbytes
     return Transferred(name, rows, size)
 

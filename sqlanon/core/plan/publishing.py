@@ -188,7 +188,7 @@ def _access_warnings(engine: Engine, output: Output | None) -> tuple[str, ...]:
     other = other_output(output)
     of_kind = () if other is None else (other.warning(output),)
     kind = output.kind.replace("_", " ")
-    if not engine.has("roles"):
+    if not engine.capabilities.has("roles"):
         return (
             *of_kind,
             f"A {kind} in the source database protects nobody who can open that database; "

@@ -34,10 +34,10 @@ Publisher = Callable[[Engine, Draft, Path], dict[str, Any] | None]
 def publish_folder(engine: Engine, draft: Draft, path: Path) -> dict[str, Any] | None:
     """Publish a folder that the engine's machines write, read back and audit; return its manifest."""
     with draft.target.working() as workplace:
-        written = engine.write_folder("write", draft.query, workplace.partial)
+        written = engine.targets.write_folder("write", draft.query, workplace.partial)
         _tidy(workplace.partial)
         draft.audit(engine, written)
-        draft.compare(engine, written, lambda: engine.read_folder(path))
+        draft.compare(engine, written, lambda: engine.targets.read_folder(path))
         document = workplace.prepare(draft.papers, draft.target.output.mode)
         draft.last_look(workplace.digest)
         check_folder(path, draft.target.if_exists)
@@ -63,7 +63,7 @@ def publish_apart(engine: Engine, draft: Draft, path: Path, publish: Publisher) 
     embedded, types = DuckDBEngine(), draft.claim.types
     embedded.journal.follow(engine.journal)
     try:
-        rows = engine.fetch_release(draft.query, dict(types))
+        rows = engine.targets.fetch_release(draft.query, dict(types))
         embedded.load("carry release", names.CARRIED, rows, replayed=False)
         query = exp.select(*[typed_column(name, kind) for name, kind in types.items()]).from_(table(names.CARRIED))
         copied = texts_of(records_of(table(names.CARRIED), draft.claim), draft.claim.columns)

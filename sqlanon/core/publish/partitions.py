@@ -141,8 +141,8 @@ def audit_folder(engine: DuckDBEngine, draft: Draft, folder: Path) -> None:
 
 def _has_columns(engine: DuckDBEngine, folder: Path, columns: Sequence[str], by: tuple[str, ...]) -> bool:
     """Return True if folders and files hold these columns, each once: a folder hides a column of its files."""
-    found = {name for name, _ in engine.columns(partitions_relation(folder))}
-    inside = {name for name, _ in engine.columns(partitions_relation(folder, inside=True))}
+    found = {name for name, _ in engine.catalog.columns(partitions_relation(folder))}
+    inside = {name for name, _ in engine.catalog.columns(partitions_relation(folder, inside=True))}
     return found == set(columns) and inside == found - set(by)
 
 

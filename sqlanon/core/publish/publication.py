@@ -99,7 +99,7 @@ def publish(
 def types_there(engine: Engine, output: Output, types: Mapping[str, str], marker: str | None = None) -> dict[str, str]:
     """Return the types that columns have where a release is written."""
     is_file = output.kind not in IN_DATABASE
-    in_file = [engine.file_type(name) for name in types.values()] if _is_foreign(engine, output) else [*types.values()]
+    in_file = [*map(engine.targets.file_type, types.values())] if _is_foreign(engine, output) else [*types.values()]
     ending = Path(output.target).suffix.lower() if is_file else ""
     ending = FOLDER_ENDING if output.partition_by or output.kind in LAKES else ending
     written = dict(zip(types, written_types(in_file, ending, marker), strict=True))
@@ -108,7 +108,8 @@ def types_there(engine: Engine, output: Output, types: Mapping[str, str], marker
 
 def _is_foreign(engine: Engine, output: Output) -> bool:
     """Return whether a release leaves its engine, to be written as a file."""
-    return output.kind not in IN_DATABASE and not engine.capabilities.writes_folders and not engine.has("files")
+    able = engine.capabilities
+    return output.kind not in IN_DATABASE and not able.writes_folders and not able.has("files")
 
 
 def put(engine: Engine, draft: Draft) -> dict[str, Any] | None:
@@ -145,13 +146,13 @@ def _publish_relation(engine: Engine, draft: Draft, where: Place) -> None:
     base = where.named(where.name + RELEASED) if view else where
     temporary = where.named(f"{names.PREFIX}release_{token_hex(4)}")
     replacing, before = draft.target.replacing, None
-    if replacing is not None and engine.existing(where):
+    if replacing is not None and engine.catalog.existing(where):
         before = replacing.rows(engine, lambda: where.table, draft.claim)
     with engine.transaction():
-        engine.make_schema(where)
+        engine.targets.make_schema(where)
         with draft.writing(engine):
             engine.run("write", exp.Create(this=temporary.table, kind="TABLE", expression=draft.query))
-        engine.analyze(temporary.table)
+        engine.targets.analyze(temporary.table)
         draft.audit(engine, temporary.table)
         if replacing is not None:
             replacing.compare(engine, before, temporary.table, draft.claim)
@@ -161,7 +162,7 @@ def _publish_relation(engine: Engine, draft: Draft, where: Place) -> None:
             return no_return()
         if draft.target.if_exists == "replace":
             beneath = tables_beneath(engine, where)
-            if found := engine.existing(where):
+            if found := engine.catalog.existing(where):
                 engine.run("drop old release", exp.Drop(tables=[where.table], kind=found.upper()))
             for old in beneath:
                 engine.run("drop old tables", exp.Drop(tables=[old.table], kind="TABLE"))
@@ -169,8 +170,8 @@ def _publish_relation(engine: Engine, draft: Draft, where: Place) -> None:
         engine.run("rename", exp.Alter(this=temporary.table, kind="TABLE", actions=[rename]))
         if view:
             rows = exp.select(*[column(name) for name in draft.claim.columns]).from_(base.table)
-            engine.create_view(where, rows)
+            engine.targets.create_view(where, rows)
             draft.audit(engine, where.table)
-        engine.hand_over(where, [base] if view else [], output.owner, output.readers)
+        engine.targets.hand_over(where, [base] if view else [], output.owner, output.readers)
         no_return()
     draft.placed()

@@ -137,7 +137,7 @@ class Replacing:
             return None
         try:
             relation = earlier()
-            there = {name for name, _ in engine.columns(relation)}
+            there = {name for name, _ in engine.catalog.columns(relation)}
             cells = {name: own for name in [*quasi, *claim.columns] for own in names.matching(name, there)}
             if not cells or (quasi and not {*quasi} & {*cells}):
                 return None

@@ -54,14 +54,14 @@ def place(engine: Engine, target: str | exp.Table, target_catalog: str | None) -
         TargetError: the target is no name of a relation.
     """
     if isinstance(target, exp.Table):
-        return engine.place([part.name for part in target.parts], target_catalog)
+        return engine.targets.place([part.name for part in target.parts], target_catalog)
     try:
         parts, hint = relation_parts(target, engine.capabilities.dialect, alone=False), ""
     except InputError as error:
         parts, hint = [], error.hint
     if not parts:
         raise TargetError(f"The target {target!r} is no name of a relation.", hint=hint)
-    return engine.place(parts, target_catalog)
+    return engine.targets.place(parts, target_catalog)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ def check_target(engine: Engine, target: Target, *, read: Sequence[exp.Expr] = (
     """
     output, path = target.output, target.source_path
     if output.owner is not None or output.readers:
-        engine.require("roles")
+        engine.capabilities.require("roles")
     if output.kind in LAKES:
         _check_lake(engine, target)
         return
@@ -176,9 +176,9 @@ def check_target(engine: Engine, target: Target, *, read: Sequence[exp.Expr] = (
             f"A source file of the kind {path.suffix!r} cannot hold a {output.kind}.",
             hint="publish to a file: output: {file: release.parquet}.",
         )
-    engine.require(f"{output.kind}s")
+    engine.capabilities.require(f"{output.kind}s")
     where = place(engine, output.target, target.catalog)
-    engine.check_roles(where, output.owner, output.readers)
+    engine.targets.check_roles(where, output.owner, output.readers)
     places = {where: "view" if output.kind == "live_view" else output.kind}
     if output.kind == "view":
         places[where.named(where.name + RELEASED)] = "table"
@@ -188,7 +188,7 @@ def check_target(engine: Engine, target: Target, *, read: Sequence[exp.Expr] = (
     for candidate, kind in places.items():
         _check_relation(engine, candidate, kind, target, (*target.read, *read))
     for candidate in list(places)[1:]:
-        if engine.existing(candidate) and candidate not in tables_beneath(engine, where):
+        if engine.catalog.existing(candidate) and candidate not in tables_beneath(engine, where):
             raise TargetError(
                 f"The table {candidate.schema}.{candidate.name}, which a release would replace, is not beneath one.",
                 hint="choose another name, or drop it yourself.",
@@ -204,10 +204,10 @@ def tables_beneath(engine: Engine, where: Place) -> list[Place]:
 def _released_table(engine: Engine, where: Place) -> Place | None:
     """Return the table beneath a view release at ``where``: the one with its name, if the view reads it alone."""
     base = where.named(where.name + RELEASED)
-    if engine.existing(where) != "view" or engine.existing(base) != "table":
+    if engine.catalog.existing(where) != "view" or engine.catalog.existing(base) != "table":
         return None
     try:
-        view = parse_one(engine.view_text(where), dialect=engine.capabilities.dialect)
+        view = parse_one(engine.catalog.view_text(where), dialect=engine.capabilities.dialect)
     except SqlglotError:  # a view that sqlanon did not write
         return None
     own = {} if not isinstance(view, exp.Create) else {id(view.this), id(view.find(exp.Table))}
@@ -217,8 +217,8 @@ def _released_table(engine: Engine, where: Place) -> Place | None:
 
 def frozen_tables(engine: Engine, where: Place) -> list[Place]:
     """Return the tables beneath a live view, its facts first, when there is one at ``where``, or was."""
-    facts = where.named(where.name + FROZEN)
-    if engine.existing(facts) != "table" or [name for name, _ in engine.columns(facts.table)] != list(FACT_COLUMNS):
+    catalog, facts = engine.catalog, where.named(where.name + FROZEN)
+    if catalog.existing(facts) != "table" or [name for name, _ in catalog.columns(facts.table)] != list(FACT_COLUMNS):
         return []
     kind, name = (exp.column(key, quoted=True) for key in FACT_COLUMNS[:2])
     listed = exp.select(name).from_(facts.table).where(kind.isin("lookup", "records"))
@@ -226,12 +226,12 @@ def frozen_tables(engine: Engine, where: Place) -> list[Place]:
     prefix = (where.name + LOOKUP).casefold()  # whatever the facts name
     own = [(where.name + ending).casefold() for ending in (SHOWN, LEFT)]
     named = [where.named(name) for name in beneath if name.casefold().startswith(prefix) or name.casefold() in own]
-    return [facts, *(lookup for lookup in named if engine.existing(lookup) == "table")]
+    return [facts, *(lookup for lookup in named if catalog.existing(lookup) == "table")]
 
 
 def _check_relation(engine: Engine, where: Place, kind: str, target: Target, read: Sequence[exp.Expr]) -> None:
     tables = [table for tree in read for table in tree.find_all(exp.Table) if isinstance(table.this, exp.Identifier)]
-    found = engine.existing(where)
+    found = engine.catalog.existing(where)
     if found and any(where.same(place(engine, table, target.catalog if table.db else None)) for table in tables):
         raise TargetError(f"The target {where.name!r} is the source itself.", hint="choose another name.")
     if found and target.if_exists == "error":
@@ -264,7 +264,7 @@ def _check_lake(engine: Engine, target: Target) -> None:
 
 def _check_place(engine: Engine, target: Target, path: Path) -> list[Path]:
     """Refuse a path that is a source, or in one, or in a release; return the files that are read."""
-    held = [Path(file) for _, file, _ in engine.databases() if file is not None]
+    held = [Path(file) for _, file, _ in engine.catalog.databases() if file is not None]
     read = [*([target.source_path] if target.source_path else []), *target.read_files, *held]
     for used in read:
         if same_file(path, used):
@@ -338,7 +338,7 @@ def check_partitions_folder(engine: Engine, path: Path, if_exists: str) -> None:
         UnsupportedError: the engine is no DuckDB.
         TargetError: it is there and is no such release, or its path would be read as partitions.
     """
-    if not engine.has("files"):
+    if not engine.capabilities.has("files"):
         raise UnsupportedError(
             f"A release of {engine.capabilities.name} is not partitioned.",
             hint="leave out partition_by, or give Parquet or CSV files as the source.",

@@ -243,7 +243,7 @@ def _parquet(engine: DuckDBEngine, files: Sequence[Path]) -> exp.Expr:
     """Return the relation of Parquet files, each with the same columns, and none a part of a table of a lakehouse."""
     refuse_files_of_lakes(files)
     if len(files) > 1:
-        columns = [(file, tuple(name for name, _ in engine.columns(parquet_relation([file])))) for file in files]
+        columns = [(f, tuple(name for name, _ in engine.catalog.columns(parquet_relation([f])))) for f in files]
         _refuse_differing(columns)
     return parquet_relation(files)
 

@@ -85,7 +85,7 @@ def load_frame(engine: DuckDBEngine, source: object, into: str) -> dict[str, str
     wanted = {name: "VARCHAR" if kind.startswith(NO_TYPE) else as_texts(kind, LISTING) for name, kind in found.items()}
     with instead_of(EngineError, lambda error: _unreadable(source, error.kind)):
         engine.load_stream("read frame", into, records, {n: k for n, k in wanted.items() if k != types[n]})
-    return dict(engine.columns(table(into)))
+    return dict(engine.catalog.columns(table(into)))
 
 
 def _stream_of(source: object) -> Stream:

@@ -77,9 +77,9 @@ def open_policy_source(source: object, policy: Policy, *, writable: bool = False
     )
     with closed_on_error(opened.engine):
         if policy.join:
-            opened.engine.require("several_sources")
+            opened.engine.capabilities.require("several_sources")
         if policy.transformation is not None:
-            opened.engine.require("transformation")
+            opened.engine.capabilities.require("transformation")
         read = (opened.relation, *_tables_beside(opened, policy))
         opened = replace(opened, read=read, other_files=policy.read_files)
         opened = with_visible_rows(opened, accepted=policy.row_security == "accept")
@@ -105,7 +105,7 @@ def _tables_beside(opened: Source, policy: Policy) -> list[exp.Table]:
     found = []
     for name in tables:
         with suppress(EngineError):  # it is not there; what reads it says so, and what it is for
-            found.append(opened.engine.source_table(name))
+            found.append(opened.engine.catalog.source_table(name))
     return found
 
 
@@ -113,7 +113,7 @@ def _joined(opened: Source, policy: Policy) -> Source:
     """Join the policy's further sources to the source, in one table of ours."""
     files = [Path(policy.resolve(join.source)) for join in policy.join if join.source is not None]
     stamps = tuple(stamp(file) for file in files if attached_as(opened.engine, file) is None)
-    with opened.engine.detaching():
+    with opened.engine.catalog.detaching():
         sides = [_other(opened, policy, position, join) for position, join in enumerate(policy.join)]
         opened = replace(opened, header_line=opened.header_line or any(side.header_line for side in sides))
         _refuse_clashes(opened, sides, policy)
@@ -122,7 +122,7 @@ def _joined(opened: Source, policy: Policy) -> Source:
     return replace(
         opened,
         relation=relation,
-        types=dict(opened.engine.columns(relation)),
+        types=dict(opened.engine.catalog.columns(relation)),
         stamps=tuple(dict.fromkeys((*opened.stamps, *stamps))),
         warnings=(*opened.warnings, *(note for side in sides for note in side.notes), *warnings),
     )
@@ -168,13 +168,13 @@ def _other(opened: Source, policy: Policy, position: int, join: Join) -> _Side:
     what, hint = f"The joined source {title!r} cannot be read.", "check its path, table and format."
     with instead_of(EngineError, lambda error: SourceError(f"{what} {error.message}", hint=hint)):
         if join.source is None:
-            found, header_line = Records(opened.engine.source_table(str(join.table))), False
+            found, header_line = Records(opened.engine.catalog.source_table(str(join.table))), False
         else:
             reading = Reading(join.csv, join.formats, policy.extensions, wanted_types(policy))
             path = policy.resolve(join.source)
             found = other_records(opened, path, join.table, reading, name=names.joined_part(position))
             header_line = reading.has_header_line(Path(path))
-        types = dict(opened.engine.columns(found.relation))
+        types = dict(opened.engine.catalog.columns(found.relation))
         return _Side(found.relation, types, title, header_line, found.notes)
 
 

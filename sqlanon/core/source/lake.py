@@ -301,7 +301,7 @@ def _load_by_extension(engine: DuckDBEngine, kind: str, where: str, into: str) -
         failure = _unreadable(kind, Path(where).name, error.kind)
     if failure is not None:
         raise failure
-    return dict(engine.columns(exp.to_table(into, quoted=True)))
+    return dict(engine.catalog.columns(exp.to_table(into, quoted=True)))
 
 
 def _load_files(engine: DuckDBEngine, place: StoredPlace, into: str) -> dict[str, str]:

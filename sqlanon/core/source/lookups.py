@@ -205,8 +205,8 @@ def table_rows(engine: Engine, name: str, column_name: str) -> list[tuple[str | 
         HierarchyError: it is empty.
         EngineError: it cannot be read.
     """
-    relation = engine.source_table(name)
-    available = engine.columns(relation)
+    relation = engine.catalog.source_table(name)
+    available = engine.catalog.columns(relation)
     query = exp.select(*[canonical(item, type_name) for item, type_name in available]).from_(relation)
     rows = engine.run("read hierarchy", query)
     if not rows:
@@ -328,8 +328,8 @@ def uncovered_query(engine: Engine, source: exp.Expr, spec: Column, type_name: s
         listed = exp.select(column("listed")).from_(listing_file(hierarchy.path, hierarchy.delimiter))
         listed = listed.where(not_null(column("listed")))
     elif isinstance(hierarchy, TableHierarchy):
-        relation = engine.source_table(hierarchy.table)
-        value, kind = engine.columns(relation)[0]
+        relation = engine.catalog.source_table(hierarchy.table)
+        value, kind = engine.catalog.columns(relation)[0]
         listed = exp.select(canonical(value, kind)).from_(relation)
         listed = listed.where(not_null(canonical(value, kind)))
     if listed is not None:

@@ -123,7 +123,7 @@ class Source:
                     f"The source file {path.name!r} changed or disappeared while it was being anonymized.",
                     hint="work on a copy that nobody writes to, and run again; nothing was published.",
                 )
-        if not self.engine.unchanged():
+        if not self.engine.catalog.unchanged():
             raise SourceChangedError(
                 "Another program wrote to the source while it was being anonymized.",
                 hint="work on a copy that nobody writes to, and run again; nothing was published.",
@@ -230,20 +230,20 @@ def other_records(opened: Source, path: str, table_name: str | None, reading: Re
     if not is_database(file.name):
         return reading.records(engine, file, into=name)
     if table_name == ONLY_TABLE:
-        listed = engine.relations()
+        listed = engine.catalog.relations()
         table_name = listed[0] if len(listed) == 1 else None
     if not table_name:
         raise SourceError(f"{file.name!r} is a database, and no table of it is named.", hint="name the table too.")
     catalog = attached_as(engine, file)
     if catalog is None:
-        catalog = names.unused(name, [database for database, *_ in engine.databases()])
+        catalog = names.unused(name, [database for database, *_ in engine.catalog.databases()])
         engine.attach(file, catalog, read_only=True)
-    return Records(engine.source_table(table_name, catalog))
+    return Records(engine.catalog.source_table(table_name, catalog))
 
 
 def attached_as(engine: Engine, file: Path) -> str | None:
     """Return the name that a database file is attached under; None when it is not."""
-    for database, held, _ in engine.databases():
+    for database, held, _ in engine.catalog.databases():
         with suppress(OSError):
             if held is not None and file.samefile(held):
                 return database
@@ -306,7 +306,7 @@ def _open_object(url: str, settings: Mapping[str, Any] | None) -> Source:
             engine.run("extensions", "SET autoinstall_known_extensions = false")  # not behind the user's back
             lake.refuse_objects_of_lakes(engine, url)
             engine.create("read objects", names.STAGED, exp.select("*").from_(object_relation(url)))
-        types = dict(engine.columns(table(names.STAGED)))
+        types = dict(engine.catalog.columns(table(names.STAGED)))
         return Source(engine, table(names.STAGED), types, None, None, frame="Parquet file of an object store")
 
 
@@ -345,13 +345,13 @@ def _open_spark(source: object, table_name: str | None, cluster: Cluster | None)
     with closed_on_error(engine):
         if source is None or is_session(source):
             opened = _table_source(engine, table_name)
-            stamps = tuple(stamp(file) for file in engine.local_files(opened.relation))
+            stamps = tuple(stamp(file) for file in engine.catalog.local_files(opened.relation))
             return replace(opened, stamps=stamps, borrowed=is_session(source))
         files = parquet_files(source)
         refuse_files_of_lakes(files)
         stamps = tuple(stamp(file) for file in files)
-        relation = engine.read_parquet(names.STAGED, spark_path(source))
-        return Source(engine, relation, dict(engine.columns(relation)), None, None, stamps)
+        relation = engine.catalog.read_parquet(names.STAGED, spark_path(source))
+        return Source(engine, relation, dict(engine.catalog.columns(relation)), None, None, stamps)
 
 
 def _open_frame(frame: object, settings: Mapping[str, Any] | None) -> Source:
@@ -391,7 +391,7 @@ def _open_folder(path: Path, settings: Mapping[str, Any] | None) -> Source:
         with _unread(f"The folder {path.name!r}", "it must hold Parquet files with the same columns."):
             refuse_hidden_values(engine, files, partitions := types_of_folders(files))
             relation = parquet_relation(files, partitions=partitions)
-            return Source(engine, relation, dict(engine.columns(relation)), path, None, stamps)
+            return Source(engine, relation, dict(engine.catalog.columns(relation)), path, None, stamps)
 
 
 def _open_patterns(patterns: FilePatterns, reading: Reading, settings: Mapping[str, Any] | None) -> Source:
@@ -413,7 +413,7 @@ def _open_files(files: tuple[Path, ...], path: Path, reading: Reading, settings:
         hint = "check its format; for CSV declare csv: {delimiter: …, quote: …, encoding: …}."
         with _unread(f"The file {path.name!r}", hint):
             found = reading.records(engine, *files, into=names.STAGED)
-            types = dict(engine.columns(found.relation))
+            types = dict(engine.catalog.columns(found.relation))
             if found.count == 0 and reading.needs_records:
                 raise SourceError(
                     f"The file {path.name!r} holds no records, only the names of its columns.",
@@ -436,7 +436,7 @@ def _table_source(
         SourceError: no table is named, or it cannot be read.
     """
     if table_name == ONLY_TABLE:
-        listed = engine.relations()
+        listed = engine.catalog.relations()
         table_name = listed[0] if len(listed) == 1 else None
     if not table_name:
         raise SourceError(
@@ -449,8 +449,8 @@ def _table_source(
         return SourceError(f"The table {table_name!r} cannot be read. {error.message}", hint=hint)
 
     with instead_of(EngineError, unread):
-        relation = engine.source_table(table_name)
-        types = dict(engine.columns(relation))
+        relation = engine.catalog.source_table(table_name)
+        types = dict(engine.catalog.columns(relation))
     return Source(engine, relation, types, path, target_catalog, stamps)
 
 
@@ -458,7 +458,7 @@ def tables_hint(engine: Engine, wanted: str) -> str:
     """Return a hint with the tables of a source; empty if ``wanted`` is one of them, or none is known."""
     listed: list[str] = []
     with suppress(SqlanonError):
-        listed = engine.relations()
+        listed = engine.catalog.relations()
     if not listed or wanted in listed:
         return ""
     meant = suggest(wanted, listed, "")

@@ -56,7 +56,7 @@ def refuse_hidden_values(engine: DuckDBEngine, files: Sequence[Path], types: Map
         types: of the columns that folders make.
     """
     inside = parquet_relation(files)
-    held = [name for name, _ in engine.columns(inside)]
+    held = [name for name, _ in engine.catalog.columns(inside)]
     twice = [name for name in held if name.casefold() in map(str.casefold, types)]
     if not twice:
         return

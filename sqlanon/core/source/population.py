@@ -58,7 +58,7 @@ def population_of(engine: Engine, policy: Policy, types: Mapping[str, str], warn
     quasi = [item.name for item in policy.quasi_identifiers]
     if "sampled" in where:
         relation: exp.Expr = table(names.PEOPLE)
-        found = dict(engine.columns(relation))
+        found = dict(engine.catalog.columns(relation))
     else:
         relation, found = named_records(engine, policy, types, "population", where, into=names.PEOPLE)
     actual = exact_columns(found, "The population", quasi)
@@ -158,5 +158,5 @@ def named_records(
         records = reading.records(engine, path.absolute(), into=into)
     hint = f"check {key}.table, or the format of {key}.file: delimiter, quoting, encoding and line ends."
     with instead_of(EngineError, lambda error: SourceError(f"The {key} cannot be read ({error.kind}).", hint=hint)):
-        relation = records.relation if "file" in where else engine.source_table(where["table"])
-        return relation, dict(engine.columns(relation))
+        relation = records.relation if "file" in where else engine.catalog.source_table(where["table"])
+        return relation, dict(engine.catalog.columns(relation))

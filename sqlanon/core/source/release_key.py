@@ -61,7 +61,7 @@ class ReleaseKey:
             UnsupportedError: the engine has no keyed hash.
             EngineError: the database refused the table.
         """
-        engine.require("keyed")
+        engine.capabilities.require("keyed")
         blocks = [(purpose, *_blocks(self.key_for(purpose))) for purpose in purposes]
         columns = zip(names.KEY_COLUMNS, zip(*blocks, strict=True), strict=True)
         engine.load("release key", names.RELEASE_KEY, pa.table({n: pa.array(v) for n, v in columns}), replayed=False)

@@ -19,9 +19,9 @@ def with_visible_rows(opened: Source, *, accepted: bool) -> Source:
     """
     engine = opened.engine
     read = {relation.sql(): relation for relation in (opened.relation, *opened.read)}
-    names = [relation.name for relation in read.values() if engine.hides_rows(relation)]
+    names = [relation.name for relation in read.values() if engine.catalog.hides_rows(relation)]
     if accepted:
-        engine.accept_visible_rows()
+        engine.catalog.accept_visible_rows()
     if not names:
         return opened
     hidden = (
@@ -42,7 +42,7 @@ def with_readable_columns(opened: Source) -> Source:
 
     Whatever reads all columns of the relation reads these.
     """
-    source = replace(opened, unreadable=tuple(opened.engine.unreadable(opened.relation)))
+    source = replace(opened, unreadable=tuple(opened.engine.catalog.unreadable(opened.relation)))
     if not source.unreadable or not source.readable:
         return source
     query = exp.select(*map(column, source.readable)).from_(opened.relation.copy())

@@ -29,7 +29,7 @@ def check_shifted(engine: Engine, relation: exp.Expr, policy: Policy, types: Map
     """
     shifted = [item.name for item in policy.columns if item.role == "shift"]
     if policy.key is not None and any(item.role in ("pseudonym", "shift") for item in policy.columns):
-        engine.require("keyed")
+        engine.capabilities.require("keyed")
     window = shift_of(policy)
     if window is None or window.days is None:
         return

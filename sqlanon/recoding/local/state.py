@@ -118,7 +118,7 @@ class State:
         rows = {"node": pa.array(range(first, first + len(tried)), pa.int32())}
         rows |= {compiler.PLACE: pa.array([place for place, _ in tried], pa.int32())}
         rows |= node_arrays(compiler.node_rows(self.question, [node for _, node in tried]))
-        self.engine.append("candidates", compiler.CANDIDATES, pa.table(rows))
+        self.engine.load("candidates", compiler.CANDIDATES, pa.table(rows), more=True)
         jobs = [self._job(first, tried, low, high) for low, high in self._shares([place for place, _ in tried])]
         counts: dict[int, dict[int, dict[int, int]]] = {}
         for answer in self.engine.run_many("candidates judged", jobs):

@@ -294,7 +294,7 @@ def _load(engine: Engine, catalog: Catalog, used: Mapping[int, Pattern], words: 
     forget(engine)
     engine.create("patterns", names.PATTERNS, compiler.no_patterns(catalog))
     if used:
-        engine.append("patterns", names.PATTERNS, pattern_table(catalog, list(used.values())))
+        engine.load("patterns", names.PATTERNS, pattern_table(catalog, list(used.values())), more=True)
     engine.create("assigned", names.ASSIGNED, compiler.nothing_assigned(catalog))
     if not shares:
         return
@@ -308,4 +308,4 @@ def _load(engine: Engine, catalog: Catalog, used: Mapping[int, Pattern], words: 
         names.STRETCH_FIRST: pa.array([part.first for part in parts], pa.int64()),
         names.STRETCH_LAST: pa.array([part.last for part in parts], pa.int64()),
     }
-    engine.append("assigned", names.ASSIGNED, pa.table(columns))
+    engine.load("assigned", names.ASSIGNED, pa.table(columns), more=True)

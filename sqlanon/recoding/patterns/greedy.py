@@ -330,7 +330,7 @@ class _GreedyRun:
 
     def _load(self, patterns: list[Pattern]) -> bool:
         if patterns:
-            self.engine.append("patterns", names.PATTERNS, self._table(patterns))
+            self.engine.load("patterns", names.PATTERNS, self._table(patterns), more=True)
             self.loaded += patterns
         return bool(patterns)
 

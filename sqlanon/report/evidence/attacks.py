@@ -117,7 +117,7 @@ def _null_wildcards(plan: Planned) -> Found:
         return NOT_RUN, "empty", {}
     if plan.policy.nulls == "basic":
         return NOT_APPLICABLE, "basic", {}
-    if not plan.engine.has("null_audit"):
+    if not plan.engine.capabilities.has("null_audit"):
         return NOT_RUN, "engine", {}
     if plan.ledger.classes > COMPARED_CLASSES:
         return NOT_RUN, "too_many", {}

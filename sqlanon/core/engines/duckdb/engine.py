@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlanon.core.engines.base import Capabilities, Engine, Job, Lack, Place, Row
+from sqlanon.core.engines.base import DatabaseCatalog, Engine, Job, Place, Row, Targets
+from sqlanon.core.engines.capabilities import DUCKDB, Capabilities, Lack
 from sqlanon.core.engines.confined import allowed_files
 from sqlanon.core.engines.duckdb import dialect
 from sqlanon.core.engines.duckdb.dialect import DIALECT, quoted
@@ -23,7 +25,6 @@ from sqlanon.core.engines.duckdb.private import PrivateRelations, as_before
 from sqlanon.core.engines.duckdb.spill import Spill
 from sqlanon.core.engines.relation_names import relation_parts, table_reference, unlisted, written_name
 from sqlanon.core.engines.sqlstate import WITHHELD
-from sqlanon.core.engines.texts import DUCKDB
 from sqlanon.core.interrupts import interruptible
 from sqlanon.core.sqltrees.names import PREFIX
 from sqlanon.core.sqltrees.trees import column, equal, number, union_all
@@ -118,6 +119,14 @@ class DuckDBEngine(Engine):
         """The connection of the user's; None for a database of our own."""
         return None if self._private is None else self._private.connection
 
+    @property
+    def catalog(self) -> DuckDBCatalog:
+        return DuckDBCatalog(self)
+
+    @property
+    def targets(self) -> DuckDBTargets:
+        return DuckDBTargets(self)
+
     def close(self) -> None:
         self._lanes.close()
         self._connection.close()
@@ -207,14 +216,7 @@ class DuckDBEngine(Engine):
 
         If ``replayed``, the replayable script creates the table without its rows.
         """
-        columns = exp.Schema(
-            this=exp.to_table(table, quoted=True),
-            expressions=[
-                exp.ColumnDef(this=exp.to_identifier(column, quoted=True), kind=exp.DataType.build("VARCHAR"))
-                for column in batches.schema.names
-            ],
-        )
-        empty = exp.Create(this=columns, kind="TABLE")
+        empty = _empty(table, [(column, exp.DataType.build("VARCHAR")) for column in batches.schema.names])
         if not self._own:
             empty.set("properties", exp.Properties(expressions=[exp.TemporaryProperty()]))
         self.run(name, empty)
@@ -236,13 +238,8 @@ class DuckDBEngine(Engine):
             self._create_as(name, table, query)
         finally:
             self._connection.unregister(stream)
-        kinds = [
-            exp.ColumnDef(
-                this=exp.to_identifier(column, quoted=True), kind=exp.DataType.build(kind, dialect=DIALECT, udt=True)
-            )
-            for column, kind in self.columns(exp.to_table(table, quoted=True))
-        ]
-        empty = exp.Create(this=exp.Schema(this=exp.to_table(table, quoted=True), expressions=kinds), kind="TABLE")
+        types = self.catalog.columns(exp.to_table(table, quoted=True))
+        empty = _empty(table, [(column, exp.DataType.build(kind, dialect=DIALECT, udt=True)) for column, kind in types])
         self.replay.append((f"{name}: load the records of the frame here", empty))
 
     def arrow_type(self, field: pa.Field) -> str | None:
@@ -251,7 +248,7 @@ class DuckDBEngine(Engine):
         empty = pa.Table.from_batches([], pa.schema([field]))
         try:
             self._guard("read type", lambda: self._connection.register(stream, empty))
-            [(_, kind)] = self.columns(exp.to_table(stream, quoted=True))
+            [(_, kind)] = self.catalog.columns(exp.to_table(stream, quoted=True))
         except EngineError:
             return None
         finally:
@@ -286,21 +283,53 @@ class DuckDBEngine(Engine):
         finally:
             reader.close()
 
+    def attach(self, path: Path, alias: str, *, read_only: bool, replayed: bool = True, unlogged: bool = False) -> None:
+        """Attach a DuckDB file under ``alias``; if ``replayed``, the replayable script does too.
+
+        What is written to an ``unlogged`` one is on the disk after the next ``checkpoint``, and not before: no log
+        stands beside it.
+        """
+        file = exp.alias_(exp.Literal.string(str(path)), alias, quoted=True)
+        options = [exp.AttachOption(this=exp.var("READ_ONLY"))] if read_only else []
+        if unlogged:
+            options.append(exp.AttachOption(this=exp.var("RECOVERY_MODE"), expression=exp.var("NO_WAL_WRITES")))
+        statement = exp.Attach(this=file, expressions=options)
+        self.run("attach", statement)
+        self._attached.append(alias)
+        if replayed:
+            self.replay.append(("attach", statement))
+
+    def checkpoint(self, alias: str) -> None:
+        """Return when all that was committed to the database ``alias`` is in its file, on the disk."""
+        self.run("checkpoint", f"CHECKPOINT {quoted(alias)}")
+
+    def detach(self, alias: str) -> None:
+        """Detach the database ``alias``; DuckDB checkpoints it."""
+        self.run("detach", f"DETACH {quoted(alias)}")
+        self._attached.remove(alias)
+
+
+@dataclass(frozen=True, slots=True)
+class DuckDBCatalog(DatabaseCatalog):
+    """The databases that are attached to the engine's connection, and what the user's connection alone sees."""
+
+    engine: DuckDBEngine
+
     def columns(self, relation: exp.Expr) -> list[tuple[str, str]]:
         query = exp.select("*").from_(relation)
-        rows = self.run("describe", exp.Describe(this=query))
+        rows = self.engine.run("describe", exp.Describe(this=query))
         return [(str(row[0]), str(row[1])) for row in rows]
 
     def source_table(self, name: str, catalog: str | None = None) -> exp.Table:
         parts = relation_parts(name, DIALECT)
         if catalog is None and (found := self._private_relation(parts)) is not None:
             return found
-        self._collated = self._collated or self._collates()
+        self.engine._collated = self.engine._collated or self._collates()
         if len(parts) == 1 and catalog is None:
-            parts = [*self.default_schema, *parts]
-            if not self._own and parts[-1].casefold().startswith(PREFIX):  # our temporary tables would hide it
-                parts = [*self._current()[: 3 - len(parts)], *parts]
-        catalog = catalog or self.source_catalog
+            parts = [*self.engine.default_schema, *parts]
+            if not self.engine._own and parts[-1].casefold().startswith(PREFIX):  # our temporary tables would hide it
+                parts = [*_current_schema(self.engine)[: 3 - len(parts)], *parts]
+        catalog = catalog or self.engine.source_catalog
         if catalog and len(parts) < 3:
             parts = [catalog, *(parts if len(parts) == 2 else ["main", *parts])]
         if not self._holds(parts, catalog):
@@ -331,10 +360,10 @@ class DuckDBEngine(Engine):
         Raises:
             InputError: the connection has an unfinished result, and no other relation has this name.
         """
-        if self._private is None:
+        if self.engine._private is None:
             return None
         try:
-            found = self._guard("private relations", partial(self._private.find, parts))
+            found = self.engine._guard("private relations", partial(self.engine._private.find, parts))
         except EngineError as error:
             if error.kind != "ResourceInUseException":
                 raise
@@ -343,12 +372,9 @@ class DuckDBEngine(Engine):
                 return None
             if found.casefold().startswith(PREFIX):
                 raise InputError(f"The relation {found!r} has the prefix of our own.", hint="give it another name.")
-            return self._private.copy(found, partial(self._guard, f"copy {found}"))
-        try:
+            return self.engine._private.copy(found, partial(self.engine._guard, f"copy {found}"))
+        with suppress(EngineError):
             self.columns(table_reference(list(parts)))
-        except EngineError:
-            pass
-        else:
             return None
         raise InputError(
             f"The relation {'.'.join(parts)!r} is not in the database, and the connection has an unfinished result, so "
@@ -360,26 +386,7 @@ class DuckDBEngine(Engine):
         """Return True if a table has a column with a collation: no catalog of DuckDB says of which."""
         declares = exp.ILike(this=exp.column("sql", quoted=True), expression=exp.Literal.string("% COLLATE %"))
         found = exp.select(number(1)).from_(exp.Anonymous(this="duckdb_tables")).where(declares).limit(1)
-        return bool(self.run("collations", found))
-
-    def _current(self) -> list[str]:
-        """Return the current database and schema."""
-        where = exp.select(exp.func("current_database"), exp.func("current_schema"))
-        return list(map(str, self.run("current schema", where)[0]))
-
-    def place(self, parts: Sequence[str], target_catalog: str | None) -> Place:
-        catalog, schema = self._current()
-        if target_catalog is not None and target_catalog.casefold() != catalog.casefold():
-            catalog, schema = target_catalog, "main"
-        if self.default_schema:
-            schema = self.default_schema[-1]
-        if len(parts) == 2 and target_catalog is None and self._is_other_database(parts[0], catalog):
-            parts = [parts[0], "main", parts[1]]
-        return Place(*[catalog, schema][: 3 - len(parts)], *parts)
-
-    def _is_other_database(self, name: str, current: str) -> bool:
-        attached = {database.casefold() for database, *_ in self.databases()}
-        return name.casefold() in attached and name.casefold() != current.casefold()
+        return bool(self.engine.run("collations", found))
 
     def existing(self, where: Place) -> str | None:
         return next((kind for kind in ("table", "view") if self._listed(where, kind)), None)
@@ -388,28 +395,17 @@ class DuckDBEngine(Engine):
         rows = self._listed(where, "view")
         return str(rows[0][0]) if rows else ""
 
-    def _view_parts(self, where: Place) -> dict[str, exp.Expr]:
-        # no statistics and no plan of a reader's show what is beneath a secure view
-        secure = self.run("storage", SECURE, [where.catalog])
-        return {"properties": exp.Properties(expressions=[exp.SecureProperty()])} if secure else {}
-
     def _listed(self, where: Place, kind: str) -> list[Row]:
         """Return the statements of the tables or views of that name."""
-        conditions = [
-            equal(exp.Lower(this=exp.column(column, quoted=True)), exp.Lower(this=exp.convert(name)))
-            for column, name in (
-                ("database_name", where.catalog),
-                ("schema_name", where.schema),
-                (f"{kind}_name", where.name),
-            )
-        ]
-        listed = exp.select(exp.column("sql", quoted=True)).from_(exp.Anonymous(this=f"duckdb_{kind}s"))
-        return self.run("existing", listed.where(*conditions))
+        parts = {"database_name": where.catalog, "schema_name": where.schema, f"{kind}_name": where.name}
+        same = [equal(exp.Lower(this=column(part)), exp.Lower(this=exp.convert(name))) for part, name in parts.items()]
+        listed = exp.select(column("sql")).from_(exp.Anonymous(this=f"duckdb_{kind}s")).where(*same)
+        return self.engine.run("existing", listed)
 
     def relations(self) -> list[str]:
-        here = self._current()
-        home = (self.source_catalog, "main") if self.source_catalog is not None else tuple(map(str, here))
-        parts = [row for row in self._all_relations() if self.source_catalog in (None, row[0])]
+        here, source = _current_schema(self.engine), self.engine.source_catalog
+        home = tuple(here) if source is None else (source, "main")
+        parts = [row for row in self._all_relations() if source in (None, row[0])]
         parts = [row for row in parts if not row[2].casefold().startswith(PREFIX)]
         alone = (home, ("temp", "main"))
         near = [row[2:] if (row[0], row[1]) in alone else row[1:] if row[0] == home[0] else row for row in parts]
@@ -423,50 +419,63 @@ class DuckDBEngine(Engine):
             .where(exp.Not(this=column("internal")))
             for kind in ("table", "view")
         )
-        return [list(map(str, row)) for row in self.run("relations", listed)]
+        return [list(map(str, row)) for row in self.engine.run("relations", listed)]
 
     def databases(self) -> list[tuple[str, str | None, bool]]:
         columns = [exp.column(name, quoted=True) for name in ("database_name", "path", "readonly")]
-        rows = self.run("databases", exp.select(*columns).from_(exp.Anonymous(this="duckdb_databases")))
+        rows = self.engine.run("databases", exp.select(*columns).from_(exp.Anonymous(this="duckdb_databases")))
         return [(str(name), str(path) if path else None, bool(readonly)) for name, path, readonly in rows]
-
-    def attach(self, path: Path, alias: str, *, read_only: bool, replayed: bool = True, unlogged: bool = False) -> None:
-        """Attach a DuckDB file under ``alias``; if ``replayed``, the replayable script does too.
-
-        What is written to an ``unlogged`` one is on the disk after the next ``checkpoint``, and not before: no log
-        stands beside it.
-        """
-        file = exp.alias_(exp.Literal.string(str(path)), alias, quoted=True)
-        options = [exp.AttachOption(this=exp.var("READ_ONLY"))] if read_only else []
-        if unlogged:
-            options.append(exp.AttachOption(this=exp.var("RECOVERY_MODE"), expression=exp.var("NO_WAL_WRITES")))
-        statement = exp.Attach(this=file, expressions=options)
-        self.run("attach", statement)
-        self._attached.append(alias)
-        if replayed:
-            self.replay.append(("attach", statement))
-
-    def checkpoint(self, alias: str) -> None:
-        """Return when all that was committed to the database ``alias`` is in its file, on the disk."""
-        self.run("checkpoint", f"CHECKPOINT {quoted(alias)}")
-
-    def detach(self, alias: str) -> None:
-        """Detach the database ``alias``; DuckDB checkpoints it."""
-        self.run("detach", f"DETACH {quoted(alias)}")
-        self._attached.remove(alias)
 
     @contextmanager
     def detaching(self) -> Iterator[None]:
         # Everybody on a connection sees what is attached to it. On connections of the user's one plan attaches at a
         # time: another could find a database that is about to go.
-        with nullcontext() if self._own else ATTACHING:
-            before = list(self._attached)
+        with nullcontext() if self.engine._own else ATTACHING:
+            before = list(self.engine._attached)
             try:
                 yield
             finally:
-                for alias in [alias for alias in self._attached if alias not in before]:
+                for alias in [alias for alias in self.engine._attached if alias not in before]:
                     with suppress(EngineError):
-                        self.detach(alias)
+                        self.engine.detach(alias)
+
+
+@dataclass(frozen=True, slots=True)
+class DuckDBTargets(Targets):
+    """The databases that are attached to the engine's connection, each with its schemas."""
+
+    def place(self, parts: Sequence[str], target_catalog: str | None) -> Place:
+        catalog, schema = _current_schema(self.engine)
+        if target_catalog is not None and target_catalog.casefold() != catalog.casefold():
+            catalog, schema = target_catalog, "main"
+        if self.engine.default_schema:
+            schema = self.engine.default_schema[-1]
+        if len(parts) == 2 and target_catalog is None and self._is_other_database(parts[0], catalog):
+            parts = [parts[0], "main", parts[1]]
+        return Place(*[catalog, schema][: 3 - len(parts)], *parts)
+
+    def _is_other_database(self, name: str, current: str) -> bool:
+        attached = {database.casefold() for database, *_ in self.engine.catalog.databases()}
+        return name.casefold() in attached and name.casefold() != current.casefold()
+
+    def create_view(self, where: Place, query: exp.Query) -> None:
+        # no statistics and no plan of a reader's show what is beneath a secure view
+        view = exp.Create(this=where.table, kind="VIEW", expression=query)
+        if self.engine.run("storage", SECURE, [where.catalog]):
+            view.set("properties", exp.Properties(expressions=[exp.SecureProperty()]))
+        self.engine.run("create view", view)
+
+
+def _current_schema(engine: Engine) -> list[str]:
+    """Return the current database and schema of an engine's connection."""
+    where = exp.select(exp.func("current_database"), exp.func("current_schema"))
+    return list(map(str, engine.run("current schema", where)[0]))
+
+
+def _empty(table: str, columns: Iterable[tuple[str, exp.DataType]]) -> exp.Create:
+    """Return the statement that creates a working table without rows."""
+    kinds = [exp.ColumnDef(this=exp.to_identifier(name, quoted=True), kind=kind) for name, kind in columns]
+    return exp.Create(this=exp.Schema(this=exp.to_table(table, quoted=True), expressions=kinds), kind="TABLE")
 
 
 def _folded(name: str) -> bytes:

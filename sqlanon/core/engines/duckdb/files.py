@@ -89,7 +89,7 @@ def csv_relation(files: Sequence[Path], columns: Sequence[str], form: CsvForm, *
     }
     if ordered:
         options["parallel"] = exp.false()
-    return _reader("read_csv", files, options)
+    return _reader("read_csv", map(literal_path, files), options)
 
 
 def listing_file(path: Path, delimiter: str) -> exp.Table:
@@ -100,7 +100,7 @@ def listing_file(path: Path, delimiter: str) -> exp.Table:
         "all_varchar": exp.true(),
         "names": exp.Array(expressions=[exp.Literal.string("listed")]),
     }
-    return _reader("read_csv", [path], options)
+    return _reader("read_csv", [literal_path(path)], options)
 
 
 def parquet_relation(
@@ -115,7 +115,7 @@ def parquet_relation(
     """
     if partitions is None:
         shown: dict[str, exp.Expr] = {} if path is None else {"filename": exp.Literal.string(path)}
-        return _reader("read_parquet", files, {"hive_partitioning": exp.false(), **shown})
+        return _reader("read_parquet", map(literal_path, files), {"hive_partitioning": exp.false(), **shown})
     options: dict[str, exp.Expr] = {"hive_partitioning": exp.true(), "hive_types_autocast": exp.false()}
     if partitions:
         types = [
@@ -123,7 +123,7 @@ def parquet_relation(
             for name, kind in partitions.items()
         ]
         options["hive_types"] = exp.Struct(expressions=types)
-    return _reader("read_parquet", files, options)
+    return _reader("read_parquet", map(literal_path, files), options)
 
 
 def partitions_relation(folder: Path, *, inside: bool = False) -> exp.Table:
@@ -137,19 +137,16 @@ def partitions_relation(folder: Path, *, inside: bool = False) -> exp.Table:
         "hive_types_autocast": exp.false(),
         "union_by_name": exp.true(),
     }
-    named = [exp.PropertyEQ(this=exp.to_identifier(name), expression=value) for name, value in options.items()]
-    pattern = exp.Literal.string(f"{literal_path(folder)}/**/*.parquet")
-    return exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[pattern, *named]))
+    return _reader("read_parquet", [f"{literal_path(folder)}/**/*.parquet"], options)
 
 
 def object_relation(url: str) -> exp.Table:
     """Return the table function that reads Parquet files in an object store; a ``*`` in the URL is a pattern."""
-    option = exp.PropertyEQ(this=exp.to_identifier("hive_partitioning"), expression=exp.false())
-    return exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[exp.Literal.string(url), option]))
+    return _reader("read_parquet", [url], {"hive_partitioning": exp.false()})
 
 
-def _reader(function: str, files: Sequence[Path], options: Mapping[str, exp.Expr]) -> exp.Table:
-    listed: list[exp.Expr] = [exp.Literal.string(literal_path(file)) for file in files]
+def _reader(function: str, paths: Iterable[str], options: Mapping[str, exp.Expr]) -> exp.Table:
+    listed: list[exp.Expr] = [exp.Literal.string(path) for path in paths]
     read = listed[0] if len(listed) == 1 else exp.Array(expressions=listed)
     named = [exp.PropertyEQ(this=exp.to_identifier(name), expression=value) for name, value in options.items()]
     return exp.Table(this=exp.Anonymous(this=function, expressions=[read, *named]))

@@ -1,14 +1,19 @@
-"""Questions to PostgreSQL's catalogs about relations and roles; names are qualified, whatever the search path."""
+"""Questions to PostgreSQL's catalogs about sessions and relations; names are qualified, whatever the search path."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from sqlanon.errors import SourceError, TargetError
+import pyarrow as pa
+from sqlglot import exp
 
-Ask = Callable[[str, str, Sequence[Any]], list[tuple[Any, ...]]]
-"""A function that runs a named statement with its parameters and returns its rows."""
+from sqlanon.core.engines.base import DatabaseCatalog, Place
+from sqlanon.core.engines.postgres.dialect import DIALECT, NAMED_TYPES
+from sqlanon.core.engines.postgres.values import modifier, precision
+from sqlanon.core.engines.relation_names import relation_parts, table_reference, unlisted, written_name
+from sqlanon.errors import SourceError, UnsupportedError
 
 KINDS = {
     "r": "table",
@@ -20,7 +25,7 @@ KINDS = {
     "c": "composite type",
 }
 """The words for the kinds of relations; an index is a relation too."""
-READABLE = ("r", "p", "v", "m", "f")
+READABLE = "'r', 'p', 'v', 'm', 'f'"
 """The kinds of relations that can be read."""
 
 OWN_PATH = (
@@ -62,73 +67,6 @@ NAMED_RELATION = (
     "AND n.oid = c.relnamespace"
 )
 _COLUMNS = f"{NAMED_RELATION} JOIN pg_catalog.pg_attribute a ON c.oid = attrelid AND attnum > 0 AND NOT attisdropped"
-
-
-def is_of_the_server(schema: str) -> bool:
-    """Return whether a schema belongs to the server, which lists none of its relations as somebody's data."""
-    return schema == "information_schema" or schema.startswith("pg_")
-
-
-def kind_of(ask: Ask, schema: str, name: str) -> str | None:
-    """Return the kind of what has a name in a schema: one of ``KINDS``, ``type``, or None."""
-    if found := ask("existing", f"SELECT relkind {NAMED_RELATION}", [schema, name]):
-        return KINDS.get(str(found[0][0]), "relation of another kind")
-    types = (  # a table is a type too, and cannot be created beside another of its name
-        "SELECT 1 FROM pg_catalog.pg_type JOIN pg_catalog.pg_namespace n ON n.oid = typnamespace "
-        "WHERE nspname = $1 AND typname = $2 AND typcategory <> 'A'"
-    )
-    return "type" if ask("existing", types, [schema, name]) else None
-
-
-def readable_relations(ask: Ask) -> list[tuple[str, str]]:
-    """Return schema and name of the relations that the role can read a column of, those of the server left out."""
-    kinds = ", ".join(f"'{kind}'" for kind in READABLE)
-    query = (
-        "SELECT nspname, relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = relnamespace "
-        f"WHERE relkind IN ({kinds}) AND nspname <> 'information_schema' AND nspname NOT LIKE 'pg\\_%' "
-        "AND pg_catalog.has_schema_privilege(n.oid, 'USAGE') "
-        "AND pg_catalog.has_any_column_privilege(c.oid, 'SELECT')"
-    )
-    return [(str(schema), str(name)) for schema, name in ask("relations", query, [])]
-
-
-def schemas_with(ask: Ask, name: str, schemas: Sequence[str]) -> set[str]:
-    """Return those of some schemas that have a relation of this name which can be read."""
-    marks = ", ".join(f"${place}" for place in range(2, len(schemas) + 2))
-    kinds = ", ".join(f"'{kind}'" for kind in READABLE)
-    query = (
-        "SELECT nspname FROM pg_catalog.pg_class JOIN pg_catalog.pg_namespace n ON n.oid = relnamespace "
-        f"WHERE relname = $1 AND relkind IN ({kinds}) AND nspname IN ({marks})"
-    )
-    return {str(row[0]) for row in ask("find table", query, [name, *schemas])}
-
-
-def columns_of(ask: Ask, schema: str, name: str) -> list[tuple[str, str, int, bool]]:
-    """Return name, type, modifier of the type and whether it is an ENUM, for each column of a relation, in order.
-
-    No right on the relation is needed. A domain is the type beneath it, as it is in results.
-    """
-    query = (
-        "WITH RECURSIVE found(place, title, type, modifier) AS "
-        f"(SELECT attnum, attname, atttypid, atttypmod {_COLUMNS} "
-        "UNION ALL SELECT place, title, typbasetype, typtypmod FROM found "
-        "JOIN pg_catalog.pg_type t ON t.oid = type AND typtype = 'd') "
-        "SELECT title, typname, modifier, typtype = 'e' FROM found "
-        "JOIN pg_catalog.pg_type t ON t.oid = type AND typtype <> 'd' ORDER BY place"
-    )
-    return [(str(title), str(kind), int(modifier), bool(enum)) for title, kind, modifier, enum in ask(
-        "describe", query, [schema, name]
-    )]  # fmt: skip
-
-
-def unreadable_columns(ask: Ask, schema: str, name: str) -> list[str]:
-    """Return the columns of a relation that the session's role has no right to read."""
-    query = (
-        f"SELECT attname {_COLUMNS} AND NOT pg_catalog.has_column_privilege(c.oid, attnum, 'SELECT') ORDER BY attnum"
-    )
-    return [str(title) for (title,) in ask("rights", query, [schema, name])]
-
-
 _SECURED = (
     f"WITH RECURSIVE beneath(oid, reader) AS (SELECT c.oid, r.oid {NAMED_RELATION} "
     "JOIN pg_catalog.pg_roles r ON rolname = current_user "
@@ -166,65 +104,148 @@ casts, domains, expressions of indexes and statistics, constraints (which a plan
 materialized view is read as it is stored."""
 
 
-def hides_rows(ask: Ask, schema: str, name: str) -> bool:
-    """Return True if row-level security, of a relation or of one beneath it as far as views show, applies to the role.
+@dataclass(frozen=True, slots=True)
+class PostgresCatalog(DatabaseCatalog):
+    """The relations of the session's database.
 
-    What stands beneath a view is read with the rights of the view's owner, unless the view is a security_invoker. A
-    materialized view is read as it is stored. (A setting of the session refuses what this query cannot see, such as
-    what a function reads.)
+    Attributes:
+        fetch: runs a named statement with its parameters and returns its rows as the driver does, with their types.
     """
-    query = (
-        f"{_SECURED} AND NOT r.rolsuper AND NOT r.rolbypassrls "
-        "AND (c.relforcerowsecurity OR NOT pg_catalog.pg_has_role(r.oid, c.relowner, 'USAGE')) LIMIT 1"
-    )
-    return bool(ask("row security", query, [schema, name]))
 
+    fetch: Callable[[str, exp.Expr, Sequence[Any]], pa.Table]
 
-def has_row_security(ask: Ask, schema: str, name: str) -> bool:
-    """Return True if a relation, or one beneath it as far as views show, has row-level security.
+    def columns(self, relation: exp.Expr) -> list[tuple[str, str]]:
+        if (named := _named(relation)) is not None and (found := self._columns_of(named)):
+            return found
+        data = self.fetch("describe", exp.select("*").from_(relation).limit(0), ())
+        own = [(field.metadata or {}).get(b"POSTGRESQL:type", b"unknown").decode() for field in data.schema]
+        enums = self._enums({kind for kind in own if kind not in NAMED_TYPES and kind != "numeric"})
+        kinds = [_word(kind, precision(modifier(f)), kind in enums) for kind, f in zip(own, data.schema, strict=True)]
+        return list(zip(data.column_names, kinds, strict=True))
 
-    A materialized view is read as it is stored.
-    """
-    return bool(ask("row security", f"{_SECURED} LIMIT 1", [schema, name]))
+    def _columns_of(self, named: list[str]) -> list[tuple[str, str]]:
+        """Return name and type of the columns that the catalog knows.
 
-
-def refuse_code(ask: Ask, schema: str, name: str) -> None:
-    """Raise SourceError if to read a relation may call functions of others with the rights of an administrator."""
-    if roles := ask("code", _CODE, [schema, name]):
-        raise SourceError(
-            f"Whoever reads {name!r} calls functions of {', '.join(repr(role) for (role,) in roles)}, and the role of "
-            "the session has the rights of an administrator.",
-            hint="connect as a role that may read the source, and has no other right on the server.",
+        No right on the relation is needed, where SELECT * needs one on every column. A domain is the type beneath it,
+        as it is in results.
+        """
+        query = (
+            "WITH RECURSIVE found(place, title, type, modifier) AS "
+            f"(SELECT attnum, attname, atttypid, atttypmod {_COLUMNS} "
+            "UNION ALL SELECT place, title, typbasetype, typtypmod FROM found "
+            "JOIN pg_catalog.pg_type t ON t.oid = type AND typtype = 'd') "
+            "SELECT title, typname, modifier, typtype = 'e' FROM found "
+            "JOIN pg_catalog.pg_type t ON t.oid = type AND typtype <> 'd' ORDER BY place"
         )
+        found = self.engine.run("describe", query, named)
+        return [(str(title), _word(str(kind), precision(int(size)), bool(enum))) for title, kind, size, enum in found]
 
+    def _enums(self, kinds: set[str]) -> set[str]:
+        """Return those of some types that are ENUMs."""
+        if not kinds:
+            return set()
+        marks = ", ".join(f"${i}" for i in range(1, len(kinds) + 1))
+        query = f"SELECT typname FROM pg_catalog.pg_type WHERE typtype = 'e' AND typname IN ({marks})"
+        return {row[0] for row in self.engine.run("describe", query, sorted(kinds))}
 
-def check_roles(ask: Ask, schema: str, owner: str | None, readers: Sequence[str]) -> None:
-    """Raise TargetError if a role does not exist, or cannot be given a release in ``schema``."""
-    for role in dict.fromkeys([*([owner] if owner is not None else []), *readers]):
-        if not ask("role", "SELECT 1 FROM pg_catalog.pg_roles WHERE rolname = $1", [role]):
-            raise TargetError(
-                f"There is no role {role!r} on the server, which the output names.",
-                hint="check its name, or create it: CREATE ROLE.",
+    def source_table(self, name: str, catalog: str | None = None) -> exp.Table:
+        if catalog is not None:
+            raise UnsupportedError(
+                "A session of PostgreSQL sees one database only.", hint="copy the table into the source's database."
             )
-    if owner is None:
-        return
-    # SET ROLE is a right of its own since PostgreSQL 16; before, every member had it
-    query = (
-        "SELECT pg_catalog.pg_has_role(CAST($1 AS name), "
-        "CASE WHEN CAST(pg_catalog.current_setting('server_version_num') AS INTEGER) < 160000 THEN 'MEMBER' "
-        "ELSE 'SET' END)"
-    )
-    if not ask("role", query, [owner])[0][0]:
-        raise TargetError(
-            f"The session's role may not give relations to the owner {owner!r}: it is no member of it.",
-            hint=f"let a role that may do so run: GRANT {owner} TO the role that sqlanon connects as.",
+        parts = relation_parts(name, DIALECT)
+        if len(parts) == 1 and (schemas := self.engine.default_schema):
+            found = self._schemas_with(name, schemas)
+            parts = [next((schema for schema in schemas if schema in found), schemas[0]), name]
+        # the server lists none of its own relations as somebody's data
+        if len(parts) > 1 and (parts[-2] == "information_schema" or parts[-2].startswith("pg_")):
+            raise unlisted("UndefinedTable")
+        if len(parts) > 1:
+            self._refuse_code(parts[-2:])
+        return table_reference(parts)
+
+    def _schemas_with(self, name: str, schemas: Sequence[str]) -> set[str]:
+        """Return those of some schemas that have a relation of this name which can be read."""
+        marks = ", ".join(f"${place}" for place in range(2, len(schemas) + 2))
+        query = (
+            "SELECT nspname FROM pg_catalog.pg_class JOIN pg_catalog.pg_namespace n ON n.oid = relnamespace "
+            f"WHERE relname = $1 AND relkind IN ({READABLE}) AND nspname IN ({marks})"
         )
-    query = (
-        "SELECT pg_catalog.has_schema_privilege(CAST($1 AS name), oid, 'CREATE') FROM pg_catalog.pg_namespace "
-        "WHERE nspname = $2"
-    )
-    if ask("role", query, [owner, schema]) == [(False,)]:
-        raise TargetError(
-            f"The owner {owner!r} may not have relations in the schema {schema!r}.",
-            hint=f"let a role that may do so run: GRANT USAGE, CREATE ON SCHEMA {schema} TO {owner}.",
+        return {str(row[0]) for row in self.engine.run("find table", query, [name, *schemas])}
+
+    def _refuse_code(self, named: list[str]) -> None:
+        """Raise SourceError if to read a relation may call functions of others with the rights of an administrator."""
+        if roles := self.engine.run("code", _CODE, named):
+            raise SourceError(
+                f"Whoever reads {named[1]!r} calls functions of {', '.join(repr(role) for (role,) in roles)}, and the "
+                "role of the session has the rights of an administrator.",
+                hint="connect as a role that may read the source, and has no other right on the server.",
+            )
+
+    def existing(self, where: Place) -> str | None:
+        named = [where.schema, where.name]
+        if found := self.engine.run("existing", f"SELECT relkind {NAMED_RELATION}", named):
+            kind = KINDS.get(str(found[0][0]), "relation of another kind")
+            if kind == "view":
+                self._refuse_code(named)
+            return kind
+        types = (  # a table is a type too, and cannot be created beside another of its name
+            "SELECT 1 FROM pg_catalog.pg_type JOIN pg_catalog.pg_namespace n ON n.oid = typnamespace "
+            "WHERE nspname = $1 AND typname = $2 AND typcategory <> 'A'"
         )
+        return "type" if self.engine.run("existing", types, named) else None
+
+    def view_text(self, where: Place) -> str:
+        query = f"SELECT pg_catalog.pg_get_viewdef(c.oid) {NAMED_RELATION} AND relkind = 'v'"
+        rows = self.engine.run("existing", query, [where.schema, where.name])
+        return str(rows[0][0]) if rows else ""
+
+    def relations(self) -> list[str]:
+        # those that the role can read a column of; those of the server are left out
+        query = (
+            "SELECT nspname, relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = relnamespace "
+            f"WHERE relkind IN ({READABLE}) AND nspname <> 'information_schema' AND nspname NOT LIKE 'pg\\_%' "
+            "AND pg_catalog.has_schema_privilege(n.oid, 'USAGE') "
+            "AND pg_catalog.has_any_column_privilege(c.oid, 'SELECT')"
+        )
+        found = [tuple(map(str, row)) for row in self.engine.run("relations", query)]
+        near = [row[1:] if row[0] in self.engine.default_schema else row for row in found]
+        return sorted(written_name(row, DIALECT) for row in near)
+
+    def unreadable(self, relation: exp.Expr) -> list[str]:
+        if (named := _named(relation)) is None:
+            return []
+        missing = "NOT pg_catalog.has_column_privilege(c.oid, attnum, 'SELECT')"
+        rows = self.engine.run("rights", f"SELECT attname {_COLUMNS} AND {missing} ORDER BY attnum", named)
+        return [str(title) for (title,) in rows]
+
+    def hides_rows(self, relation: exp.Expr) -> bool:
+        # What stands beneath a view is read with the rights of the view's owner, unless the view is a security_invoker.
+        # A materialized view is read as it is stored. (A setting of the session refuses what this query cannot see,
+        # such as what a function reads.)
+        if (named := _named(relation)) is None:
+            return False
+        query = (
+            f"{_SECURED} AND NOT r.rolsuper AND NOT r.rolbypassrls "
+            "AND (c.relforcerowsecurity OR NOT pg_catalog.pg_has_role(r.oid, c.relowner, 'USAGE')) LIMIT 1"
+        )
+        return bool(self.engine.run("row security", query, named))
+
+    def accept_visible_rows(self) -> None:
+        self.engine.run("session", "SET row_security = on")
+
+    def differs_by_reader(self, where: Place) -> bool:
+        # also by one beneath it, as far as views show; a materialized view is read as it is stored
+        return bool(self.engine.run("row security", f"{_SECURED} LIMIT 1", [where.schema, where.name]))
+
+
+def _named(relation: exp.Expr) -> list[str] | None:
+    """Return the schema and the name of a relation of the database; None for a working table, or a query."""
+    return [relation.db, relation.name] if isinstance(relation, exp.Table) and relation.db else None
+
+
+def _word(kind: str, size: tuple[int, int] | None, enum: bool) -> str:
+    """Return a type of PostgreSQL in the words of policies."""
+    if kind == "numeric":
+        return f"DECIMAL({size[0]},{size[1]})" if size else "DECIMAL"
+    return "ENUM" if enum else NAMED_TYPES.get(kind, kind.upper())

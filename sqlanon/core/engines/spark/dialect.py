@@ -10,6 +10,7 @@ from sqlglot.dialects.spark import Spark
 from sqlglot.generators.spark import SparkGenerator
 
 from sqlanon.core.engines.rendering import SETTINGS, UNSIGNED, OwnMethods, generate
+from sqlanon.core.sqltrees.trees import column, named
 
 DIALECT = "spark"
 
@@ -133,14 +134,7 @@ class SparkWriter(OwnMethods, SparkGenerator, replaces=(exp.AnyValue, exp.TryCas
         wanted = sorted({c.name for c in query.find_all(exp.Column) if c.table == alias}) if query else []
         plain = relation.copy()
         plain.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
-        nearest = [
-            exp.alias_(
-                exp.Anonymous(this="MAX_BY", expressions=[exp.column(name, alias, quoted=True), key.copy()]),
-                name,
-                quoted=True,
-            )
-            for name in wanted
-        ]
+        nearest = [named(exp.Anonymous(this="MAX_BY", expressions=[column(n, alias), key.copy()]), n) for n in wanted]
         inner = exp.select(*nearest).from_(plain).where(exp.LTE(this=key.copy(), expression=on.this.copy()))
         return f" LEFT JOIN LATERAL ({self.sql(inner)}) AS {self.sql(exp.to_identifier(alias, quoted=True))} ON TRUE"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from sqlanon.core.engines.base import Capabilities, Lack
+from sqlanon.core.engines.capabilities import Capabilities, Lack
 from sqlanon.core.engines.spark.dialect import DIALECT
 
 MASTER = "local-cluster[2,1,1024]"

@@ -100,9 +100,9 @@ class HeldTables(DuckDBEngine):
         """Return the rows of a table."""
         return self.arrow("show", exp.select("*").from_(exp.to_table(table, quoted=True)))
 
-    def load(self, name: str, table: str, data: pa.Table, *, replayed: bool = False) -> None:
+    def load(self, name: str, table: str, data: pa.Table, *, replayed: bool = False, more: bool = False) -> None:
         self._here.add(table)
-        super().load(name, table, data, replayed=replayed)
+        super().load(name, table, data, replayed=replayed, more=more)
 
     def create(
         self, name: str, table: str, query: exp.Query | str, *, replayed: bool = True, portable: exp.Query | None = None

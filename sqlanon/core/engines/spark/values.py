@@ -19,9 +19,7 @@ def _spark_type(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_unsigned_integer(kind):
         wider = {8: pa.int16(), 16: pa.int32(), 32: pa.int64(), 64: pa.decimal128(20, 0)}
         return wider[kind.bit_width]
-    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        return pa.string()
-    if pa.types.is_null(kind):
+    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind) or pa.types.is_null(kind):
         return pa.string()
     return pa.timestamp("us", kind.tz) if pa.types.is_timestamp(kind) else kind
 

@@ -16,7 +16,7 @@ from sqlglot.generators.sqlite import SQLiteGenerator
 
 from sqlanon.core.engines.rendering import SETTINGS, OwnMethods, generate
 from sqlanon.core.engines.sqlite.joins import pinned
-from sqlanon.core.sqltrees.trees import equal
+from sqlanon.core.sqltrees.trees import column, equal, named
 from sqlanon.errors import UnsupportedError
 
 DIALECT = "sqlite"
@@ -338,11 +338,7 @@ def compare_bytes(statement: exp.Expr, columns: Callable[[exp.Table], list[str] 
                 found.append((table, names))
     for table, names in found:
         plain = exp.Table(this=table.this.copy(), db=table.args["db"].copy())
-        kept = []
-        for name in names:
-            identifier = exp.to_identifier(name, quoted=True)
-            value = exp.Collate(this=exp.column(identifier), expression=exp.var("BINARY"))
-            kept.append(exp.Alias(this=value, alias=identifier.copy()))
+        kept = [named(exp.Collate(this=column(name), expression=exp.var("BINARY")), name) for name in names]
         alias = table.args.get("alias") or exp.TableAlias(this=table.this.copy())
         inner = exp.select(*kept).from_(plain).subquery()
         inner.set("alias", alias.copy())

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -17,7 +18,8 @@ from urllib.parse import quote
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlanon.core.engines.base import Capabilities, Computed, Lack, Place, Row
+from sqlanon.core.engines.base import Computed, DatabaseCatalog, Place, Row, Targets
+from sqlanon.core.engines.capabilities import Capabilities, Lack
 from sqlanon.core.engines.confined import allowed_files
 from sqlanon.core.engines.duckdb.engine import DuckDBEngine
 from sqlanon.core.engines.relation_names import relation_parts, table_reference, unlisted, written_name
@@ -148,8 +150,13 @@ class SQLiteEngine(SerialEngine):
         self.run("hold", "BEGIN")
         self.run("hold", "SELECT COUNT(*) FROM main.sqlite_schema")
 
-    def unchanged(self) -> bool:
-        return self._data_version() == self._version
+    @property
+    def catalog(self) -> SQLiteCatalog:
+        return SQLiteCatalog(self)
+
+    @property
+    def targets(self) -> SQLiteTargets:
+        return SQLiteTargets(self)
 
     def close(self) -> None:
         self._connection.close()
@@ -186,7 +193,7 @@ class SQLiteEngine(SerialEngine):
                 if not left_out:
                     items.append(item)
                     continue
-                known = self.columns(select.args["from_"].this)
+                known = self.catalog.columns(select.args["from_"].this)
                 owner = item.args.get("table")
                 gone = {name.name for name in left_out}
                 items += [
@@ -342,8 +349,7 @@ class SQLiteEngine(SerialEngine):
             computing.create(name, names.VALUES, shown)
             for position in typed:
                 self._refuse_odd(computing, position, columns[position])
-            write = self.append if more else self.load
-            write(name, table, computing.arrow(name, query))
+            self.load(name, table, computing.arrow(name, query), more=more)
         finally:
             computing.close()
 
@@ -375,13 +381,6 @@ class SQLiteEngine(SerialEngine):
         self._known_columns.clear()
         self._indexes.clear()
 
-    # -- what there is -------------------------------------------------------------------------------------------------
-
-    def columns(self, relation: exp.Expr) -> list[tuple[str, str]]:
-        if isinstance(relation, exp.Table) and not relation.db and relation.name in self._known_columns:
-            return list(self._known_columns[relation.name])
-        return self._describe(self._plain(exp.select("*").from_(relation.copy())))
-
     def _plain(self, statement: exp.Expr) -> str:
         """Return the text that keeps declared types: a column that is compared byte by byte loses its own."""
         return dialect.render(self._listed(statement))
@@ -407,6 +406,18 @@ class SQLiteEngine(SerialEngine):
         found: list[tuple[str, str]] = self._guard("describe", look)
         return found
 
+
+@dataclass(frozen=True, slots=True)
+class SQLiteCatalog(DatabaseCatalog):
+    """The file of the source, and the working tables with the types that their queries declared."""
+
+    engine: SQLiteEngine
+
+    def columns(self, relation: exp.Expr) -> list[tuple[str, str]]:
+        if isinstance(relation, exp.Table) and not relation.db and relation.name in self.engine._known_columns:
+            return list(self.engine._known_columns[relation.name])
+        return self.engine._describe(self.engine._plain(exp.select("*").from_(relation.copy())))
+
     def source_table(self, name: str, catalog: str | None = None) -> exp.Table:
         parts: list[str] = []
         with suppress(InputError):
@@ -419,7 +430,30 @@ class SQLiteEngine(SerialEngine):
             raise unlisted("SQLITE_ERROR")  # its own tables, and functions that SQLite reads as tables (pragma_…)
         return table_reference([MAIN, parts[-1]])
 
-    # -- where releases go ---------------------------------------------------------------------------------------------
+    def existing(self, where: Place) -> str | None:
+        query = "SELECT type FROM main.sqlite_schema WHERE name = ? COLLATE NOCASE AND type IN ('table', 'view')"
+        rows = self.engine.run("existing", query, [where.name])
+        return str(rows[0][0]) if rows else None
+
+    def view_text(self, where: Place) -> str:
+        query = "SELECT sql FROM main.sqlite_schema WHERE name = ? COLLATE NOCASE AND type = 'view'"
+        rows = self.engine.run("existing", query, [where.name])
+        return str(rows[0][0]) if rows else ""
+
+    def relations(self) -> list[str]:
+        found = self.engine.run("relations", "SELECT name FROM main.sqlite_schema WHERE type IN ('table', 'view')")
+        return sorted(written_name([str(row[0])], DIALECT) for row in found if not str(row[0]).startswith("sqlite_"))
+
+    def databases(self) -> list[tuple[str, str | None, bool]]:
+        return [(MAIN, str(self.engine.path) if self.engine.path else None, self.engine.read_only)]
+
+    def unchanged(self) -> bool:
+        return self.engine._data_version() == self.engine._version
+
+
+@dataclass(frozen=True, slots=True)
+class SQLiteTargets(Targets):
+    """The tables and views of the file."""
 
     def place(self, parts: Sequence[str], target_catalog: str | None) -> Place:
         if [part.casefold() for part in parts[:-1]] not in ([], [MAIN]):
@@ -428,16 +462,6 @@ class SQLiteEngine(SerialEngine):
                 hint="write the name of the table or view alone.",
             )
         return Place("", MAIN, parts[-1])
-
-    def existing(self, where: Place) -> str | None:
-        query = "SELECT type FROM main.sqlite_schema WHERE name = ? COLLATE NOCASE AND type IN ('table', 'view')"
-        rows = self.run("existing", query, [where.name])
-        return str(rows[0][0]) if rows else None
-
-    def view_text(self, where: Place) -> str:
-        query = "SELECT sql FROM main.sqlite_schema WHERE name = ? COLLATE NOCASE AND type = 'view'"
-        rows = self.run("existing", query, [where.name])
-        return str(rows[0][0]) if rows else ""
 
     def make_schema(self, where: Place) -> None:
         return  # a file has one schema
@@ -448,14 +472,7 @@ class SQLiteEngine(SerialEngine):
         for table in query.find_all(exp.Table):
             table.set("db", None)
         text = dialect.render(query)
-        self.run("create view", f"CREATE VIEW {dialect.render(where.table)} AS {text}")
-
-    def relations(self) -> list[str]:
-        found = self.run("relations", "SELECT name FROM main.sqlite_schema WHERE type IN ('table', 'view')")
-        return sorted(written_name([str(row[0])], DIALECT) for row in found if not str(row[0]).startswith("sqlite_"))
-
-    def databases(self) -> list[tuple[str, str | None, bool]]:
-        return [(MAIN, str(self.path) if self.path else None, self.read_only)]
+        self.engine.run("create view", f"CREATE VIEW {dialect.render(where.table)} AS {text}")
 
 
 def _connect(path: Path | None, *, read_only: bool) -> sqlite3.Connection:

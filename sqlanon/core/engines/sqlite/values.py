@@ -27,6 +27,11 @@ from sqlanon.errors import UnsupportedError
 WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*", re.ASCII)
 TRUE = ("true", "t", "yes", "y", "1")
 FALSE = ("false", "f", "no", "n", "0")
+DECLARED = (
+    (pa.types.is_boolean, "BOOLEAN"), (pa.types.is_floating, "DOUBLE"), (pa.types.is_date, "DATE"),
+    (pa.types.is_timestamp, "TIMESTAMP"), (pa.types.is_binary, "BLOB"), (pa.types.is_large_binary, "BLOB"),
+)  # fmt: skip
+"""The types that columns of working tables are declared with, besides whole numbers (BIGINT) and TEXT."""
 BYTES, UNREADABLE = "bytes", "unreadable"
 """The reasons for which a function refuses a value, besides ``OVERFLOW``."""
 
@@ -223,10 +228,7 @@ def stored(value: Any) -> Any:
     if isinstance(value, Decimal):
         value = int(value) if value == value.to_integral_value() else str(value)
     if isinstance(value, int) and not -LARGEST - 1 <= value <= LARGEST:
-        raise UnsupportedError(
-            "A whole number does not fit the 64 bits that SQLite has.",
-            hint=INSTEAD,
-        )
+        raise UnsupportedError("A whole number does not fit the 64 bits that SQLite has.", hint=INSTEAD)
     if isinstance(value, float) and math.isnan(value):
         raise UnsupportedError("SQLite has no NaN: it would become NULL.", hint="leave NaN out, or write it as text.")
     if value is None or isinstance(value, int | float | str | bytes):
@@ -236,19 +238,9 @@ def stored(value: Any) -> Any:
 
 def declared(kind: pa.DataType) -> str:
     """Return the type that a column of a working table is declared with."""
-    if pa.types.is_boolean(kind):
-        return "BOOLEAN"
-    if pa.types.is_integer(kind):
+    if pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and kind.scale == 0):
         return "BIGINT"
-    if pa.types.is_floating(kind):
-        return "DOUBLE"
-    if pa.types.is_date(kind):
-        return "DATE"
-    if pa.types.is_timestamp(kind):
-        return "TIMESTAMP"
-    if pa.types.is_decimal(kind) and kind.scale == 0:
-        return "BIGINT"
-    return "BLOB" if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) else "TEXT"
+    return next((word for is_such, word in DECLARED if is_such(kind)), "TEXT")
 
 
 def arrow_column(values: Sequence[Any], kind: str) -> pa.Array:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sqlanon.core.engines.texts import TextFacts
+from sqlanon.core.engines.capabilities import TextFacts
 from sqlanon.core.hierarchies.builders import levels as builder_levels
 from sqlanon.core.hierarchies.specs import Ages, Dates, ExtensionHierarchy, FrequentValues, HierarchySpec, Intervals
 from sqlanon.core.policy import Column

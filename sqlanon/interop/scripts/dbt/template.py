@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from sqlanon.core.engines.capabilities import DUCKDB, POSTGRES, TextFacts
 from sqlanon.core.engines.duckdb import dialect as duckdb_dialect
 from sqlanon.core.engines.postgres import dialect as postgres_dialect
-from sqlanon.core.engines.texts import DUCKDB, POSTGRES, TextFacts
 from sqlanon.errors import InputError, UnsupportedError
 
 SIGNS = ("{{", "{%", "{#")
