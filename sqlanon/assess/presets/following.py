@@ -12,7 +12,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from sqlanon.assess.presets.facts import NONE, Preset, PresetEntry, named_presets, plain_name
-from sqlanon.assess.profiling.attributes import find_attributes, find_keys, with_attributes
+from sqlanon.assess.profiling.attributes import find_attributes, find_keys, numbers_few, with_attributes
 from sqlanon.assess.profiling.dependencies import find_deciders, find_dependencies
 from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile, Follower, PresetFit, SameColumns
 from sqlanon.assess.profiling.near_numbers import find_near_numbers
@@ -51,7 +51,9 @@ def as_schema(
     unknown = [item for item in dependencies if item.of not in known or item.follows not in known]
     keys = find_keys(left, unknown)
     left = [
-        replace(item, role="identifier", reason=KEY, question=ASK_DROPPED) if item.name in keys else item
+        replace(item, role="identifier", reason=KEY, question=ASK_DROPPED, names_persons=0 if numbers_few(item) else -1)
+        if item.name in keys
+        else item
         for item in left
     ]
     found = find_attributes(left, unknown)

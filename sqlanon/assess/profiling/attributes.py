@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from sqlanon.assess.profiling.dependencies import AGE, PARTS, SUM, VALUE, Dependency
 from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile, Follower, SameColumns, few_or
-from sqlanon.assess.profiling.looks import FEW_TEXTS
+from sqlanon.assess.profiling.looks import FEW_TEXTS, is_whole
 from sqlanon.assess.profiling.topics import is_constant
 from sqlanon.assess.profiling.vocabulary import CODED
 from sqlanon.core.source.words import parts_of
@@ -25,6 +25,8 @@ PLACES, POINTS = ("place", "postcode", "zip"), ("latitude", "longitude", "coordi
 FEWEST_PLACES, MOST_PLACES = 3, 2_000
 LEFT_OUT = ", which is left out."
 COMMON, MANY_CODES = 0.75, 100
+FEW_TOGETHER, MOST_TOGETHER = 10, 40
+"""Records of a number of a group, a household's or a couple's, at most: of one on average, and of the largest."""
 KEY = 4
 """A column from which more than half of the others follow, and so many at least, is a key."""
 PERIODS: Mapping[str, tuple[str, ...]] = {
@@ -93,6 +95,12 @@ def find_keys(columns: Sequence[ColumnProfile], dependencies: Iterable[Dependenc
         for name in _keys(by_name, free, found)
         if (item := by_name[name]).distinct > FEW_TEXTS and item.looks_like in numbers and item.reads_as == "whole"
     )
+
+
+def numbers_few(found: ColumnProfile) -> bool:
+    """Return whether whole numbers or texts have few records each, as those of households have."""
+    few = found.filled <= FEW_TOGETHER * found.distinct and found.most <= MOST_TOGETHER
+    return few and (found.reads_as == "text" or is_whole(found))
 
 
 def _is_known(item: ColumnProfile) -> bool:

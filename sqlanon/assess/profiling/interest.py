@@ -20,7 +20,7 @@ from itertools import zip_longest
 from sqlanon.assess.profiling.attributes import SAME
 from sqlanon.assess.profiling.facts import ColumnProfile
 from sqlanon.assess.profiling.topics import says_birth
-from sqlanon.assess.profiling.vocabulary import CODED, KNOWN, SENSITIVE, STUDIED, SUBJECTS
+from sqlanon.assess.profiling.vocabulary import CARERS, CODED, KNOWN, SENSITIVE, STUDIED, SUBJECTS
 from sqlanon.core.source.vocabulary import PERSONS
 from sqlanon.core.source.words import kinds_of, parts_of, speaks_of, speaks_of_persons
 
@@ -38,6 +38,8 @@ MOST_MEASURED, MOST_BANDS = 3, 6
 """Numbers that say what a table is about, at most, before other columns have their turn; and those in bands."""
 KINDS = range(3, 31)
 """Values of a column of kinds."""
+EVENLY = 0.6
+"""The share of the more frequent value of a flag that parts the records evenly, at most."""
 RARE, RARER = 0.9, 0.95
 """The share of one value from which on the others are those of few, and of very few."""
 SPARSE, ONE_VALUE = 0.5, 0.98
@@ -58,6 +60,8 @@ OF_A_PAIR = 3.0
 """What speaks for a time until something happens, and for whether it did."""
 MOST_ENDS, UNTIL = 4, re.compile("time$|durat|surv|follow|fol$|^(days|weeks|months|years)|(days|weeks|months|years)$")
 """Values of such a column, at most; and names of the time until then."""
+OF_A_CARER = 2.0
+"""How much less a table is about who asked, taught or treated."""
 OF_ANOTHER = 0.75
 """How much less than the education of a person that of a relative is what a table is about."""
 OF_A_THING = re.compile(r"(num|nbr|seq|\b(nr|no|code|number))$")
@@ -68,8 +72,9 @@ WHO, OF_ASKED = ("sex", "education"), 1.25
 """Topics of what most readers ask of persons, beside their age, and how much more these say, and race."""
 HALF_AS_MUCH, OF_FLAGS, OF_NAMESAKES, OF_SUBJECTS, TOLD = 6, 0.2, 0.6, 0.6, 2.2
 """How many columns stand between one and another that says half as much; what a flag says of which nothing is known,
-and what a column says beside one that shares a word with it; what one that the table is about says at least, however
-rare its values; and by what the share of the records without the most frequent value counts, up to 1."""
+unless it parts the records evenly, as arms of trials do; and what a column says beside one that shares a word with
+it; what one that the table is about says at least, however rare its values; and by what the share of the records
+without the most frequent value counts, up to 1."""
 ALIKE = 0.75
 """How much less is said by a column that shares a word, or its topic, with one before."""
 FEWEST_ASKED, ANSWERS, NUMBERED = 3, range(3, 11), re.compile(r"[0-9]+[a-z]?$")
@@ -151,7 +156,7 @@ def worths_of(
         item, about_it = found[name], scores[name] > 0
         said = min(1.0, max(OF_SUBJECTS * about_it, TOLD * (1 - item.most / max(1, item.filled))))
         unknown = _is_flag(item) and item.topic is None and "age" not in kinds_of(item.name)
-        unknown &= place >= FIRST and not about_it
+        unknown &= place >= FIRST and not about_it and item.most > EVENLY * item.filled
         said *= OF_FLAGS if unknown else OF_ASKED if is_asked_of_persons(item) or item.topic == "race" else 1.0
         said *= OF_NAMESAKES if any(_says_again(item, found[other]) for other in worths) else 1.0
         worths[name] = said / (1 + place / HALF_AS_MUCH)
@@ -310,7 +315,8 @@ def by_variety(subjects: Iterable[ColumnProfile], scores: Mapping[str, float]) -
 
 def _says_again(one: ColumnProfile, other: ColumnProfile) -> bool:
     """Return whether two columns share a word, or are of one topic of persons, as the education of both parents."""
-    return _share_a_word(one, other) or (one.topic in (*OF_PERSONS, "race") and one.topic == other.topic)
+    dates = one.looks_like in TIMES and other.looks_like in TIMES
+    return _share_a_word(one, other) or dates or (one.topic in (*OF_PERSONS, "race") and one.topic == other.topic)
 
 
 def _share_a_word(one: ColumnProfile, other: ColumnProfile) -> bool:
@@ -340,6 +346,7 @@ def subject_score(found: ColumnProfile) -> float:
     score += 0.5 * (found.distinct in KINDS) + 1.0 * _is_measured(found) + 0.5 * _is_counted(found)
     score -= BESIDE.get(found.topic or "", 1.0) * (found.topic in KNOWN and found.topic != "death")
     score -= 2.5 * (found.nulls + found.empty > SPARSE * found.records)
+    score -= OF_A_CARER * speaks_of(parts_of(found.name), CARERS)
     least = ONE_VALUE if named or found.topic in ("death", "study", "health") else RARE
     score -= 1.0 * (found.most > least * found.filled) + 1.0 * (found.most > max(RARER, least) * found.filled)
     return score - 0.75 * (_is_flag(found) and found.topic != "race") - 0.25

@@ -41,7 +41,7 @@ OF_AN_ID = re.compile(
     r"(?<!liqu)(?<!hum)(?<!pyram)id$"
 )
 """Ends of the names of numbers of persons or records, and of no amount that was paid and no thyroid."""
-SCHOOLS, MANY_SCHOOLS = ("school", "schule", "ecole", "escuela", "scuola", "skola", "szkola"), 60
+SCHOOLS, MANY_SCHOOLS = ("school", "sch", "schule", "ecole", "escuela", "scuola", "skola", "szkola"), 60
 """Words of schools, which are years of schooling where there are few."""
 OF_A_CENTURY = (30, 99)
 """The least and the largest year that is written without its century."""

@@ -163,7 +163,7 @@ def suggest(found: ColumnProfile) -> Suggestion:
     if found.reads_as == "text" and (named := [kind for kind in kinds_of(found.name) if _may_be(found, kind)]):
         reason = f"{_sentence(KNOWABLE[named[0]])} (its name says so, but not all of its values)."
         return Suggestion("quasi_identifier", reason, ASK_UNCLEAR)
-    return Suggestion("keep", f"There is no sign that others know it ({found.because}).", ASK_KEPT)
+    return Suggestion("keep", f"Neither its name nor its values say that others know it ({found.because}).", ASK_KEPT)
 
 
 def _is_measured(found: ColumnProfile) -> bool:

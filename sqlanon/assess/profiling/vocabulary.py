@@ -132,7 +132,8 @@ SUBJECTS = (
 """Words of what a record is about: of which kind it is, what was found or decided, how long it took, what it cost."""
 STUDIED = (
     "status", "event", "y", "class", "target", "label", "response", "time", "duration", "days", "result",
-    "group", "arm", "rx", "tx", "stage", "grade", "stat", "durat", "futime", "survtime", "followup", "cens", "censored",
+    "group", "grp", "gruppe", "groupe", "grupo", "gruppo", "groep", "grupa", "arm", "allo", "alloc", "allocation",
+    "rx", "tx", "stage", "grade", "stat", "durat", "futime", "survtime", "followup", "cens", "censored",
 )  # fmt: skip
 """Names of what a study found, where columns beside them speak of health or of a study."""
 SENSITIVE: Mapping[str, str] = {
@@ -149,7 +150,8 @@ KNOWN: Mapping[str, str] = {
 }  # fmt: skip
 """Topics that others know or find out about a person, in words."""
 CODED = (
-    "schoolid schid hospid clinicid teacherid classid distid districtid regionid siteid centerid centreid wardid lea "
+    "schoolid schid hospid clinicid clusterid teacherid "
+    "classid distid districtid regionid siteid centerid centreid wardid lea "
     "code codes cd cod kod concept typ type kat kategorie kategori categorie categoria klasse nr id key schluessel "
     "art kennziffer"
 )
@@ -161,7 +163,8 @@ COUNTED = (
 """The same of those whose numbers count years or hours, whatever they are about."""
 CARERS = (
     "physician doctor arzt aerztin medico medecin surgeon behandler attending prescriber teacher lehrer physn npi "
-    "huisarts hausarzt clinician enseignant profesor professor docente officer badge"
+    "huisarts hausarzt clinician enseignant profesor professor docente officer badge "
+    "interviewer enqueteur entrevistador intervistatore"
 )
 """Words of providers who are persons."""
 OTHER_PERSONS = "pacient tenant mieter locataire inquilino guardian tutor mother father owner applicant"

@@ -31,7 +31,7 @@ KINDS: Mapping[str, str] = {
     "provider": "hospital krankenhaus klinik =clinic provider provnum provno npi physician doctor arzt aerztin "
     "medico medecin surgeon ward =station =center =centre zentrum =site institution facility caresite insurer "
     "behandler attending prescriber kasse krankenkasse =ik hopital ospedale ziekenhuis szpital sykehus sjukhus sygehus "
-    "hastane teacher lehrer physn huisarts hausarzt pharmacy apotheke employerid firmid",
+    "hastane teacher lehrer physn interviewer huisarts hausarzt pharmacy apotheke employerid firmid",
     "place": "=city town =place ort wohnort stadt gemeinde municipality ville commune ciudad citta comune county "
     "distrito distretto dzielnica stadtteil "
     "=cnty kreis landkreis district bezirk region =state province provinz bundesland kanton canton birthplace "
