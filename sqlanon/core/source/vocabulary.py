@@ -58,7 +58,7 @@ KINDS: Mapping[str, str] = {
     "kontonummer konto *login loginname loginid username userid benutzer medicalrecord licence license "
     "=plate serial token hash barcode pseudonym accountnumber key seqn seqno seqnr caseid recordid rowid rownum lfdnr "
     "laufnummer personnummer fodselsnummer =nss =nif =cpf =nit =tckn =nir codicefiscale numer numero dosya kimlik "
-    "patid patno ptid subjid usubjid empno",
+    "patid patno ptno ptnum patnum ptid subjid usubjid empno",
     "date": "date datum fecha data tag day timestamp time zeit zeitpunkt datetime =admission discharge aufnahme "
     "entlassung =visit besuch when wann quand cuando quando dt dat tarih dato adm admdt dischdt",
     "amount": "amount salary income price cost costs betrag gehalt einkommen lohn wage wages balance bal amt bill "
