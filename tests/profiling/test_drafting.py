@@ -381,7 +381,9 @@ def test_what_follows_from_a_sensitive_column_is_not_generalized_beside_it(tmp_p
 def test_households_are_counted_where_a_number_says_who_belongs_together(of_each: int) -> None:
     """Of one household nobody hides another, though sex and age do not follow from its number; districts are places."""
     draw = random.Random(1)
-    groups = {n: (draw.choice("abcd"), draw.randrange(1, 6), draw.randrange(20), draw.choice("xyz")) for n in range(500)}
+    groups = {
+        n: (draw.choice("abcd"), draw.randrange(1, 6), draw.randrange(20), draw.choice("xyz")) for n in range(500)
+    }
     rows = [
         {"x1": 1000 + n, "sex": draw.choice("fm"), "age": draw.randrange(90)}
         | dict(zip(("region", "rooms", "rent", "owner"), groups[n], strict=True))
