@@ -81,6 +81,7 @@ def count_cells(source: Source, policy: CountsPolicy) -> Counted:
     engine, warnings = source.engine, list(source.warnings)
     if policy.rules.by_key:
         engine.capabilities.require("keyed")
+    key = None if policy.policy.key is None else release_key(policy.policy)  # unreadable, it is refused at once
     counted = _encoded(source, policy, warnings)
     _check_measure(engine, counted)
     dimensions = tuple(
@@ -100,7 +101,7 @@ def count_cells(source: Source, policy: CountsPolicy) -> Counted:
         grid = _with_several(engine, counted, grid, finest)
     is_single = not any(d.several for d in grid.dimensions)
     query = statements.cells_query(counted, sets, by_sets=engine.capabilities.groups_by_sets, is_single=is_single)
-    with _keyed(source, counted, policy.policy):
+    with _keyed(source, counted, key):
         found = engine.arrow("count cells", query.copy())
     is_summed, both = counted.measured is not None, [*map(statements.largest, (1, 2))]
     beside = statements.HALVES if counted.keyed else (statements.AMOUNT, *both) if is_summed else ()
@@ -263,16 +264,16 @@ def _filled(grid: Grid, found: pa.Table, wanted: Sequence[str]) -> dict[str, np.
 
 
 @contextmanager
-def _keyed(source: Source, counted: CountedSource, policy: Policy) -> Iterator[None]:
+def _keyed(source: Source, counted: CountedSource, key: ReleaseKey | None) -> Iterator[None]:
     """Let a statement read the keys of the entities, from ``names.KEYED``, where it sums them.
 
     They are made by the secret and the context of the policy's key alone, so that an entity has one key in all tables.
     """
     engine, entity = source.engine, counted.source.entity
-    if not counted.keyed or policy.key is None or entity is None:
+    if not counted.keyed or key is None or entity is None:
         yield
         return
-    with release_key(policy).loaded(engine, [statements.PURPOSE]):
+    with key.loaded(engine, [statements.PURPOSE]):
         query = statements.keys_query(source.relation, entity)
         engine.create("keys of entities", names.KEYED, query, replayed=False)
     with dropping(engine, names.KEYED):

@@ -176,6 +176,13 @@ def test_noise_is_the_same_where_a_key_is_met_once(monkeypatch: pytest.MonkeyPat
     assert shown(rows, **changes) == once and seen == [True]
 
 
+def test_a_key_that_cannot_be_read_is_refused_before_records_are_read(tmp_path: Path) -> None:
+    with duckdb() as engine:
+        with pytest.raises(sqlanon.InputError, match="key file"):
+            counted_by(engine, records(random.Random(2), 30), document(key={"file": str(tmp_path / "none")}))
+        assert not {"distinct values", "count cells"} & {entry.name for entry in engine.journal.entries}
+
+
 def test_a_cell_that_is_shown_as_nobody_is_omitted_as_one_of_nobody() -> None:
     rows = [{"person": n, "sex": "f", "region": str(n // 2)} for n in range(80)]
     every, omitted = shown(rows), shown(rows, zeros="omit")
