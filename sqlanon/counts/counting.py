@@ -35,6 +35,8 @@ from sqlanon.errors import InputError, UnsupportedError
 
 MOST_CELLS = 2_000_000
 """Cells of all tables, at most."""
+MANY_RECORDS = 1.5
+"""Further records of an entity's categories from which on they are grouped before they are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,11 @@ def count_cells(source: Source, policy: CountsPolicy) -> Counted:
     if counted.keyed:
         finest = [(position, d.levels[0], None) for position, d in enumerate(dimensions)]
         grid = _with_several(engine, counted, grid, finest)
+    records, taken = engine.run("count records", statements.left_out_query(counted))[0]
+    if counted.source.entity is not None:
+        [(differing,)] = engine.run("records of an entity", statements.differing_query(counted))
+        pairs = 2 * max(0, statements.SAMPLE - int(differing)) / statements.SAMPLE**2  # of one entity, among all pairs
+        counted = replace(counted, repeats=pairs * int(records) > MANY_RECORDS)
     is_single = not any(d.several for d in grid.dimensions)
     query = statements.cells_query(counted, sets, by_sets=engine.capabilities.groups_by_sets, is_single=is_single)
     with _keyed(source, counted, key):
@@ -109,7 +116,6 @@ def count_cells(source: Source, policy: CountsPolicy) -> Counted:
     if counted.source.entity is not None:
         grid = _with_several(engine, counted, *_by_counts(grid, figures["contributors"]))
     high, low = (figures[name].astype(np.uint64) for name in statements.HALVES) if counted.keyed else (None, None)
-    records, taken = engine.run("count records", statements.left_out_query(counted))[0]
     return Counted(
         grid,
         figures["contributors"],

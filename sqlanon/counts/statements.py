@@ -50,6 +50,8 @@ HALVES = tuple(names.PREFIX + name for name in ("high", "low"))
 PURPOSE = "counts"
 """Of the key that the keys of entities are made by."""
 CODES, CONTRIBUTIONS, RANKED = "codes", "contributions", "ranked"
+SAMPLE = 50_000
+"""So many records tell whether entities have several of the same categories: only the time depends on it."""
 TOP = 2
 """So many of the largest contributors of a cell are looked at."""
 FALLING = exp.Ordered(this=column(AMOUNT), desc=True, nulls_first=False)
@@ -65,12 +67,14 @@ class CountedSource:
         levels: of each dimension, the levels that are published, the finest first.
         measured: the column that is summed, with its type.
         keyed: the keys of the entities stand in ``names.KEYED``, and are summed; nothing is measured then.
+        repeats: entities have several records of the same categories, and are grouped before they are counted.
     """
 
     source: EncodedSource
     levels: tuple[tuple[int, ...], ...]
     measured: tuple[str, str] | None = None
     keyed: bool = False
+    repeats: bool = False
 
 
 Step = tuple[int, int, int | None]
@@ -177,6 +181,16 @@ def codes(counted: CountedSource) -> exp.Select:
     return based.joined([*wanted, *held])
 
 
+def differing_query(counted: CountedSource) -> exp.Select:
+    """Return one row: how many of the first ``SAMPLE`` records differ in their entity or a category."""
+    source, entity = counted.source, counted.source.entity
+    assert entity is not None
+    records = exp.select(*[column(item.name) for item in source.items], named(_who(entity), WHO))
+    first = records.from_(source.relation.copy()).limit(SAMPLE).subquery("records")
+    differing = exp.select(*[column(item.name) for item in source.items], column(WHO)).distinct().from_(first)
+    return exp.select(named(bigint(count_rows()), "differing")).from_(differing.subquery("differing"))
+
+
 def _base(counted: CountedSource, grouped: Sequence[exp.Expr]) -> exp.Select:
     """Return the records by their raw categories and contributor, with how many they are and what they sum up to."""
     source, entity = counted.source, counted.source.entity
@@ -188,8 +202,8 @@ def _base(counted: CountedSource, grouped: Sequence[exp.Expr]) -> exp.Select:
     if entity is not None:
         records = records.select(named(entity.text() if counted.keyed else _who(entity), WHO))
         keys.append(WHO)
-    if entity is not None and counted.measured is None:
-        return records.select(named(number(1), HELD))  # as many groups as records, nearly: they are told apart once
+    if entity is not None and counted.measured is None and not counted.repeats:
+        return records.select(named(number(1), HELD))
     rows = records.subquery("records")
     if counted.measured is None or entity is not None:
         sums = [held] if counted.measured is None else [held, amount]

@@ -18,6 +18,7 @@ from sqlanon.core.engines.duckdb.engine import DuckDBEngine
 from sqlanon.core.publish.targets import Target
 from sqlanon.core.source.opening import Source
 from sqlanon.core.sqltrees.trees import table
+from sqlanon.counts import counting
 from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.grid import with_common_margins
 from sqlanon.counts.protecting import protect
@@ -84,8 +85,10 @@ def test_every_engine_counts_the_same_cells(engine: Engine, entity: bool, measur
 @pytest.mark.slow
 @seeds(12, size=4)
 @pytest.mark.parametrize("tables", TABLES)
-def test_cells_are_those_of_the_brute_force(tables: str, block: Block) -> None:
+def test_cells_are_those_of_the_brute_force(tables: str, block: Block, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether or not the records of an entity are grouped before they are counted."""
     for seed in block:
+        monkeypatch.setattr(counting, "MANY_RECORDS", -1.0 if seed % 2 else 1.5)
         for entity in (True, False):
             for measures in ((), ({"mean": "cost"},)):
                 nulls = "basic" if seed % 3 == 0 else "extended"

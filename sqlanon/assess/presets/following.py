@@ -12,7 +12,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from sqlanon.assess.presets.facts import NONE, Preset, PresetEntry, named_presets, plain_name
-from sqlanon.assess.profiling.attributes import find_attributes, find_keys, numbers_few, with_attributes
+from sqlanon.assess.profiling.attributes import OF_A_GROUP, find_attributes, find_keys, with_attributes
 from sqlanon.assess.profiling.dependencies import find_deciders, find_dependencies
 from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile, Follower, PresetFit, SameColumns
 from sqlanon.assess.profiling.near_numbers import find_near_numbers
@@ -22,7 +22,6 @@ from sqlanon.core.source.known import MANY
 from sqlanon.errors import InputError
 
 PRESET = "preset"
-KEY = "Most columns follow from it: it is the number of a person or of a group of records."
 CAUTION = ("keep", "sensitive", "quasi_identifier", "drop", "identifier")
 """Roles, those that publish most first."""
 IDENTIFYING = ("uuid", "email", "phone", "name", "address", "url", "ip", "free_text")
@@ -51,9 +50,7 @@ def as_schema(
     unknown = [item for item in dependencies if item.of not in known or item.follows not in known]
     keys = find_keys(left, unknown)
     left = [
-        replace(item, role="identifier", reason=KEY, question=ASK_DROPPED, names_persons=0 if numbers_few(item) else -1)
-        if item.name in keys
-        else item
+        replace(item, role="identifier", reason=OF_A_GROUP, question=ASK_DROPPED) if item.name in keys else item
         for item in left
     ]
     found = find_attributes(left, unknown)

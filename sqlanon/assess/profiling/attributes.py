@@ -12,10 +12,10 @@ from dataclasses import replace
 
 from sqlanon.assess.profiling.dependencies import AGE, PARTS, SUM, VALUE, Dependency
 from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile, Follower, SameColumns, few_or
-from sqlanon.assess.profiling.looks import FEW_TEXTS, is_whole
+from sqlanon.assess.profiling.looks import FEW_TEXTS
 from sqlanon.assess.profiling.topics import is_constant
 from sqlanon.assess.profiling.vocabulary import CODED
-from sqlanon.core.source.words import parts_of
+from sqlanon.core.source.words import kinds_of, parts_of
 
 DATES = ("birth_date", "date", "moment")
 NUMBERS = ("number", "amount")
@@ -27,6 +27,7 @@ LEFT_OUT = ", which is left out."
 COMMON, MANY_CODES = 0.75, 100
 FEW_TOGETHER, MOST_TOGETHER = 10, 40
 """Records of a number of a group, a household's or a couple's, at most: of one on average, and of the largest."""
+OF_A_GROUP = "Most columns follow from it: it is the number of a person or of a group of records."
 KEY = 4
 """A column from which more than half of the others follow, and so many at least, is a key."""
 PERIODS: Mapping[str, tuple[str, ...]] = {
@@ -97,10 +98,14 @@ def find_keys(columns: Sequence[ColumnProfile], dependencies: Iterable[Dependenc
     )
 
 
-def numbers_few(found: ColumnProfile) -> bool:
-    """Return whether whole numbers or texts have few records each, as those of households have."""
-    few = found.filled <= FEW_TOGETHER * found.distinct and found.most <= MOST_TOGETHER
-    return few and (found.reads_as == "text" or is_whole(found))
+def belong_together(found: ColumnProfile) -> bool:
+    """Return whether a number that is dropped seems to be that of households: most columns follow from it, or its name
+    says so, and few records have the same."""
+    few = 2 * found.distinct <= found.filled <= FEW_TOGETHER * found.distinct and found.most <= MOST_TOGETHER
+    named = found.looks_like == "household" or (
+        found.looks_like == "identifier" and "household" in kinds_of(found.name)
+    )
+    return few and found.policy_role == "drop" and (found.reason == OF_A_GROUP or named)
 
 
 def _is_known(item: ColumnProfile) -> bool:

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import yaml
 
+from sqlanon.assess.profiling.attributes import belong_together
 from sqlanon.assess.profiling.draft_text import other_line, policy_text, scalar
 from sqlanon.assess.profiling.drafted_hierarchies import SUPPRESS, DraftedHierarchy, drafted_hierarchy, travels_with
 from sqlanon.assess.profiling.facts import ColumnProfile, Profile, few_or, percent
@@ -371,7 +372,6 @@ def _entity(profile: Profile, *, nulls: bool = False) -> ColumnProfile | None:
     What stays the same of a person follows from it, or its name or its values are those of persons. Where nothing does,
     most quasi-identifiers follow. Of several such columns
     it is the one of fewest values: a person has several accounts. Where there is none, it is the one of most values.
-    Where none names persons, the key of few records that belong together does: in a household one hides no other.
     """
     fit = profile.preset
     constant = any(is_constant(item) and item.role == "quasi_identifier" for item in profile.columns)
@@ -381,15 +381,8 @@ def _entity(profile: Profile, *, nulls: bool = False) -> ColumnProfile | None:
             return None
         several = known.policy_role == "drop" and known.distinct < known.filled
         return known if several and bool(known.nulls) == nulls else None
-    groups = [
-        item
-        for item in profile.columns
-        if (item.names_persons, item.policy_role, bool(item.nulls)) == (0, "drop", nulls)
-        and 0 < item.distinct * SEVERAL <= item.filled
-    ]
-    group = max(groups, key=lambda item: item.distinct, default=None)
     if any(item.distinct == item.records and _is_of_one(item.name) for item in profile.columns):
-        return group
+        return None
     named = [
         item
         for item in profile.columns
@@ -407,7 +400,7 @@ def _entity(profile: Profile, *, nulls: bool = False) -> ColumnProfile | None:
         follow = min(item.names_persons, 1) if constant else item.names_persons  # more follows from a person's orders
         return follow, item.looks_like in NAMING, few_first  # an id from which nothing follows comes last
 
-    found = max(named, key=likely, default=group)
+    found = max(named, key=likely, default=None)
     if fit is not None and fit.one_record and found is not None:  # unless most of what is known follows, no person
         quasi = len(profile.with_role("quasi_identifier"))
         found = found if 2 * found.names_persons > quasi else None
@@ -448,12 +441,15 @@ def _about_policy(
         sentence = (
             f"A value of it has {entity.filled / entity.distinct:.1f} records on average, so that persons are counted "
             "instead of records (entity). Does it name persons? Otherwise leave that line out."
-            if entity.names_persons
-            else f"A value of it has {entity.filled / entity.distinct:.1f} records on average, and most columns follow "
-            "from it: its values are counted as persons (entity), so that those of one household, say, do not hide one "
-            "another. Do they belong together? Otherwise leave that line out."
         )
         decisions.append(Decision(entity.name, "entity", sentence, columns=(entity.name,), rank=PERSONS))
+    if entity is None and (together := [item for item in profile.columns if belong_together(item)]):
+        group = max(together, key=lambda item: item.distinct).name
+        sentence = (
+            "Its records belong together, it seems. In a class those of one household, say, hide one another: to count "
+            f"households instead of records, write entity: {scalar(group)}."
+        )
+        decisions.append(Decision(group, "columns", sentence, columns=(group,), rank=PERSONS))
     if entity is None and (nameless := _entity(profile, nulls=True)) is not None:
         sentence = (
             f"{few_or(nameless.nulls)} records do not say whose they are: records are counted instead of persons. "

@@ -155,8 +155,7 @@ class ColumnProfile(ColumnCounts):
         otherwise: the role that it would have if a person answered the question otherwise; None without such a one.
         follows_from: of a column with the role ``keep``: those that are sensitive or could be kept whose values give
             its value away; and keys of persons from which it follows, whatever its role.
-        names_persons: the quasi-identifiers that follow from it as from the key of persons; 0 where it is the key of
-            few records that belong together, as those of a household, and -1 where it is no such key.
+        names_persons: the quasi-identifiers that follow from it as from the key of persons; -1 where it is no such key.
         keys: what a policy says of it beside its role, where a preset gives it: a hierarchy, or models.
         leader: the column that it follows from, as one attribute, and ``how`` (``Follower``); None where it leads.
         decides: the columns that hold a value only beside some of its values: they say more of it.

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from sqlanon.assess.profiling.attributes import numbers_few
 from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile
 from sqlanon.assess.profiling.roles import KNOWABLE, K, refused
 from sqlanon.assess.profiling.topics import is_constant
@@ -35,7 +34,6 @@ def publishable(
     unclear = [replace(of(item), role="keep") for item in columns if _may_name_persons(item)]
     named = {item.name: item for item in judge_published(engine, relation, unclear, [], k=K) if item.known}
     columns = [refused(item, named[item.name]) if item.name in named else item for item in columns]
-    together: set[str] = set()
     for _ in columns:  # each turn takes a column away from those that are kept
         quasi = [of(item) for item in columns if item.role == "quasi_identifier"]
         kept = [of(item) for item in columns if item.role in ("sensitive", "keep")]
@@ -44,7 +42,6 @@ def publishable(
         wrong = set(judged)
         if not wrong:
             break
-        together |= {name for name, item in judged.items() if item.entity_like}
         following = {name: {c.name for c in columns if c.leader == name} for name in wrong}
         columns = [
             refused(item, judged[item.name], following[item.name]) if item.name in wrong else item for item in columns
@@ -62,20 +59,17 @@ def publishable(
     births = {item.name for item in constant if item.topic is None}  # a first name tells the sex
     stays = births or {item.name for item in constant}
     judged = {item.name: item for item in judge_published(engine, relation, dropped, quasi, k=K)}
-    of_one = {
-        name
+    keys = {
+        name: item
         for name, item in judged.items()
         if (repeats(item.values, item.records) and stays <= item.determines.keys() if stays else item.entity_like)
     }
-    of_few = {c.name for c in gone if c.names_persons == 0 or (c.name in together and numbers_few(c))}
-    keys = {name: item for name, item in judged.items() if name in of_one | of_few}
     of_keys = [item for item in dropped if item.name in keys]
     published = [replace(of(item), role="quasi_identifier") for item in columns if item.role in ("keep", "sensitive")]
     same = judge_published(engine, relation, of_keys, [*quasi, *published], k=K) if of_keys and published else ()
     linked = {item.name: tuple(key.name for key in same if item.name in key.determines) for item in columns}
     columns = [replace(item, follows_from=(*item.follows_from, *linked[item.name])) for item in columns]
-    told = {name: len(item.determines) if name in of_one else 0 for name, item in keys.items()}
-    return [replace(c, names_persons=told.get(c.name, c.names_persons)) for c in columns]
+    return [replace(c, names_persons=len(keys[c.name].determines)) if c.name in keys else c for c in columns]
 
 
 def _may_name_persons(found: ColumnProfile) -> bool:

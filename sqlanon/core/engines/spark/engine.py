@@ -199,11 +199,6 @@ class SparkEngine(SerialEngine):
             for part in parts:  # the frame holds their rows
                 self.session.catalog.dropTempView(part)
 
-    def _unshare(self) -> None:
-        """Drop the views by which our session sees temporary views of the user's."""
-        for name in self._globals:
-            self.session.catalog.dropGlobalTempView(name)
-
     def _guard(self, name: str, work: Callable[[], Any]) -> Any:
         failure: tuple[str, str, str]
         interrupted = False
