@@ -83,7 +83,7 @@ def count_cells(source: Source, policy: CountsPolicy) -> Counted:
     engine, warnings = source.engine, list(source.warnings)
     if policy.rules.by_key:
         engine.capabilities.require("keyed")
-    key = None if policy.policy.key is None else release_key(policy.policy)  # unreadable, it is refused at once
+    key = release_key(policy.policy) if policy.rules.by_key else None  # one that cannot be read is refused at once
     counted = _encoded(source, policy, warnings)
     _check_measure(engine, counted)
     dimensions = tuple(
@@ -102,7 +102,7 @@ def count_cells(source: Source, policy: CountsPolicy) -> Counted:
         finest = [(position, d.levels[0], None) for position, d in enumerate(dimensions)]
         grid = _with_several(engine, counted, grid, finest)
     records, taken = engine.run("count records", statements.left_out_query(counted))[0]
-    if counted.source.entity is not None:
+    if counted.source.entity is not None and counted.measured is None:
         [(differing,)] = engine.run("records of an entity", statements.differing_query(counted))
         pairs = 2 * max(0, statements.SAMPLE - int(differing)) / statements.SAMPLE**2  # of one entity, among all pairs
         counted = replace(counted, repeats=pairs * int(records) > MANY_RECORDS)

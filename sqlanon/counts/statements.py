@@ -80,6 +80,7 @@ class CountedSource:
 Step = tuple[int, int, int | None]
 """A dimension, one of its levels, and a level above it; None is the total."""
 NO_STEP = exp.cast(exp.null(), "INT")
+"""What stands in a row for the steps that it says nothing of."""
 
 several = names.namer("several")
 """Name of the column that says whether an entity has several categories at a step."""
@@ -162,13 +163,8 @@ def keys_query(relation: exp.Expr, entity: EntityColumn) -> exp.Select:
 def codes(counted: CountedSource) -> exp.Select:
     """Return the records by the numbers of their categories, grouped before they meet the lookups."""
     source, entity = counted.source, counted.source.entity
-    items, grouped = [], []
-    for item in source.items:
-        plain = item.type.upper() in GROUPED_AS_THEY_ARE
-        text = column(item.name) if plain else canonical(item.name, item.type)
-        grouped.append(named(text, item.name))
-        items.append(item if plain else replace(item, type="VARCHAR"))
-    base = _base(counted, grouped)
+    items = [item if _is_plain(item.type) else replace(item, type="VARCHAR") for item in source.items]
+    base = _base(counted)
     held = [column(HELD, SOURCE)]
     held += [column(AMOUNT, SOURCE)] if counted.measured is not None else []
     held += [column(WHO, SOURCE)] if entity is not None or counted.measured is not None else []
@@ -185,17 +181,29 @@ def differing_query(counted: CountedSource) -> exp.Select:
     """Return one row: how many of the first ``SAMPLE`` records differ in their entity or a category."""
     source, entity = counted.source, counted.source.entity
     assert entity is not None
-    records = exp.select(*[column(item.name) for item in source.items], named(_who(entity), WHO))
-    first = records.from_(source.relation.copy()).limit(SAMPLE).subquery("records")
-    differing = exp.select(*[column(item.name) for item in source.items], column(WHO)).distinct().from_(first)
+    first = exp.select(*_categories(counted), named(_who(entity), WHO)).from_(source.relation.copy()).limit(SAMPLE)
+    keys = [column(name) for name in (*[item.name for item in source.items], WHO)]
+    differing = exp.select(*keys).distinct().from_(first.subquery("records"))
     return exp.select(named(bigint(count_rows()), "differing")).from_(differing.subquery("differing"))
 
 
-def _base(counted: CountedSource, grouped: Sequence[exp.Expr]) -> exp.Select:
+def _categories(counted: CountedSource) -> list[exp.Expr]:
+    """Return the raw categories of a record, each as it is compared."""
+    return [
+        named(column(item.name) if _is_plain(item.type) else canonical(item.name, item.type), item.name)
+        for item in counted.source.items
+    ]
+
+
+def _is_plain(kind: str) -> bool:
+    return kind.upper() in GROUPED_AS_THEY_ARE
+
+
+def _base(counted: CountedSource) -> exp.Select:
     """Return the records by their raw categories and contributor, with how many they are and what they sum up to."""
     source, entity = counted.source, counted.source.entity
-    keys = [part.alias for part in grouped]
-    records = exp.select(*grouped).from_(source.relation.copy()).where(source.taking_part.condition())
+    keys = [item.name for item in source.items]
+    records = exp.select(*_categories(counted)).from_(source.relation.copy()).where(source.taking_part.condition())
     held, amount = named(bigint(count_rows()), HELD), named(exp.Sum(this=column(AMOUNT)), AMOUNT)
     if counted.measured is not None:
         records = records.select(named(_summable(*counted.measured), AMOUNT))
@@ -219,13 +227,12 @@ def _base(counted: CountedSource, grouped: Sequence[exp.Expr]) -> exp.Select:
 
 
 def _who(entity: EntityColumn) -> exp.Expr:
-    plain = entity.type.upper() in GROUPED_AS_THEY_ARE
-    return column(entity.name) if plain else own_text(entity.name, entity.type)
+    return column(entity.name) if _is_plain(entity.type) else own_text(entity.name, entity.type)
 
 
 def _summable(name: str, kind: str) -> exp.Expr:
     """Return a measured value in a type whose sums are exact, where the source's is."""
-    if kind.upper() in GROUPED_AS_THEY_ARE:
+    if _is_plain(kind):
         return exp.cast(column(name), "DECIMAL(38, 0)")
     return column(name) if kind.upper().startswith("DECIMAL") else exp.cast(column(name), "DOUBLE")
 

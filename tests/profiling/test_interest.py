@@ -54,6 +54,31 @@ def test_age_comes_before_a_date_in_tables_about_health() -> None:
     assert names.index("birth_year") < names.index("delivery_date") < names.index("town")
 
 
+def test_arms_and_visits_say_more_than_who_asked_or_a_second_date() -> None:
+    draw = random.Random(2)
+    rows = [
+        {
+            "interviewer": draw.randrange(1, 14),
+            "doctor_visits": draw.randrange(9),
+            "even": draw.randrange(2),
+            "uneven": int(draw.random() < 0.2),
+            "visited": f"20{draw.randrange(10, 24)}-0{draw.randrange(1, 10)}-11",
+            "left": f"20{draw.randrange(10, 24)}-0{draw.randrange(1, 10)}-12",
+            "age": draw.randrange(20, 80),
+            "bili": round(draw.random() * 9, 1),
+            "grp": draw.choice(["CON", "INT"]),
+        }
+        for _ in range(900)
+    ]
+    found = {item.name: item for item in profile(pa.Table.from_pylist(rows)).columns}
+    scores = subject_scores([*found.values()])
+    assert scores["interviewer"] < 0 < scores["doctor_visits"] and found["grp"].topic == "study"
+    order = ["bili", "age", "even", "uneven", "visited", "left"]
+    worths = worths_of(order, found, scores)
+    assert worths["uneven"] < worths["even"] / 2
+    assert worths["left"] < 0.7 * worths["visited"], "a second date says little beside the first"
+
+
 def test_the_weight_at_birth_is_what_a_table_is_about_and_names_nobody() -> None:
     """In ounces and in grams: no weight of a survey, no birth, and the one is generalized with the other."""
     draw = random.Random(9)

@@ -20,7 +20,7 @@ from itertools import zip_longest
 from sqlanon.assess.profiling.attributes import SAME
 from sqlanon.assess.profiling.facts import ColumnProfile
 from sqlanon.assess.profiling.topics import says_birth
-from sqlanon.assess.profiling.vocabulary import CARERS, CODED, KNOWN, SENSITIVE, STUDIED, SUBJECTS
+from sqlanon.assess.profiling.vocabulary import ASKERS, CODED, KNOWN, SENSITIVE, STUDIED, SUBJECTS
 from sqlanon.core.source.vocabulary import PERSONS
 from sqlanon.core.source.words import kinds_of, parts_of, speaks_of, speaks_of_persons
 
@@ -60,8 +60,8 @@ OF_A_PAIR = 3.0
 """What speaks for a time until something happens, and for whether it did."""
 MOST_ENDS, UNTIL = 4, re.compile("time$|durat|surv|follow|fol$|^(days|weeks|months|years)|(days|weeks|months|years)$")
 """Values of such a column, at most; and names of the time until then."""
-OF_A_CARER = 2.0
-"""How much less a table is about who asked, taught or treated."""
+OF_AN_ASKER = 2.0
+"""How much less a table is about who asked."""
 OF_ANOTHER = 0.75
 """How much less than the education of a person that of a relative is what a table is about."""
 OF_A_THING = re.compile(r"(num|nbr|seq|\b(nr|no|code|number))$")
@@ -346,7 +346,7 @@ def subject_score(found: ColumnProfile) -> float:
     score += 0.5 * (found.distinct in KINDS) + 1.0 * _is_measured(found) + 0.5 * _is_counted(found)
     score -= BESIDE.get(found.topic or "", 1.0) * (found.topic in KNOWN and found.topic != "death")
     score -= 2.5 * (found.nulls + found.empty > SPARSE * found.records)
-    score -= OF_A_CARER * speaks_of(parts_of(found.name), CARERS)
+    score -= OF_AN_ASKER * speaks_of(parts_of(found.name), ASKERS)
     least = ONE_VALUE if named or found.topic in ("death", "study", "health") else RARE
     score -= 1.0 * (found.most > least * found.filled) + 1.0 * (found.most > max(RARER, least) * found.filled)
     return score - 0.75 * (_is_flag(found) and found.topic != "race") - 0.25

@@ -161,10 +161,12 @@ COUNTED = (
     "wochen semaines semanas year* yrs jahre annees anni jaren"
 )
 """The same of those whose numbers count years or hours, whatever they are about."""
+ASKERS = "interviewer enqueteur entrevistador intervistatore"
+"""Words of who asked the questions of a survey."""
 CARERS = (
     "physician doctor arzt aerztin medico medecin surgeon behandler attending prescriber teacher lehrer physn npi "
-    "huisarts hausarzt clinician enseignant profesor professor docente officer badge "
-    "interviewer enqueteur entrevistador intervistatore"
+    "huisarts hausarzt clinician enseignant profesor professor docente officer badge"
+    f" {ASKERS}"
 )
 """Words of providers who are persons."""
 OTHER_PERSONS = "pacient tenant mieter locataire inquilino guardian tutor mother father owner applicant"
