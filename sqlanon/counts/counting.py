@@ -98,16 +98,12 @@ def count_cells(source: Source, policy: CountsPolicy) -> Counted:
             f"The tables have {len(grid):,} cells; at most {MOST_CELLS:,} are counted together.",
             hint="show coarser levels, fewer dimensions in one table, or fewer margins.",
         )
-    if counted.keyed:
-        finest = [(position, d.levels[0], None) for position, d in enumerate(dimensions)]
-        grid = _with_several(engine, counted, grid, finest)
     records, taken = engine.run("count records", statements.left_out_query(counted))[0]
     if counted.source.entity is not None and counted.measured is None:
         [(differing,)] = engine.run("records of an entity", statements.differing_query(counted))
         pairs = 2 * max(0, statements.SAMPLE - int(differing)) / statements.SAMPLE**2  # of one entity, among all pairs
         counted = replace(counted, repeats=pairs * int(records) > MANY_RECORDS)
-    is_single = not any(d.several for d in grid.dimensions)
-    query = statements.cells_query(counted, sets, by_sets=engine.capabilities.groups_by_sets, is_single=is_single)
+    query = statements.cells_query(counted, sets, by_sets=engine.capabilities.groups_by_sets)
     with _keyed(source, counted, key):
         found = engine.arrow("count cells", query.copy())
     is_summed, both = counted.measured is not None, [*map(statements.largest, (1, 2))]

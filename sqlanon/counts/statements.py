@@ -33,7 +33,6 @@ from sqlanon.core.sqltrees.trees import (
     named,
     number,
     or_zero,
-    own_text,
     row_number,
     table,
     total,
@@ -49,7 +48,7 @@ HALVES = tuple(names.PREFIX + name for name in ("high", "low"))
 """Columns of the halves of keys, of 32 bits each: their sums are summed as whole numbers on every engine."""
 PURPOSE = "counts"
 """Of the key that the keys of entities are made by."""
-CODES, CONTRIBUTIONS, RANKED = "codes", "contributions", "ranked"
+CODES, KEYS, CONTRIBUTIONS, RANKED = "codes", "keys", "contributions", "ranked"
 SAMPLE = 50_000
 """So many records tell whether entities have several of the same categories: only the time depends on it."""
 TOP = 2
@@ -93,14 +92,13 @@ def code(position: int, level: int) -> str:
     return f"code_{position}_{level}"
 
 
-def cells_query(counted: CountedSource, sets: Sequence[Levels], *, by_sets: bool, is_single: bool = False) -> exp.Query:
+def cells_query(counted: CountedSource, sets: Sequence[Levels], *, by_sets: bool) -> exp.Query:
     """Return a row for each cell with a contributor: its codes, contributors, records, and of sums the amount and the
     two largest contributions.
 
     Args:
         sets: the grouping sets; a code that is not grouped by is NULL.
         by_sets: the engine groups by several sets in one reading of the rows.
-        is_single: each entity has one category of every level, so that one row of it meets its key.
     """
     shown = [code(p, level) for p, levels in enumerate(counted.levels) for level in levels]
     parts = [cte(CODES, codes(counted), materialized=not by_sets)]
@@ -110,23 +108,16 @@ def cells_query(counted: CountedSource, sets: Sequence[Levels], *, by_sets: bool
         contributors = bigint(count_distinct(column(WHO))) if is_entity else held.copy()
         figures = [named(contributors, "contributors"), named(held, "records")]
         return with_ctes(_by_sets(CODES, sets, shown, figures, by_sets=by_sets), parts)
-    amount = [] if counted.keyed else [named(exp.Sum(this=column(AMOUNT)), AMOUNT)]
-    if counted.keyed and is_single:
-        own = equal(column(WHO, CODES), column("value", names.KEYED))
-        people = exp.select(*[column(name, CODES) for name in (*shown, WHO)]).distinct().from_(table(CODES))
-        rows = exp.select(*map(column, (*shown, *HALVES))).from_(people.subquery(CODES))
-        parts.append(cte(CONTRIBUTIONS, rows.join(table(names.KEYED), on=own), materialized=not by_sets))
-        figures = [named(count, "contributors"), *(named(total(column(name)), name) for name in HALVES)]
-        return with_ctes(_by_sets(CONTRIBUTIONS, sets, shown, figures, by_sets=by_sets), parts)
-    sums = [*amount, named(held, HELD)]
-    parts.append(cte(CONTRIBUTIONS, _by_sets(CODES, sets, shown, sums, by_sets=by_sets, beside=(WHO,))))
     if counted.keyed:
-        own = equal(column(WHO, CONTRIBUTIONS), column("value", names.KEYED))
-        keys = [column(name, CONTRIBUTIONS) for name in shown]
-        halves = [named(total(column(name, names.KEYED)), name) for name in HALVES]
-        query = exp.select(*keys, named(count, "contributors"), *halves).from_(table(CONTRIBUTIONS))
-        query = query.join(table(names.KEYED), on=own).group_by(*[key.copy() for key in keys])
-        return with_ctes(query, parts)
+        own = equal(column(WHO, CODES), column("value", names.KEYED))
+        rows = exp.select(*[column(name, CODES) for name in (*shown, WHO)], *map(column, HALVES)).from_(table(CODES))
+        parts.append(cte(KEYS, rows.join(table(names.KEYED), on=own), materialized=not by_sets))
+        people = _by_sets(KEYS, sets, shown, [], by_sets=by_sets, beside=(WHO, *HALVES))
+        halves = [named(total(column(name)), name) for name in HALVES]
+        query = exp.select(*map(column, shown), named(count, "contributors"), *halves).from_(table(CONTRIBUTIONS))
+        return with_ctes(query.group_by(*map(column, shown)), [*parts, cte(CONTRIBUTIONS, people)])
+    sums = [named(exp.Sum(this=column(AMOUNT)), AMOUNT), named(held, HELD)]
+    parts.append(cte(CONTRIBUTIONS, _by_sets(CODES, sets, shown, sums, by_sets=by_sets, beside=(WHO,))))
     is_one = number(1) if is_entity else when(equal(column(HELD), number(1)), number(1), number(0))
     place = _place(shown, exp.Ordered(this=is_one, desc=True), FALLING)
     ranked = exp.select(*map(column, shown), column(HELD), column(AMOUNT), named(is_one.copy(), "is_one"), place)
@@ -151,13 +142,14 @@ def _place(keys: Sequence[str], *order: exp.Expr) -> exp.Expr:
 
 
 def keys_query(relation: exp.Expr, entity: EntityColumn) -> exp.Select:
-    """Return the entities: ``value``, as the column compares it, and the halves of their keys, of 64 bits."""
+    """Return the entities: ``value``, as ``codes`` compares them, and the halves of their keys, of 64 bits."""
+    people = persons_by_key(relation, entity, PURPOSE, as_compared=True)
     halves = []
     for name, start in zip(HALVES, (1, 9), strict=True):
         digits = exp.Substring(this=column("pseudonym"), start=number(start), length=number(8))
         padded = exp.DPipe(this=exp.Literal.string("0" * 7), expression=digits)
         halves.append(named(exp.Anonymous(this=HEX_NUMBER, expressions=[padded]), name))
-    return exp.select(column("value"), *halves).from_(persons_by_key(relation, entity, PURPOSE).subquery("people"))
+    return exp.select(column("value"), *halves).from_(people.subquery("people"))
 
 
 def codes(counted: CountedSource) -> exp.Select:
@@ -181,7 +173,7 @@ def differing_query(counted: CountedSource) -> exp.Select:
     """Return one row: how many of the first ``SAMPLE`` records differ in their entity or a category."""
     source, entity = counted.source, counted.source.entity
     assert entity is not None
-    first = exp.select(*_categories(counted), named(_who(entity), WHO)).from_(source.relation.copy()).limit(SAMPLE)
+    first = exp.select(*_categories(counted), named(entity.compared(), WHO)).from_(source.relation.copy()).limit(SAMPLE)
     keys = [column(name) for name in (*[item.name for item in source.items], WHO)]
     differing = exp.select(*keys).distinct().from_(first.subquery("records"))
     return exp.select(named(bigint(count_rows()), "differing")).from_(differing.subquery("differing"))
@@ -208,7 +200,7 @@ def _base(counted: CountedSource) -> exp.Select:
     if counted.measured is not None:
         records = records.select(named(_summable(*counted.measured), AMOUNT))
     if entity is not None:
-        records = records.select(named(entity.text() if counted.keyed else _who(entity), WHO))
+        records = records.select(named(entity.compared(), WHO))
         keys.append(WHO)
     if entity is not None and counted.measured is None and not counted.repeats:
         return records.select(named(number(1), HELD))
@@ -224,10 +216,6 @@ def _base(counted: CountedSource) -> exp.Select:
     numbered = named(row_number(*map(column, columns)), WHO)
     placed = summed.group_by(*map(column, keys), rest).subquery("summed")
     return exp.select(*map(column, columns), numbered).from_(placed)
-
-
-def _who(entity: EntityColumn) -> exp.Expr:
-    return column(entity.name) if _is_plain(entity.type) else own_text(entity.name, entity.type)
 
 
 def _summable(name: str, kind: str) -> exp.Expr:

@@ -20,7 +20,6 @@ from engine_kinds import KINDS, Kind, duckdb
 
 import sqlanon
 from sqlanon.core.engines.base import Engine
-from sqlanon.counts import statements
 from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.keys import Noise
 from sqlanon.counts.perturbing import most_even, perturbed_counts
@@ -154,26 +153,6 @@ def test_another_secret_or_context_is_other_noise(monkeypatch: pytest.MonkeyPatc
     assert shown(rows, key={"env": "COUNTS_KEY", "context": "b"}) != first
     monkeypatch.setenv("COUNTS_KEY", SECRET[::-1].decode())
     assert shown(rows) != first
-
-
-def test_noise_is_the_same_where_a_key_is_met_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Persons of one category, in several records of other ages within it, and NULL among the categories."""
-    draw, query, seen = random.Random(5), statements.cells_query, []
-    own = {n: (draw.choice(["f", "m", None]), str(draw.randrange(3)), draw.choice([10, 30])) for n in range(70)}
-    rows = [
-        {"person": n, "sex": own[n][0], "region": own[n][1], "age": own[n][2] + draw.randrange(9)}
-        for n in draw.choices([*own], k=160)
-    ]
-    columns = {"age": {"hierarchy": {"intervals": {"width": 20}}}}
-    changes = {"columns": columns, "counts": {"by": {"dimensions": {"sex": 0, "region": 0, "age": 1}}}}
-    once = shown(rows, **changes)
-
-    def apart(*asked: Any, is_single: bool, **named: Any) -> Any:
-        seen.append(is_single)
-        return query(*asked, **named)
-
-    monkeypatch.setattr(statements, "cells_query", apart)
-    assert shown(rows, **changes) == once and seen == [True]
 
 
 def test_a_key_that_cannot_be_read_is_refused_before_records_are_read(tmp_path: Path) -> None:

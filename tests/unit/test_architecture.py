@@ -50,7 +50,7 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 48_822,
+    "core": 48_837,
     "assess": 17_935,
     "interop": 8_158,
     "commands": 7_838,
@@ -60,7 +60,7 @@ LINES = {
     "ledger": 4_288,
     "periods": 614,
     "tables": 2_235,
-    "counts": 6_213,
+    "counts": 6_197,
     "studio": 1_734,
 }
 """The most lines of Python of each folder. A feature is paid for by what it takes away."""

@@ -25,6 +25,7 @@ from sqlanon.core.sqltrees.trees import (
     equal,
     named,
     number,
+    own_text,
     table,
 )
 
@@ -77,21 +78,25 @@ def shift_days(text: exp.Expr, keys: str, *, days: int, keep_weekday: bool) -> e
     return exp.Mul(this=moved, expression=number(step)) if step > 1 else moved
 
 
-def persons_by_key(relation: exp.Expr, entity: EntityColumn, purpose: str, *, form: str = "") -> exp.Select:
-    """Return the persons of a relation: ``value``, as the column compares it, and ``pseudonym``, of a key's purpose.
+def persons_by_key(
+    relation: exp.Expr, entity: EntityColumn, purpose: str, *, form: str = "", as_compared: bool = False
+) -> exp.Select:
+    """Return the persons of a relation: ``value``, the text of the entity, and ``pseudonym``, of a key's purpose.
 
     Whom the database takes for one person has one row: what is hashed is the first of the texts that are equal to the
     value, byte by byte.
 
     Args:
         form: ``NORMAL`` or ``CASED``: hash this form of the text; ``exact`` is the pseudonym of the text as it stands.
+        as_compared: ``value`` is what ``entity.compared()`` is, and not its text.
     """
-    own, text = entity.text(), canonical(entity.name, entity.type)
-    texts = exp.select(named(own, "value"), named(exp.Min(this=text), "text")).from_(relation.copy())
-    texts = texts.group_by(own.copy())
+    own, text = entity.compared(), canonical(entity.name, entity.type)
+    first = text if entity.is_plain else exp.Min(this=text)
+    texts = exp.select(named(own, "value"), named(first, "text")).from_(relation.copy()).group_by(own.copy())
+    value = own_text("value", entity.type, "texts") if entity.is_plain and not as_compared else column("value", "texts")
     as_it_stands = column("text", "texts")
     known = exp.Anonymous(this=form, expressions=[as_it_stands]) if form else as_it_stands
-    found = exp.select(column("value", "texts"), named(pseudonym(known, "own"), "pseudonym"))
+    found = exp.select(named(value, "value"), named(pseudonym(known, "own"), "pseudonym"))
     if form:
         found = found.select(named(pseudonym(as_it_stands.copy(), "own"), "exact"))
     return found.from_(texts.subquery("texts")).join(release_key(purpose, "own"), join_type="cross")
