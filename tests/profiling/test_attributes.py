@@ -270,6 +270,22 @@ def _brute(rows: dict[str, list[Any]]) -> dict[tuple[str, str], int]:
     return result
 
 
+def test_of_a_number_that_nobody_shares_only_bands_follow() -> None:
+    """Who died is told by the exact time, and by no interval of it."""
+    draw = random.Random(7)
+    days = [float(draw.randrange(100_000)) for _ in range(900)]
+    days += [draw.choice(days) for _ in range(300)]
+    died = {day: draw.choice("yn") for day in days}
+    rows = {
+        "days": [str(day) for day in days],
+        "band": ["<1000" if day < 10_000 else "<5000" if day < 50_000 else "more" for day in days],
+        "died": [died[day] for day in days],
+        "age": [draw.choice(["30", "40", "50", "60"]) for _ in days],
+    }
+    found = profile(pa.table({name: pa.array(values) for name, values in rows.items()}))
+    assert found.column("band").leader == "days" and found.column("died").leader is None
+
+
 def test_what_follows_from_a_follower_follows_from_its_leader() -> None:
     values = {"a": "abcdefgh", "b": "aabbccdd", "c": "aaaabbbb"}
     columns = [replace(_found(name, [*texts], "keep"), looks_like="number") for name, texts in values.items()]

@@ -59,7 +59,9 @@ def test_names_are_about_something_in_many_languages(name: str, topic: str | Non
         ("county_fips", "place"), ("imię", "name"), ("etternavn", "name"), ("wiek", "age"), ("idade", "age"),
         ("household_id", "household"), ("HHNr", "household"), ("hospital_id", "provider"), ("NPI", "provider"),
         ("hospital_days", None), ("household_income", "amount"), ("platelet", None), ("nr_pacjenta", "identifier"),
-        ("account_paid_percent", None), ("share_id", "identifier"),
+        ("account_paid_percent", None), ("share_id", "identifier"), ("account_length", None), ("agegr", "age"),
+        ("agecat5", "age"), ("number_customer_calls", None), ("custo", "amount"), ("nr_of_customer", "identifier"),
+        ("international_plan", None), ("nation", "country"),
         ("data_nasc", "birth_date"), ("bairro", "place"), ("DS_OBS", "free_text"),
     ],
 )  # fmt: skip

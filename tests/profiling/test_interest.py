@@ -221,6 +221,26 @@ def test_a_time_says_nothing_without_what_ended_it() -> None:
     assert (number.role, number.reason) == ("drop", NUMBERS), "its values count nothing"
 
 
+def test_no_protected_number_bounds_one_that_is_generalized() -> None:
+    """A visit in a late band would narrow the time at which a person left, which stays the same of a person."""
+    draw = random.Random(3)
+    rows = []
+    for person in range(400):
+        end, sex = round(draw.uniform(1, 12), 1), draw.choice("mf")
+        age, marker = draw.randrange(30, 80), draw.gauss(60, 12)
+        for visit in sorted(round(draw.uniform(0, end), 3) for _ in range(5)):
+            rows.append((person, sex, age, end, visit, round(marker + draw.gauss(0, 5), 2)))
+    names = ("id", "sex", "age", "end_time", "visit_time", "prothrombin")
+    table = pa.table(dict(zip(names, zip(*rows, strict=True), strict=True)))
+    found = profile(table)
+    assert found.column("visit_time").bounds == ("end_time",) and not found.column("prothrombin").bounds
+    judged = as_searched(found, "id")
+    assert {judged.column(name).role for name in ("end_time", "visit_time")} == {"quasi_identifier"}
+    assert judged.column("prothrombin").role == "sensitive"
+    alone = as_searched(profile(table.drop_columns(["end_time"])), "id")
+    assert alone.column("visit_time").role == "sensitive"
+
+
 def test_few_in_an_arm_are_known_and_a_rare_end_is_not() -> None:
     draw = random.Random(2)
     data = {name: draw.choices([0, 1], [9, 1], k=900) for name in ("treated", "died", "status")}

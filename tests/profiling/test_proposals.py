@@ -269,6 +269,29 @@ def test_flags_do_not_displace_what_a_table_is_about(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("is_published", [True, False])
+def test_of_two_columns_of_which_one_gives_the_other_away_the_one_that_is_published_stays(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, is_published: bool
+) -> None:
+    """``postcode`` would be refused beside ``age``; where no release publishes that, it comes back."""
+    search = drafting.propose
+
+    def refusing(source: object, policy: sqlanon.Policy, *found: Any, **options: Any) -> Any:
+        used = {item.name for item in policy.columns if item.role != "drop"}
+        if {"postcode", "age"} <= used:
+            raise IdentifyingColumnError("", hint="", columns={"postcode": {"determines": {"age": 1.0}}})
+        made = search(source, policy, *found, **options)
+        if is_published or "age" not in used:
+            return made
+        return tuple(replace(m, columns=tuple(c for c in m.columns if c.name != "age")) for m in made)
+
+    monkeypatch.setattr(drafting, "propose", refusing)
+    made = draft(profile(folder / "visits.parquet"), folder=folder, search="one rule")
+    dropped = {item.name for item in made.policy.columns if item.role == "drop"}
+    assert dropped & {"postcode", "age"} == {"postcode" if is_published else "age"}
+
+
+@pytest.mark.slow
 def test_what_a_run_would_refuse_is_in_no_proposal(
     tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

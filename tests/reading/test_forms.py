@@ -124,3 +124,26 @@ def test_what_most_records_say_is_an_answer_and_a_date_alone_in_its_year_is_none
     assert _codes_of_none({**births, "01.01.1900": 40}) == ["01.01.1900"]
     assert not _codes_of_none({**births, "01.01.1900": 40, "13.07.1900": 1}), "somebody was born in that year"
     assert not _codes_of_none({**births, "01.01.1900": 5}), "few records are persons"
+
+
+def test_nines_beside_others_of_the_file_stand_for_no_answer(tmp_path: Path) -> None:
+    """``ped`` has a clear code: so ``999`` far beyond all others is one, and ``9`` of many; of few it may be none."""
+    columns = {
+        "ped": [*"12345" * 40, *"9" * 20],
+        "pressure": [*["110", "120", "130"] * 72, *["999"] * 4],
+        "income": [*"12345" * 39, *"6" * 5, *"9" * 20],
+        "wives": [*"12345" * 43, *"9" * 5],
+        "visits": ["7", "60", "99", "80"] * 55,
+    }
+
+    def nulls(names: set[str]) -> dict[str, list[str]]:
+        rows = zip(*(columns[name] for name in columns if name in names), strict=True)
+        head = ",".join(name for name in columns if name in names)
+        path = tmp_path / f"{len(names)}.csv"
+        path.write_text("\n".join([head, *map(",".join, rows)]), encoding="utf-8")
+        return {
+            name: keys["null"] for name, keys in recognise(path, {}).csv.get("columns", {}).items() if "null" in keys
+        }
+
+    assert nulls({*columns}) == {"ped": ["9"], "pressure": ["999"], "income": ["9"]}
+    assert nulls({*columns} - {"ped"}) == {}

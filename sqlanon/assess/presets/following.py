@@ -44,8 +44,8 @@ def as_schema(
     known = () if fit is None else fit.matched
     left = [item for item in columns if item.name not in known or item.role not in DROPPED]
     dependencies, not_compared = find_dependencies(engine, relation, types, left)
-    equals, linear = find_near_numbers(engine, relation, types, left)
-    left = [replace(item, equals=equals.get(item.name)) for item in left]
+    equals, linear, bounds = find_near_numbers(engine, relation, types, left)
+    left = [replace(c, equals=equals.get(c.name), bounds=bounds.get(c.name, ())) for c in left]
     dependencies += linear
     unknown = [item for item in dependencies if item.of not in known or item.follows not in known]
     keys = find_keys(left, unknown)

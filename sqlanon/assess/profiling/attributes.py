@@ -10,7 +10,7 @@ import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from sqlanon.assess.profiling.dependencies import AGE, PARTS, SUM, VALUE, Dependency
+from sqlanon.assess.profiling.dependencies import AGE, NUMBERS, PARTS, SUM, VALUE, Dependency
 from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile, Follower, SameColumns, few_or
 from sqlanon.assess.profiling.looks import FEW_TEXTS
 from sqlanon.assess.profiling.topics import is_constant
@@ -18,7 +18,6 @@ from sqlanon.assess.profiling.vocabulary import CODED
 from sqlanon.core.source.words import kinds_of, parts_of
 
 DATES = ("birth_date", "date", "moment")
-NUMBERS = ("number", "amount")
 NATURAL = (*DATES, "zip", "postcode", "icd10", "atc", "country", "age", "year", *NUMBERS)
 """Looks of columns that lead those which follow from them, the best first: their hierarchies are known."""
 PLACES, POINTS = ("place", "postcode", "zip"), ("latitude", "longitude", "coordinates")

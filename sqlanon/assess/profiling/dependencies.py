@@ -33,10 +33,12 @@ from sqlanon.core.sqltrees.trees import (
     count_if,
     count_rows,
     differs,
+    equal,
     named,
     not_null,
     number,
     or_zero,
+    row_number,
     total,
     when,
 )
@@ -52,6 +54,9 @@ MOST_COLUMNS = 40
 """Columns that are compared with each other, at most."""
 MOST_PAIRS = 120
 """Pairs that are counted over all records, at most."""
+MEASURED = 0.2
+"""The share of the records whose number nobody else has, from which on a number is no code."""
+NUMBERS = ("number", "amount")
 MOST_PARTS = 150
 """Values of a column that may be a part of a date, at most."""
 VALUE = "value"
@@ -122,6 +127,7 @@ def find_dependencies(
     tried = _not_refuted(engine, relation, givens, asked, values)
     entity = _entity(columns)
     found = _counted(engine, relation, tried, values, None if entity is None else column(entity))
+    found = _without_chance(engine, relation, types, found, {item.name: item for item in asked})
     found += [*_ages(engine, relation, types, asked), *_sums(engine, relation, types, asked)]
     return found, len(varying) - len(asked)
 
@@ -229,9 +235,7 @@ def _sums(
 ) -> Iterable[Dependency]:
     """Yield the parts of totals: two or three numbers whose sum another one is in all records that hold them."""
     wanted = [
-        item.name
-        for item in columns
-        if item.looks_like in ("number", "amount") and not item.misfits and item.distinct > FEW_NUMBERS
+        item.name for item in columns if item.looks_like in NUMBERS and not item.misfits and item.distinct > FEW_NUMBERS
     ][:MOST_NUMBERS]
     if len(wanted) < 3:
         return
@@ -333,6 +337,48 @@ def _counted(
         if breaks <= NEARLY * other.records and _spared(other, int(shared), int(right)) >= DETERMINES:
             found.append(Dependency(given.item.name, other.name, given.how, int(breaks)))
     return found
+
+
+def _without_chance(
+    engine: Engine,
+    relation: exp.Expr,
+    types: Mapping[str, str],
+    found: Sequence[Dependency],
+    columns: Mapping[str, ColumnProfile],
+) -> list[Dependency]:
+    """Return the dependencies without columns that are no bands of a number which few records share.
+
+    Whoever died is told by a time that nobody else has, and by no interval of it. In the order of the number, such a
+    column changes more often than it has values.
+    """
+    questions = []
+    for place, each in enumerate(found):
+        item, other = columns[each.of], columns[each.follows]
+        if each.how == VALUE and _is_measured(item) and other.distinct <= MOST_PARTS:
+            of, to = (canonical(name, types[name]) for name in (each.of, each.follows))
+            cells = exp.select(named(exp.cast(of, "DOUBLE"), "given"), named(to, "other"), named(count_rows(), "held"))
+            cells = cells.from_(relation.copy()).where(not_null(column(each.of))).group_by(of.copy(), to.copy())
+            most = row_number(exp.Neg(this=column("held")), column("other"), partition=[column("given")])
+            ranked = exp.select(column("given"), column("other"), named(most, "place_")).from_(cells.subquery("cells"))
+            order = exp.Order(expressions=[exp.Ordered(this=column("given"), nulls_first=False)])
+            before = exp.Window(this=exp.Lag(this=column("other")), order=order)
+            steps = exp.select(column("other"), named(before, "before")).from_(ranked.subquery("ranked"))
+            steps = steps.where(equal(column("place_"), number(1)))
+            changes = count_if(exp.NullSafeNEQ(this=column("other"), expression=column("before")))
+            row = exp.select(named(number(place), "place"), named(changes, "changes"))
+            questions.append(row.from_(steps.subquery("steps")))
+    changed = {int(place): int(changes or 0) for place, changes in rows_of_all(engine, "bands of numbers", questions)}
+    return [
+        each
+        for place, each in enumerate(found)
+        if changed.get(place, 0) <= 2 * (columns[each.follows].distinct + each.breaks) + 1
+    ]
+
+
+def _is_measured(item: ColumnProfile) -> bool:
+    """Return whether a column holds numbers that are no codes: many of them are of one record alone."""
+    is_number = item.looks_like in NUMBERS and item.reads_as in ("whole", "number")
+    return is_number and not item.misfits and item.uniqueness >= MEASURED
 
 
 def _spared(other: ColumnProfile, shared: int, right: int) -> float:

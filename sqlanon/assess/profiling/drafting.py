@@ -19,31 +19,22 @@ import yaml
 from sqlanon.assess.profiling.attributes import belong_together
 from sqlanon.assess.profiling.draft_text import other_line, policy_text, scalar
 from sqlanon.assess.profiling.drafted_hierarchies import SUPPRESS, DraftedHierarchy, drafted_hierarchy, travels_with
+from sqlanon.assess.profiling.entities import entity_of
 from sqlanon.assess.profiling.facts import ColumnProfile, Profile, few_or, percent
-from sqlanon.assess.profiling.looks import NEARLY_ALL, is_whole
 from sqlanon.assess.profiling.proposals import LOST, propose
-from sqlanon.assess.profiling.proposed import Proposal
+from sqlanon.assess.profiling.proposed import BESIDE_FIRST, Proposal
 from sqlanon.assess.profiling.questions import MANY, PERSONS, PROTECTION, ROLES, Asked, Decision, DraftedColumn, ask
 from sqlanon.assess.profiling.roles import K
 from sqlanon.assess.profiling.searched import ASK_LEFT_OUT, FEW_OUTCOMES, as_searched, with_known_events
-from sqlanon.assess.profiling.topics import is_constant
 from sqlanon.assess.profiling.vocabulary import KNOWN
-from sqlanon.core.audit.judged_columns import DETERMINES, OF_A_PERSON, SEVERAL
+from sqlanon.core.audit.judged_columns import DETERMINES
 from sqlanon.core.facts import Facts
 from sqlanon.core.policy import Policy
 from sqlanon.core.source.columns import is_scalar
-from sqlanon.core.source.known import OF_ONE
-from sqlanon.core.source.vocabulary import PERSONAL
-from sqlanon.core.source.vocabulary import PERSONS as OF_PERSONS
-from sqlanon.core.source.words import parts_of, speaks_of_persons
 from sqlanon.errors import IdentifyingColumnError, InputError, SqlanonError
 
 LIMIT, MOST_PERSONS = 0.05, 0.3
 """Of records that may be left out; and of persons of whom one may be, where each has many."""
-NAMING = ("identifier", "uuid", "email", "phone")
-"""Looks of columns whose values name one person each."""
-PART_OF_NAME = {*PERSONAL} - {*OF_PERSONS, "full", "fullname", "contact"}
-"""Words of a part of a name, which many persons share: no entity."""
 MOSTLY, CLOSENESS = 0.8, 0.3
 """Share of the records that hold one value from which on that value may stand alone in a class; and by how much the
 shares of the others, which are what is sensitive, may be larger in a class than in the table (t-closeness)."""
@@ -51,10 +42,6 @@ REFUSED = "A run would refuse it: it identifies persons, or gives away a column 
 SOME_NULLS, OF_NULL = 0.05, "NULL counts as a value of it: with it, a class needs one other. "
 """The share of the records without a value of a protected column from which on a draft says what that means."""
 UNEVENLY = "Of the records with one of its values, as they are published, {} are left out."
-TOLD_BY_A_NAME = 2
-"""Quasi-identifiers that follow from a first name, at most: the sex, and where parents come from."""
-MOST_OF_ONE = 0.1
-"""The share of the records that one person has, at most, where no name says that a column names persons."""
 LARGE = 200_000
 """Nodes of a lattice from which on the draft limits the search."""
 
@@ -111,7 +98,7 @@ def draft(
         InputError: the source cannot be named in a policy, or has no column; no proposal has the name.
     """
     base = Path(os.path.abspath(folder or "."))
-    entity = _entity(profile)
+    entity = entity_of(profile)
     columns = [_column(item, profile) for item in profile.columns]
     if all(column.keys["role"] == "drop" for column in columns):
         raise InputError(
@@ -192,12 +179,15 @@ def _proposals(
 ) -> tuple[tuple[Proposal, ...], tuple[str, ...]]:
     """Return what could be released, by searches of the source; nothing, and a warning, where it cannot be searched.
 
-    Columns that a run would refuse, because they identify persons or give others away, are left out of each.
+    Columns that a run would refuse, because they identify persons or give others away, are left out of each. Where the
+    first publishes nothing of those others, they are left out in place of them, if it then publishes more.
     """
     if profile.is_frame and source is None:
         return (), ("No release was searched: the frame or connection is not at hand.",)
     found = {item.name: item for item in profile.columns}
     refused: dict[str, str] = {}
+    because_of: dict[str, Sequence[str]] = {}
+    first: tuple[Proposal, ...] = ()
     while True:
         tried = [replace(c, keys={"role": "drop"}) if c.name in refused else c for c in columns]
         text = policy_text(profile, tried, Asked(), _settings(tried, k, "released.parquet", None, entity), base)
@@ -213,13 +203,24 @@ def _proposals(
                 flags = [n for n in given if found[n].distinct <= FEW_OUTCOMES and found[n].topic not in KNOWN]
                 if "level" in drafted[name] and flags:  # a band says as much: no income, of who earns nothing
                     more |= dict.fromkeys(flags, f"It follows from {name!r}, which is published in bands.")
+                    because_of |= dict.fromkeys(flags, (name,))
                 else:
                     more[name] = REFUSED
+                    because_of[name] = given
             if not more:
-                return (), (f"No release was searched: {error.message}",)
+                return first, () if first else (f"No release was searched: {error.message}",)
             refused |= more
-        else:
-            return tuple(replace(item, displaced={**item.displaced, **refused}) for item in made), ()
+            continue
+        made = tuple(replace(item, displaced={**item.displaced, **refused}) for item in made)
+        if first:
+            more_than = first[0].says < made[0].says
+            return made if more_than else first, ()
+        freed = [name for name in refused if because_of[name] and not {*because_of[name]} & made[0].says]
+        if not freed:
+            return made, ()
+        first, others = made, {name for freed_one in freed for name in because_of[freed_one]}
+        refused = {name: why for name, why in refused.items() if name not in freed}
+        refused |= {name: made[0].displaced.get(name, BESIDE_FIRST) for name in others if name in found}
 
 
 def _given_away(judged: Mapping[str, object]) -> Sequence[str]:
@@ -365,65 +366,6 @@ def _dropped_last(columns: Sequence[DraftedColumn]) -> list[DraftedColumn]:
     return sorted(columns, key=lambda item: order.index(item.keys["role"]))
 
 
-def _entity(profile: Profile, *, nulls: bool = False) -> ColumnProfile | None:
-    """Return the column that names persons who have several records; None without one. A preset knows it. With
-    ``nulls`` it does not name those of some records, so that no run counts by it.
-
-    What stays the same of a person follows from it, or its name or its values are those of persons. Where nothing does,
-    most quasi-identifiers follow. Of several such columns
-    it is the one of fewest values: a person has several accounts. Where there is none, it is the one of most values.
-    """
-    fit = profile.preset
-    constant = any(is_constant(item) and item.role == "quasi_identifier" for item in profile.columns)
-    if fit is not None and fit.entity is not None:
-        known = profile.column(fit.entity)
-        if constant and known.names_persons < 0 and not _names_one(known):  # a vehicle has several drivers
-            return None
-        several = known.policy_role == "drop" and known.distinct < known.filled
-        return known if several and bool(known.nulls) == nulls else None
-    if any(item.distinct == item.records and _is_of_one(item.name) for item in profile.columns):
-        return None
-    named = [
-        item
-        for item in profile.columns
-        if (item.looks_like in NAMING or (item.names_persons > 0 and item.most <= MOST_OF_ONE * item.filled))
-        and (not constant or _names_one(item) or item.names_persons > 0 or parts_of(item.name) == ("id",))
-        and (item.reads_as != "number" or is_whole(item))  # no share, weight or rating
-        and not (item.looks_like == "name" and _is_part_of_names(item))
-        and item.policy_role == "drop"
-        and bool(item.nulls) == nulls
-        and 0 < item.distinct * SEVERAL <= item.filled
-    ]
-
-    def likely(item: ColumnProfile) -> tuple[int, bool, int]:
-        few_first = -item.distinct if item.names_persons > 0 else item.distinct
-        follow = min(item.names_persons, 1) if constant else item.names_persons  # more follows from a person's orders
-        return follow, item.looks_like in NAMING, few_first  # an id from which nothing follows comes last
-
-    found = max(named, key=likely, default=None)
-    if fit is not None and fit.one_record and found is not None:  # unless most of what is known follows, no person
-        quasi = len(profile.with_role("quasi_identifier"))
-        found = found if 2 * found.names_persons > quasi else None
-    return found
-
-
-def _is_of_one(name: str) -> bool:
-    return speaks_of_persons(name) or not {*OF_ONE}.isdisjoint(parts_of(name))
-
-
-def _is_part_of_names(item: ColumnProfile) -> bool:
-    """Return whether a column of names holds first names, say, which many persons share."""
-    single = item.shapes.get("full_name", 0.0) + item.shapes.get("titled", 0.0) == 0
-    shared = single and item.filled > OF_A_PERSON * item.distinct and item.names_persons <= TOLD_BY_A_NAME
-    return shared or not PART_OF_NAME.isdisjoint(parts_of(item.name))
-
-
-def _names_one(found: ColumnProfile) -> bool:
-    """Return whether a column names one person each, though what is known of them varies, as where it is mistyped."""
-    numbered = max(found.shapes.get("ssn", 0.0), found.shapes.get("iban", 0.0)) >= NEARLY_ALL
-    return found.looks_like in ("email", "phone") or numbered or speaks_of_persons(found.name)
-
-
 def _about_policy(
     columns: Sequence[DraftedColumn], profile: Profile, k: int, chosen: Proposal | None, entity: ColumnProfile | None
 ) -> list[Decision]:
@@ -450,7 +392,7 @@ def _about_policy(
             f"households instead of records, write entity: {scalar(group)}."
         )
         decisions.append(Decision(group, "columns", sentence, columns=(group,), rank=PERSONS))
-    if entity is None and (nameless := _entity(profile, nulls=True)) is not None:
+    if entity is None and (nameless := entity_of(profile, nulls=True)) is not None:
         sentence = (
             f"{few_or(nameless.nulls)} records do not say whose they are: records are counted instead of persons. "
             f"Leave them out in a view, and write entity: {scalar(nameless.name)}."

@@ -160,6 +160,7 @@ class ColumnProfile(ColumnCounts):
         leader: the column that it follows from, as one attribute, and ``how`` (``Follower``); None where it leads.
         decides: the columns that hold a value only beside some of its values: they say more of it.
         equals: the first column before it that holds the same number in most records.
+        bounds: the columns whose number is hardly ever less than its, or hardly ever more.
         shapes: share of the values that have a shape (``assess/profiling/shapes.py``), where it is not 0.
         examined: values that shapes, lengths and spread were taken from.
         separation: the share of pairs of records that differ in the column; None with fewer than two records.
@@ -190,6 +191,7 @@ class ColumnProfile(ColumnCounts):
     how: str = ""
     decides: tuple[str, ...] = ()
     equals: str | None = None
+    bounds: tuple[str, ...] = ()
     spread: Spread | None = None
     lengths: Lengths | None = None
     shapes: Mapping[str, float] = field(default_factory=dict)

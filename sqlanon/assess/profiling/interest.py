@@ -252,6 +252,7 @@ def subject_scores(
     for item in columns:
         decides = item.decides and item.topic not in KNOWN and not OF_A_YEAR.fullmatch(item.name.casefold())
         scores[item.name] += (item.name in named_twice) + 3.5 * bool(decides) + OF_A_PAIR * (item.name in observed)
+        scores[item.name] += item.topic == "death"  # the outcome of most studies that ask it
         scores[item.name] -= OF_ANOTHER * any(_is_of_another(item, other) for other in columns)
         scores[item.name] += 1.5 * any(_same_word(part, word) for part in parts_of(item.name) for word in words)
     return scores

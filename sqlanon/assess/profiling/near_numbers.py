@@ -1,4 +1,4 @@
-"""Numbers that say the same as others, but for some records or for their unit, counted in the database."""
+"""Numbers that say the same as others, but for some records or their unit, or bound them: counted in the database."""
 
 from __future__ import annotations
 
@@ -17,15 +17,18 @@ EQUAL, FEWEST_VALUES = 0.6, 4
 and values of each."""
 FAR, LARGEST = 1e6, 1e100
 """How many ranges a number lies from the median, at most, that is looked at; and bounds of the ranges that are."""
+BOUND = 0.005
+"""The share of the records in which a number may be more than one that bounds it."""
 LINEAR = 1e-4
 """What a straight line leaves unexplained of the variance of a number that it gives, at most."""
 
 
 def find_near_numbers(
     engine: Engine, relation: exp.Expr, types: Mapping[str, str], columns: Sequence[ColumnProfile]
-) -> tuple[dict[str, str], list[Dependency]]:
-    """Return the numbers that are equal to one before in most records, with that one; and those of many values of which
-    each is a linear function of the other, as pounds are of kilograms."""
+) -> tuple[dict[str, str], list[Dependency], dict[str, tuple[str, ...]]]:
+    """Return the numbers that are equal to one before in most records, with that one; those of many values of which
+    each is a linear function of the other, as pounds are of kilograms; and numbers with those that are hardly ever
+    less, or hardly ever more, as the time of a visit and that of the end are."""
     numbers = [
         item
         for item in columns
@@ -35,18 +38,28 @@ def find_near_numbers(
     ][:MOST_NUMBERS]  # fmt: skip
     pairs = list(combinations(numbers, 2))
     if not pairs:
-        return {}, []
+        return {}, [], {}
     values = {item.name: _scaled(item, types[item.name]) for item in numbers}
     held = {item.name: exp.cast(canonical(item.name, types[item.name]), "DOUBLE") for item in numbers}
     sums = [[value.copy(), exp.Mul(this=value.copy(), expression=value.copy())] for value in values.values()]
     sums += [[exp.Mul(this=values[one.name].copy(), expression=values[other.name].copy())] for one, other in pairs]
     equal = [count_if(exp.EQ(this=held[one.name].copy(), expression=held[other.name].copy())) for one, other in pairs]
-    asked = [*equal, *(or_zero(exp.Sum(this=term)) for terms in sums for term in terms)]
+    above = [
+        count_if(exp.GT(this=held[a.name].copy(), expression=held[b.name].copy()))
+        for pair in pairs
+        for a, b in (pair, pair[::-1])
+    ]
+    asked = [*above, *equal, *(or_zero(exp.Sum(this=term)) for terms in sums for term in terms)]
     [row] = engine.run("near numbers", exp.select(*asked).from_(relation.copy()))
-    counts, moments = row[: len(pairs)], [*map(float, row[len(pairs) :])]
+    more, counts, moments = row[: len(above)], row[len(above) :][: len(pairs)], [*map(float, row[3 * len(pairs) :])]
     each = {item.name: (moments[2 * place], moments[2 * place + 1]) for place, item in enumerate(numbers)}
     equals: dict[str, str] = {}
     linear: list[Dependency] = []
+    bounds: dict[str, tuple[str, ...]] = {}
+    for place, pair in enumerate(pairs):
+        for (low, high), breaks in zip((pair, pair[::-1]), more[2 * place :], strict=False):
+            if int(breaks) <= BOUND * min(low.filled, high.filled) and _meet(low, high):
+                bounds |= {a.name: (*bounds.get(a.name, ()), b.name) for a, b in (pair, pair[::-1])}
     for (one, other), same, product in zip(pairs, counts, moments[2 * len(numbers) :], strict=True):
         base = max(one.most, other.most)
         if int(same) - base >= EQUAL * (one.records - base) > 0:
@@ -54,7 +67,13 @@ def find_near_numbers(
         whole = not one.nulls and not other.nulls and min(one.distinct, other.distinct) > FEW_NUMBERS
         if whole and _unexplained(each[one.name], each[other.name], product, one.records) <= LINEAR:
             linear += [Dependency(one.name, other.name, VALUE, 0), Dependency(other.name, one.name, VALUE, 0)]
-    return equals, linear
+    return equals, linear, bounds
+
+
+def _meet(low: ColumnProfile, high: ColumnProfile) -> bool:
+    """Return whether a large one of some numbers says something of others that are never less."""
+    assert low.spread is not None and high.spread is not None
+    return float(low.spread.high) > float(high.spread.q50)
 
 
 def _scaled(item: ColumnProfile, type_name: str) -> exp.Expr:

@@ -125,10 +125,6 @@ def _shown(proposal: Proposal) -> list[tuple[str, str]]:
     return [(item.name, item.publishes) for item in proposal.columns]
 
 
-def _published(proposal: Proposal) -> set[str]:
-    return {*proposal.protected, *(item.name for item in proposal.columns)}
-
-
 def _encoding(policy: Policy) -> Policy:
     """Return a policy that encodes the source, and that the first node meets: its search ends at once."""
     columns = tuple(replace(item, models=UNPROTECTED) if item.models else item for item in policy.columns)
@@ -217,7 +213,7 @@ class _Searches:
             policy, limit, plans = self._policy, self.limit, dict(self._plans)
             self._narrow(min(most for _, most in lost.values()))
             narrowed = self._balanced()
-            costs = narrowed.loss > found.loss + WISHES_COST or not _published(found) <= _published(narrowed)
+            costs = narrowed.loss > found.loss + WISHES_COST or not found.says <= narrowed.says
             if costs and all(share <= MOST_OF_ONE for share, _ in lost.values()):
                 self._policy, self.limit, self._plans = policy, limit, plans
                 self._known.clear()

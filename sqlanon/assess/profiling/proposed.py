@@ -126,6 +126,11 @@ class Proposal(Facts):
     counted: ProposalCounts = field(default_factory=ProposalCounts)
 
     @property
+    def says(self) -> set[str]:
+        """The columns of which something is published."""
+        return {*self.protected, *(item.name for item in self.columns if not item.fully_suppressed)}
+
+    @property
     def highest_risk(self) -> float:
         """1 / the smallest class; 0 where nothing is published."""
         return 1.0 / self.smallest_class if self.smallest_class else 0.0

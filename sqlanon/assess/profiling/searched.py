@@ -102,7 +102,7 @@ def as_searched(profile: Profile, entity: str | None = None) -> Profile:
     followed = observed_times(profile.columns)
     profile = replace(profile, columns=tuple(_by_itself(c) if c.how == SUM and c.name in followed else c
                                              for c in profile.columns))  # fmt: skip
-    measured, by_name = _measured(profile, title) - linking, {item.name: item for item in profile.columns}
+    measured, by_name = _measured(profile, title, linking), {item.name: item for item in profile.columns}
     profile = replace(profile, columns=tuple(_freed(item, measured) for item in profile.columns))
     outcomes = _outcomes(profile, title) - linking
     restored = {item.name for item in profile.columns if item.question == ASK_BEYOND}
@@ -169,9 +169,14 @@ def _merged(item: ColumnProfile) -> ColumnProfile:
     return replace(item, role="quasi_identifier", otherwise="sensitive", question=ASK_RARE, reason=reason)
 
 
-def _measured(profile: Profile, title: Sequence[object]) -> set[str]:
+def _measured(profile: Profile, title: Sequence[object], linking: Container[str]) -> set[str]:
     """Return the numbers that a table is most about, without a sign that others know them of a person: in bands, and
-    protected by a model, they leave the classes whole."""
+    protected by a model, they leave the classes whole. None that bounds what is generalized: a high band of the time of
+    a visit would narrow the time at which a person left.
+
+    Args:
+        linking: what stays the same of a person, and joins its records.
+    """
     open_to = [item for item in profile.columns if item.role == "quasi_identifier" or item.question == ASK_BEYOND]
     scores = subject_scores(open_to, profile.columns, title)
     fitting = [
@@ -180,7 +185,12 @@ def _measured(profile: Profile, title: Sequence[object]) -> set[str]:
         if is_measured_subject(item) and item.leader is None and scores[item.name] > 0
         and _has_bands(item) and tells_apart(item)
     ]  # fmt: skip
-    return {*by_interest(fitting, profile.columns, title)[:MOST_BANDS]}
+    measured = {name for name in by_interest(fitting, profile.columns, title)[:MOST_BANDS] if name not in linking}
+    generalized = {item.name for item in open_to} - measured
+    while narrowing := [c for c in fitting if c.name in measured and not generalized.isdisjoint(c.bounds)]:
+        measured -= {item.name for item in narrowing}
+        generalized |= {item.name for item in narrowing}
+    return measured
 
 
 def _freed(item: ColumnProfile, measured: Container[str]) -> ColumnProfile:

@@ -55,6 +55,8 @@ DATES_OF_NONE = tuple(dict.fromkeys(
 """Dates that may stand for no answer, where no other date lies in their year."""
 FEWEST, DENSE, SOME = 10, 0.5, 30
 """Records with such a number; the part of their range that up to ``SOME`` other numbers fill."""
+FEWEST_BESIDE = 3
+"""Numbers of a column, at least, the largest of which may be such a code where another column has one."""
 MOST_CODED = 0.5
 """The share of the records that say that there is no answer, at most: what most say is one."""
 ASK_CODES = (
@@ -153,8 +155,11 @@ def recognise_columns(
         for name, kept in disputed.items():
             if {*words} & {*kept}:
                 own[name].setdefault("null", [word for word in words if word not in kept] or [""])
-        for name in columns:
-            if codes := [] if "null" in stated.get(name, {}) else _codes_of_none(looks[name]):
+        coded = {name: _codes_of_none(looks[name]) for name in columns if "null" not in stated.get(name, {})}
+        if any({*"".join(codes)} == {"9"} for codes in coded.values()):  # who writes 9 here writes 99 there
+            coded |= {name: codes or _nines(looks[name]) for name, codes in coded.items()}
+        for name, codes in coded.items():
+            if codes:
                 own[name]["null"] = [*own[name].get("null", words), *codes]
                 records, shown = sum(looks[name][code] for code in codes), ", ".join(map(repr, codes))
                 findings.append(ReadingFinding(name, "missing", f"{shown} for NULL", records, 0, ASK_CODES))
@@ -252,6 +257,19 @@ def _codes_of_none(texts: Mapping[str, int]) -> list[str]:
             if known and often and few and _is_apart(float(found[-1]), [*map(float, rest)]):
                 return found[::-1] if held[rest[0]] >= FEWEST or len(rest) > SOME else []
     return []
+
+
+def _nines(texts: Mapping[str, int]) -> list[str]:
+    """Return a largest number of nines alone beyond a gap, in a file in which nines stand for no answer elsewhere: in
+    ``FEWEST`` records, or in any where all others are less than half of it."""
+    held = {text: n for text, n in texts.items() if text and text not in MISSING}
+    if len(held) < FEWEST_BESIDE or not all(re.fullmatch(PLAIN_NUMBER, text) for text in held):
+        return []
+    last, *others = sorted(held, key=float, reverse=True)
+    far = 2 * float(others[0]) < float(last) and len(last) > 1
+    often = held[last] >= FEWEST and _is_apart(float(last), [*map(float, others)])
+    few = held[last] <= MOST_CODED * sum(held.values())
+    return [last] if {*last.replace(".", "")} == {"9"} and few and (far or often) else []
 
 
 def _year(text: str) -> str:

@@ -23,7 +23,7 @@ KINDS: Mapping[str, str] = {
     "longitude": "lon lng long longitude laengengrad longitud longitudine",
     "coordinates": "coordinates coordinate coord coords koordinaten koordinate gps geopoint geolocation latlon "
     "latlng",
-    "country": "country land nation staat pays pais paese nationality citizenship staatsangehoerigkeit "
+    "country": "country land =nation staat pays pais paese nationality citizenship staatsangehoerigkeit "
     "nationalitaet nationalite nacionalidad nacionalidade nazionalita nationaliteit narodowosc obywatelstwo =kraj "
     "uelke uyruk nationalitet",
     "household": "hh hhid hhno hhnr hhnum household haushalt haushaltsnummer family famid famno familie famille "
@@ -45,9 +45,9 @@ KINDS: Mapping[str, str] = {
     "url": "url website homepage uri link webseite",
     "icd10": "icd icd10",
     "atc": "atc drug medication medikament wirkstoff arzneimittel",
-    "age": "age ages alter lebensalter edad eta leeftijd idade wiek alder idad =yas agegrp agegroup agecat "
-    "ageband ageyrs ageyears agemth agemths agemonths childage =mage =fage husage wifeage =agey =agem =ager "
-    "=altersgruppe",
+    "age": "age ages alter lebensalter edad eta leeftijd idade wiek alder idad =yas agegr* agecat* ageband agecl* "
+    "agebr* ageran* agebin* ageyrs ageyears agemth agemths agemonths childage =mage =fage husage wifeage =agey =agem "
+    "=ager =altersgruppe",
     "year": "year yr jahr annee anio ano anno jaar baujahr rok yil",
     "name": "name firstname lastname surname forename fullname vorname nachname familienname nom prenom nombre "
     "apellido apellidos cognome nome achternaam voornaam fname lname imie nazwisko navn namn fornavn fornamn "
@@ -64,7 +64,7 @@ KINDS: Mapping[str, str] = {
     "amount": "amount salary income price cost costs betrag gehalt einkommen lohn wage wages balance bal amt bill "
     "payment umsatz revenue gain loss charge charges premium fee summe salaire revenu ingreso importe stipendio "
     "reddito expenditure turnover limit pay inkomst indkomst inntekt inkomen salario renda dochod gelir maas "
-    "kosten cout costo custo koszt",
+    "kosten cout costo =custo =custos koszt",
     "free_text": "comment comments note notes remark remarks bemerkung bemerkungen kommentar text freitext "
     "description beschreibung befund anamnesis anamnese narrative message nachricht memo observation observations =obs "
     "commentaire comentario observacoes uwagi opmerking opmerkingen anmaerkning merknad yorum",
@@ -94,6 +94,7 @@ PERSONAL = (
 """Words beside which a name is that of a person, and not of a product or a place."""
 RATIOS = frozenset((
     "percent", "percentage", "pct", "rate", "ratio", "share", "proportion", "prozent", "anteil", "quote", "pourcentage",
+    "length", "duration", "amount", "balance", "total", "count", "dauer", "betrag", "saldo", "duree", "montant",
     "taux", "porcentaje", "tasa", "percentuale", "tasso", "percentagem", "taxa", "procent", "andel",
 ))  # fmt: skip
 """Words that end the names of numbers that are no one's, whatever stands before them: ``account_usage_percent``."""

@@ -72,9 +72,12 @@ def speaks_of_persons(name: str) -> bool:
 
     >>> speaks_of_persons("customer_no"), speaks_of_persons("Numéro du client"), speaks_of_persons("patient_weight")
     (True, True, False)
+    >>> speaks_of_persons("number_customer_service_calls")
+    False
     """
     parts = [part for part in parts_of(name) if part not in ("de", "del", "du", "des", "la", "of")]
-    words = {*parts, *map("".join, pairwise(parts))}
+    pairs = list(pairwise(parts))
+    words = {*parts, *("".join(pair) for pair in pairs if pair == pairs[-1] or pair[0] not in ("number", "num", "no"))}
     return not NUMBERED.isdisjoint(words) or (len(parts) == 1 and parts[0] in PERSONS)
 
 
