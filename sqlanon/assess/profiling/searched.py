@@ -42,7 +42,8 @@ ASK_OUTCOME = (
 ASK_RARE = "May its rare values be seen beside the others? Otherwise leave them merged."
 NEARLY_CONSTANT = 0.95
 """The share of one value from which on the others of a sensitive column are too few to be merged."""
-FEW_OUTCOMES, MOST_KINDS, MOST_OUTCOMES, OF_KINDS, ABOUT_IT = 10, 30, 5, 0.25, 1.0
+MOST_FLAGS = 3
+FEW_OUTCOMES, MOST_KINDS, MOST_OUTCOMES, OF_KINDS, ABOUT_IT = 10, 30, 7, 0.25, 1.0
 """Values of an outcome, at most, that are not put in bands if they are numbers, and of any; outcomes, at most; and what
 speaks for kinds, and for counts from 0, being what the table is about, at least (``subject_scores``): others know how
 many children somebody has."""
@@ -251,4 +252,10 @@ def _outcomes(profile: Profile, title: Sequence[object]) -> set[str]:
         and (not has_rare_values(item) or _has_bands(item)) and tells_apart(item)
     ]  # fmt: skip
     most = {item.name for item, _ in by_variety(fitting, scores)[:MOST_OUTCOMES]}
+    flags = [
+        c for c in open_to
+        if (c.role == "keep" or DISTINGUISHES in c.reason) and c.leader is None and c.name not in most
+        and c.distinct + (c.nulls > 0) == 2 and c.topic is None and not has_rare_values(c) and tells_apart(c)
+    ]  # fmt: skip
+    most |= {c.name for c in sorted(flags, key=lambda c: -scores[c.name])[:MOST_FLAGS]}
     return most | {item.name for item in fitting if item.name in alike}
