@@ -35,7 +35,7 @@ from sqlanon.counts.keys import (
 from sqlanon.errors import InputError, PolicyError, UnsupportedError
 from sqlanon.parameters import is_number, names_of
 
-MOST_BASE = 2**53
+MOST_COUNT = 2**53
 """The largest base of rounding: some multiples of it are still 64-bit integers."""
 
 
@@ -260,10 +260,14 @@ class _CountsReader:
         if len(faults.items) > before:
             return
         interval = rules.interval
+        if rules.threshold > MOST_COUNT:
+            faults.add("threshold", "No count is as large as that.", "give a smaller number.")
         if interval is not None:
             pair = isinstance(interval, tuple) and len(interval) == 2
             if not (pair and all(faults.integer("interval", n, 0) for n in interval)):
                 faults.add("interval", "These are not two numbers.", "write interval: [0, 5].")
+            elif interval[1] > MOST_COUNT:
+                faults.add("interval", "No count is as large as that.", "give smaller numbers.")
             elif interval[0] > 0 or interval[1] < rules.threshold:
                 faults.add("interval", "This is narrower than from 0 to the threshold.", "widen it, or leave it out.")
         for name in rules.groups if isinstance(rules.groups, tuple) else ():
@@ -299,7 +303,7 @@ class _CountsReader:
         if rules.round is None or perturbed:
             return
         most = (rules.interval or (0, rules.threshold))[1]
-        if rules.round > MOST_BASE:
+        if rules.round > MOST_COUNT:
             faults.add("round", "No count is as large as that.", "round to a smaller number.")
         elif rules.additive and rules.rounding == "random":
             faults.add("rounding", "What adds up is not rounded at random.", "leave out rounding, or additive.")

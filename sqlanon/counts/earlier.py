@@ -26,7 +26,7 @@ from sqlanon.counts.counting import Counted, count_cells
 from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.facts import Flags, Floats, Numbers
 from sqlanon.counts.keys import CountsTable
-from sqlanon.counts.protecting import Held, Protection, protect
+from sqlanon.counts.protecting import Held, Protection, protect, unsafe_by
 from sqlanon.counts.written import audit_of, refuse, shown_cells
 from sqlanon.errors import InputError, NoSolutionError
 
@@ -72,6 +72,7 @@ def described(opened: Source, asked: CountsPolicy, counted: Counted, suppressed:
         "tables": [[dict(table.dimensions), list(table.totalled)] for table in asked.tables],
         "cells": cells,
         "changes": asked.rules.changes,
+        "rules": _rules_of(asked),
         "fingerprint": asked.fingerprint(),
     }
 
@@ -80,6 +81,18 @@ def _digests(opened: Source, asked: CountsPolicy) -> dict[str, str]:
     """Return of each dimension the SHA-256 of its hierarchy, as far as it has one."""
     found = private_digests(opened.engine, asked.policy)
     return {name: found[name] for name in asked.dimensions if name in found}
+
+
+def _rules_of(asked: CountsPolicy) -> dict[str, Any]:
+    """Return what made cells unsafe, which holds of them in later releases."""
+    rules = asked.rules
+    low, high = rules.interval or (0, rules.threshold)
+    return {
+        "threshold": rules.threshold,
+        "interval": [low, high],
+        "groups": list(rules.groups),
+        "insiders": rules.insiders,
+    }
 
 
 def _kind_of(asked: CountsPolicy) -> dict[str, Any]:
@@ -108,31 +121,47 @@ def join_earlier(
     else:
         opened.engine.drop(names.LOOKUP)  # of the new tables alone
         every = count_cells(opened, whole)
+    used = {frozenset(asked.dimensions), *(frozenset(document["columns"]) for document in earlier)}
+    if asked.policy.nulls == "basic" and every.left_out and len(used) > 1:
+        raise InputError(
+            "An earlier table of the ledger leaves out other records: those with a NULL in its own dimensions.",
+            hint="say nulls: extended in both; use the same dimensions; or leave such records out in a view of the "
+            "source.",
+        )
     keys = every.grid.named_keys()
     places = {key: number for number, key in enumerate(keys)}
     known, is_known = np.full(len(keys), np.nan), np.zeros(len(keys), bool)
-    changed = False
+    changed, truth, nothing = False, every.contributors, np.zeros(len(keys), bool)
+    near, kept = nothing.copy(), nothing.copy()
+    least, greatest = np.full(len(keys), np.inf), np.zeros(len(keys))
     for document in earlier:
+        rules = document.get("rules") or _rules_of(asked)
+        was_unsafe = unsafe_by(every, whole, rules["threshold"], rules["groups"])
         for parts, value in document["cells"]:
             place = places.get(tuple((str(name), int(level), text) for name, level, text in parts))
             if place is None:
                 changed = changed or bool(value)  # a category that nobody is in any more
-            else:
-                is_known[place] = True
-                known[place] = known[place] if value is None else value
-    is_told, by = ~np.isnan(known), np.abs(every.contributors - known)
-    changed = changed or bool((by[is_told] > 0).any())
-    nothing = np.zeros(len(keys), bool)
-    shown, hidden, unsafe = is_told, is_known & ~is_told, nothing
+                continue
+            is_known[place] = True
+            if value is not None:
+                by = abs(int(truth[place]) - value)
+                changed, near[place] = changed or by > 0, near[place] or 0 < by < asked.rules.threshold
+                known[place] = value
+            elif was_unsafe[place]:
+                kept[place], (low, high) = True, rules["interval"]
+                least[place], greatest[place] = min(least[place], low), max(greatest[place], high)
+    shown = ~np.isnan(known)
+    hidden, unsafe = is_known & ~shown, nothing
     if changed:
-        is_near = (by > 0) & (by < asked.rules.threshold)
-        shown, hidden, unsafe = nothing, nothing, is_near if asked.rules.changes == "suppress" else nothing
+        shown, hidden, unsafe, kept = nothing, nothing, near if asked.rules.changes == "suppress" else nothing, nothing
     for entry in microdata:
         shown = shown | _determined(every, entry.levels)
     numbers = np.array([places[key] for key in counted.grid.named_keys()], np.int64)
     own = nothing.copy()
     own[numbers[counted.grid.is_published]] = True
-    return Joined(shown, hidden & ~shown, unsafe & own, own, every, whole, numbers, is_known, known, changed)
+    ends = np.where(kept, least, np.nan), np.where(kept, greatest, np.nan)
+    held = (shown, hidden & ~shown, unsafe & own, own, kept & ~shown, *ends)
+    return Joined(*held, every, whole, numbers, is_known, known, changed)
 
 
 def _combined(asked: CountsPolicy, earlier: Sequence[Mapping[str, Any]]) -> CountsPolicy:
@@ -206,6 +235,9 @@ def audit_joined(rows: pa.Table, joined: Joined, counted: Counted, asked: Counts
     shown = np.where(np.isnan(joined.known), shown, joined.known)
     is_small = (truth > 0) & (truth < threshold) & (joined.own | joined.is_known) & np.isnan(shown)
     audit = audit_of(joined.counted.grid, asked.rules.joint, shown)
-    found = audit.faults(0, is_small, *(asked.rules.interval or (0, threshold)))
+    low, high = asked.rules.interval or (0, threshold)
+    ends = np.where(is_small, low, np.inf), np.where(is_small, high, 0.0)
+    ends = np.fmin(ends[0], joined.least), np.fmax(ends[1], joined.greatest)
+    found = audit.faults(0, (is_small | joined.kept) & np.isnan(shown), *ends)
     said = "Together with earlier releases of the ledger what was written is not safe"
     refuse(found, said, "nothing was published; report it as a defect of sqlanon.")

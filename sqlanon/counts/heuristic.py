@@ -89,7 +89,6 @@ class Suppressing:
         self.witnesses = Witnesses(system)
         self._draw = np.random.default_rng(0)
         self.attacker = Attacker(system, deadline)
-        self._told = -2, system.unsafe
         self._costs = np.where(system.exempt, np.inf, system.weights)
         self._without_grand = self._costs.copy()
         self._without_grand[system.grand : system.grand + 1] = np.inf
@@ -133,9 +132,8 @@ class Suppressing:
         if self.witnesses.meets(choice, hidden):
             return
         grand, best, least = self.system.grand, None, np.inf
-        is_known = self._computed(choice[0].known)[choice[0].cell]
         for costs in (self._costs,) if grand < 0 or hidden[grand] else (self._without_grand, self._costs):
-            for demand in choice if best is None and not is_known else ():
+            for demand in choice if best is None else ():
                 witness = self.attacker.extend(demand, hidden, costs)
                 if witness is None:
                     continue
@@ -152,20 +150,6 @@ class Suppressing:
             )
         hidden |= self.witnesses.moved(best)
         self._keep(best, hidden)
-
-    def _computed(self, known: int) -> Flags:
-        """Return what single equations tell, one after the other, of what is always shown and of one cell more."""
-        if known != self._told[0]:
-            system, rows = self.system, self.system.rows
-            told = system.published & system.exempt & ~system.unsafe
-            told[[known] if known >= 0 else []] = True
-            entries, is_equal, before = rows.of_entries, rows.is_equal, -1
-            while before < (before := int(told.sum())):
-                is_open = ~told[rows.columns]
-                alone = is_equal & (rows.summed(is_open) == 1)
-                told[rows.columns[is_open & alone[entries]]] = True
-            self._told = known, told
-        return self._told[1]
 
     def scattered(self, seconds: float) -> Iterator[Vector]:
         """Yield what witnesses change that leave all but unsafe cells as they are, as long as there are new ones."""

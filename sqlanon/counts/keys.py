@@ -301,9 +301,9 @@ class CountsFacts(PolicyPart):
         without="any cell may be",
     )
     zeros: str = entry(
-        choice(publish="a cell without records is 0", omit="a cell without records has no row"),
+        choice(publish="a cell without records is 0", omit="it has no row, unless it is suppressed"),
         "publish",
-        about="How a cell appears that no record falls into. Either way it is known to be 0.",
+        about="How a cell appears that no record falls into. Unless it is suppressed, it is known to be 0.",
         example="omit",
     )
     total: str = entry(text(), "Total", about="What a total is called in the place of a category.", example="All")

@@ -21,6 +21,7 @@ from sqlanon.counts.document import CountsPolicy
 from sqlanon.counts.exact import suppress, suppress_by_moves, suppress_late
 from sqlanon.counts.facts import ALONE, CellSuppression, Flags, Floats, Numbers, SparseRows, System, Vector
 from sqlanon.counts.grid import Grid, is_finer
+from sqlanon.counts.inhabited import wanted_beside_others
 from sqlanon.counts.keys import CountsFacts
 from sqlanon.counts.moves import has_moves
 from sqlanon.counts.perturbing import perturbed_counts
@@ -30,6 +31,8 @@ from sqlanon.errors import NoSolutionError, SearchStoppedError
 
 FEW, LARGE = 600, 3_000
 """Up to so many cells programs protect; beyond them moves do first, and beyond the second number alone."""
+ROUNDS = 8
+"""Searches, at most, until small categories are safe although each is known to have somebody."""
 LARGEST = 1e6
 """What sums are brought to before a solver sees them: its tolerance is not relative."""
 
@@ -98,12 +101,24 @@ class Held:
         shown, hidden: by earlier releases, which stand.
         unsafe: would tell what changed since an earlier release.
         own: of the new release.
+        kept: suppressed, and unsafe by the rules of an earlier release, which hold of them still.
+        least, greatest: what must remain possible of each of these, at most and at least.
     """
 
     shown: Flags
     hidden: Flags
     unsafe: Flags
     own: Flags
+    kept: Flags
+    least: Floats
+    greatest: Floats
+
+
+def unsafe_by(counted: Counted, policy: CountsPolicy, threshold: int, groups: Sequence[str]) -> Flags:
+    """Return which published cells have an unsafe count by other rules than those of a document."""
+    return unsafe_counts(
+        counted, replace(policy, rules=replace(policy.rules, threshold=threshold, groups=tuple(groups)))
+    )
 
 
 def protect(
@@ -129,7 +144,7 @@ def protect(
     weights, exempt = weights_of(counted, policy), exempt_cells(counted, rules)
     wide = nothing
     if held is not None:
-        unsafe = unsafe & (held.own | ~held.shown)
+        unsafe = (unsafe & (held.own | ~held.shown)) | held.kept
         if ((unsafe | held.unsafe) & held.shown).any():
             raise NoSolutionError("An unsafe cell was shown before.", hint="show coarser levels.")
         primary, exempt, wide = unsafe | held.unsafe, exempt | held.shown, held.unsafe & ~unsafe
@@ -137,6 +152,8 @@ def protect(
     low, high = rules.interval or (0, rules.threshold)
     least = np.where(unsafe, low, np.where(wide, np.maximum(truth - rules.threshold, 0), truth))
     greatest = np.where(unsafe, high, np.where(wide, truth + rules.threshold, truth))
+    if held is not None:
+        least, greatest = np.fmin(least, held.least), np.fmax(greatest, held.greatest)
     work = _Protecting(rules, weights, exempt, report)
     own = np.where(unsafe & (counted.contributors == 1), np.arange(len(grid)), ALONE)
     waives = not (exempt & (truth > 0)).any()
@@ -148,6 +165,17 @@ def protect(
         check_ranges(system, values, rules, steps)
         return Protection(nothing, unsafe, unknowns, "rounding", values, steps)
     found = work.suppressed(grid, system)
+    for _ in range(ROUNDS):
+        more = wanted_beside_others(grid, truth, found.suppressed[: len(grid)], unsafe, greatest)
+        if more is None:
+            break
+        system = replace(system, greatest=np.maximum(system.greatest, _padded(more, 0.0, len(system))))
+        found = replace(work.suppressed(grid, system, exact=False), lower_bound=found.lower_bound)
+    else:
+        raise NoSolutionError(
+            "Small categories would be told by each having somebody; nothing was published.",
+            hint="show coarser levels.",
+        )
     hidden, witnesses = found.suppressed, [found.witnesses]
     if counted.amounts is not None:
         width = np.where(primary, width, 0.0)
@@ -173,9 +201,9 @@ class _Protecting:
         whole = grid.with_joint() if _is_joint(grid, self._rules.joint) else grid
         parts = [(values, 0.0), (grid.is_published, False), (fixed & grid.is_published, False)]
         parts += [(least, 0.0), (greatest, 0.0), (self._weights, 1.0), (self._exempt, False)]
-        values, published, fixed, least, greatest, costs, never = (_padded(*part, whole) for part in parts)
+        values, published, fixed, least, greatest, costs, never = (_padded(*part, len(whole)) for part in parts)
         if "contributor" in changes:
-            changes["contributor"] = _padded(changes["contributor"], ALONE, whole)
+            changes["contributor"] = _padded(changes["contributor"], ALONE, len(whole))
         total = grid.whole
         changes["grand"] = -1 if total is None or fixed[total] or never[total] else total
         return System(values, published, rows_of(whole), fixed, least, greatest, costs, never, **changes)
@@ -217,8 +245,8 @@ class _Protecting:
         return found if first is None else replace(found, witnesses=[*first.witnesses, *found.witnesses])
 
 
-def _padded(values: Any, rest: Any, whole: Grid) -> Any:
-    return np.pad(values, (0, len(whole) - len(values)), constant_values=rest)
+def _padded(values: Any, rest: Any, size: int) -> Any:
+    return np.pad(values, (0, size - len(values)), constant_values=rest)
 
 
 def _is_joint(grid: Grid, most: int) -> bool:

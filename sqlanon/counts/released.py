@@ -92,7 +92,7 @@ def released_rows(counted: Counted, policy: CountsPolicy, suppressed: Flags) -> 
 def long_rows(counted: Counted, policy: CountsPolicy, suppressed: Flags) -> pa.Table:
     """Return the released table in its long form, whichever the policy asks for."""
     grid, written = counted.grid, columns_of(policy)
-    cells, tables = cells_of_rows(counted, policy)
+    cells, tables = cells_of_rows(counted, policy, suppressed)
     keys, hidden, counts = grid.all_keys[cells], suppressed[cells], counted.contributors[cells]
     found: dict[str, pa.Array] = {}
     if written.table is not None:
@@ -121,17 +121,21 @@ def reasons_of_rows(counted: Counted, policy: CountsPolicy, protection: Protecti
     """
     by_rule, suppressed = unsafe_by_rule(counted, policy), protection.suppressed
     words = {cell: ", ".join(rule for rule, own in by_rule.items() if own[cell]) for cell in np.flatnonzero(suppressed)}
-    cells, _ = cells_of_rows(protection.shown(counted), policy)
+    cells, _ = cells_of_rows(protection.shown(counted), policy, suppressed)
     return tuple((words[cell] or PROTECTING) if suppressed[cell] else "" for cell in cells)
 
 
-def cells_of_rows(counted: Counted, policy: CountsPolicy) -> tuple[Numbers, Numbers]:
-    """Return the cell of each row of the long form, and the number of its table."""
+def cells_of_rows(counted: Counted, policy: CountsPolicy, suppressed: Flags) -> tuple[Numbers, Numbers]:
+    """Return the cell of each row of the long form, and the number of its table.
+
+    Where zeros are left out, suppressed cells have rows all the same: otherwise a row would say that somebody is there.
+    """
+    shows = suppressed | (counted.contributors > 0) | (policy.rules.zeros == "publish")
     grid, keys, found = counted.grid, counted.grid.all_keys, []
     for number, sets in enumerate(sets_of_tables(policy)):
         cells = np.concatenate([np.arange(grid.starts[n], grid.starts[n + 1]) for n in map(grid.sets.index, sets)])
         cells = cells[np.lexsort(keys[cells].T[::-1])]
-        cells = cells[counted.contributors[cells] > (0 if policy.rules.zeros == "omit" else -1)]
+        cells = cells[shows[cells]]
         found.append(np.stack([cells, np.full(len(cells), number)]))
     both = np.concatenate(found, axis=1)
     return both[0], both[1]

@@ -26,18 +26,23 @@ def unsafe_by_rule(counted: Counted, policy: CountsPolicy) -> dict[str, Flags]:
 
 
 def _alone_in_rows(counted: Counted, policy: CountsPolicy) -> Flags:
-    """Return which cells hold all contributors of a row of a sensitive dimension."""
-    grid, rules, values = counted.grid, policy.rules, counted.contributors
+    """Return which cells hold all contributors of a row of a sensitive dimension: the others are empty, or it is as
+    large as the row, whose contributors may have several categories."""
+    grid, values = counted.grid, counted.contributors
     unsafe = np.zeros(len(grid), bool)
-    for name in rules.groups:
-        position = [*policy.dimensions].index(name)
+    for position in [[*policy.dimensions].index(name) for name in policy.rules.groups]:
         for number, levels in enumerate(grid.sets):
             if levels[position] is None:
                 continue
             own = slice(grid.starts[number], grid.starts[number + 1])
             shape = [len(d.categories(level)) for d, level in zip(grid.dimensions, levels, strict=True)]
-            filled = (values[own] > 0).reshape(shape)
-            alone = filled & (filled.sum(axis=position, keepdims=True) == 1) & (shape[position] > 1)
+            counts, whole = values[own].reshape(shape), (*levels[:position], None, *levels[position + 1 :])
+            alone = (counts > 0).sum(axis=position, keepdims=True) == 1
+            if whole in grid.sets:
+                start = grid.starts[grid.sets.index(whole)]
+                rows = [*shape[:position], 1, *shape[position + 1 :]]
+                alone = alone | (counts == values[start : start + int(np.prod(rows))].reshape(rows))
+            alone = alone & (counts > 0) & (shape[position] > 1)
             unsafe[own] |= alone.reshape(-1)
     return unsafe
 
@@ -72,10 +77,9 @@ def _lacking(counted: Counted, policy: CountsPolicy) -> tuple[Floats, Floats, Fl
 
 
 def exempt_cells(counted: Counted, rules: CountsFacts) -> Flags:
-    """Return which cells are not suppressed to protect others: such as have no row, and totals if they are exempt."""
-    without_row: Flags = (counted.contributors == 0) & (rules.zeros == "omit")
+    """Return which cells are not suppressed to protect others: none, or the totals."""
     totals: Flags = (counted.grid.all_keys == 0).any(axis=1)
-    return without_row | totals if rules.never == "totals" else without_row
+    return totals if rules.never == "totals" else np.zeros_like(totals)
 
 
 def weights_of(counted: Counted, policy: CountsPolicy) -> Floats:

@@ -114,12 +114,16 @@ def _ranges(values: Floats, rules: CountsFacts, steps: int) -> tuple[Floats, Flo
 
 
 def _alone(counts: Numbers, grid: Grid, position: int) -> Flags:
-    """Return the cells that hold all contributors of their row, which has other categories of a dimension."""
-    rows = grid.all_keys
+    """Return the cells that hold all contributors of their row, which has other categories of a dimension: those are
+    empty, or the row has no more."""
+    rows, wholes = grid.all_keys, grid.all_keys
+    wholes[:, position] = 0
+    held = {tuple(key): int(count) for key, count in zip(rows.tolist(), counts, strict=True)}
+    whole = np.array([held.get(tuple(key), -1) for key in wholes.tolist()])
     rows[:, position] = grid.dimensions[position].level[rows[:, position]]
     row = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
     cells, filled = np.bincount(row)[row], np.bincount(row, counts > 0)[row]
-    found: Flags = (rows[:, position] >= 0) & (counts > 0) & (filled == 1) & (cells > 1)
+    found: Flags = (rows[:, position] >= 0) & (counts > 0) & ((filled == 1) | (counts == whole)) & (cells > 1)
     return found
 
 

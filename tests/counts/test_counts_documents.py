@@ -52,6 +52,8 @@ AGES = {"hierarchy": {"intervals": {"width": 10, "fanouts": [2]}}}
             {"round": 5, "counts": {"by": {"dimensions": ["sex"], "measures": [{"sum": "cost"}]}}},
             "not shown exactly",
         ),
+        (ROUNDED, {"threshold": 10**30}, "as large as that"),
+        (ROUNDED, {"interval": [0, 10**30]}, "as large as that"),
         (NOISE, {"entity": None}, "none is named"),
         (NOISE, {"key": None}, "made of a secret"),
         (NOISE, {"keys": {"D": 2, "V": 3, "j": 2}}, "a D above j"),

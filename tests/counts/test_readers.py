@@ -258,6 +258,75 @@ def test_an_audit_knows_that_cells_of_linked_tables_are_sums_of_the_same() -> No
     assert found
 
 
+@seeds(200, size=20)
+@pytest.mark.slow
+def test_small_categories_are_not_told_by_each_having_somebody(block: Block) -> None:
+    """Every table with one record in each category, at least, that agrees with what is shown of two levels."""
+    looked = 0
+    for seed in block:
+        draw, threshold = random.Random(seed), random.Random(-seed - 1).choice([2, 3])
+        places = [(f"{group}{n}",) for group in "ab"[: draw.choice([1, 2])] for n in range(draw.choice([2, 3]))]
+        rows = [{"kind": kind} for (kind,) in places for _ in range(draw.choice([1, 1, 2, 3, 5]))]
+        levels = draw.choice([[0], [0, 1], [0, 1]])
+        asked = {
+            "counts": {"by": {"dimensions": {"kind": levels}}}, "threshold": threshold, "insiders": False,
+            "columns": {"kind": {"hierarchy": {"prefix": {"lengths": [1]}}}},
+        }  # fmt: skip
+        found = sqlanon.counts(pa.Table.from_pylist(rows), asked).to_arrow().to_pylist()
+        shown = {row["kind"].rstrip("*"): row["count"] for row in found}
+        most = len(rows) + 8
+        tables = np.zeros((1, 0), int)
+        for _ in places:
+            tables = np.hstack([np.repeat(tables, 9, axis=0), np.tile(np.arange(1, 10), len(tables))[:, None]])
+            tables = tables[tables.sum(axis=1) <= most]
+
+        def seen(name: str) -> Any:
+            own = [name == "Total" or kind.startswith(name) for (kind,) in places]  # noqa: B023
+            return tables[:, own].sum(axis=1)  # noqa: B023
+
+        agree = np.all([seen(name) == value for name, value in shown.items() if value is not None] or [True], axis=0)
+        for name, value in shown.items():
+            truth = sum(name == "Total" or row["kind"].startswith(name) for row in rows)
+            if 0 < truth < threshold:
+                assert value is None and seen(name)[agree].max() >= threshold, (seed, name)
+                looked += 1
+    assert looked
+
+
+@seeds(40, size=10)
+@pytest.mark.slow
+def test_a_row_that_is_left_out_is_a_zero_that_is_shown(block: Block) -> None:
+    """Leaving zeros out tells no more than to publish them: that a suppressed cell has a row says nothing."""
+    empty = 0
+    for seed in block:
+        draw = random.Random(seed)
+        names, places = ("sex", "region"), [*itertools.product("fmx", "abcd")]
+        rows = [dict(zip(names, p, strict=True)) for p in places for _ in range(draw.choice([0, 0, 1, 2, 7, 30]))]
+        asked: dict[str, Any] = {"counts": {"by": {"dimensions": [*names]}}, "threshold": draw.choice([3, 6])}
+        asked |= draw.choice([{}, {}, {"round": 10}, {"groups": ["region"]}])
+        table = pa.Table.from_pylist(rows)
+        every = shown_of(sqlanon.counts(table, asked), names, "count")
+        left = shown_of(sqlanon.counts(table, asked | {"zeros": "omit"}), names, "count")
+        assert left == {key: value for key, value in every.items() if value != 0}, seed
+        empty += sum(v is None and not any(holds(k, [r[n] for n in names]) for r in rows) for k, v in left.items())
+    assert empty or len(block) < 10, "zeros are suppressed, too"
+
+
+def test_groups_are_hidden_where_persons_have_several_categories() -> None:
+    """All of the row have one diagnosis, and some another one beside it."""
+    own = {n: ["X", *(["Y"] if n < 8 else [])] for n in range(20)}
+    own |= dict(zip(range(20, 46), [["X"], ["Y"]] * 13, strict=True))
+    rows = [{"person": n, "region": "N" if n < 20 else "S", "diag": d} for n, each in own.items() for d in each]
+    asked = {"entity": "person", "counts": {"by": {"dimensions": ["region", "diag"]}}, "groups": ["diag"]}
+    release = sqlanon.counts(pa.Table.from_pylist(rows), asked)
+    shown = shown_of(release, ("region", "diag"), "count")
+    assert shown["N", "X"] is None and None in (shown["N", None], shown["N", "Y"])
+    planted = release.protection.suppressed.copy()
+    planted[release.counted.grid.all_keys.tolist().index([1, 1])] = False
+    with pytest.raises(sqlanon.AuditError, match="unsafe cells"):
+        audit_written(released_rows(release.counted, release.policy, planted), release.counted, release.policy)
+
+
 def test_an_audit_judges_groups() -> None:
     asked = {
         "table": "t",

@@ -14,7 +14,7 @@ from sqlglot import exp
 from sqlanon.assess.presets.facts import NONE, Preset, PresetEntry, named_presets, plain_name
 from sqlanon.assess.profiling.attributes import OF_A_GROUP, find_attributes, find_keys, with_attributes
 from sqlanon.assess.profiling.dependencies import find_deciders, find_dependencies
-from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile, Follower, PresetFit, SameColumns
+from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile, Follower, NearNumbers, PresetFit, SameColumns
 from sqlanon.assess.profiling.near_numbers import find_near_numbers
 from sqlanon.assess.profiling.roles import ASK_DROPPED, MOSTLY_UNIQUE
 from sqlanon.core.engines.base import Engine
@@ -44,8 +44,8 @@ def as_schema(
     known = () if fit is None else fit.matched
     left = [item for item in columns if item.name not in known or item.role not in DROPPED]
     dependencies, not_compared = find_dependencies(engine, relation, types, left)
-    equals, linear, bounds = find_near_numbers(engine, relation, types, left)
-    left = [replace(c, equals=equals.get(c.name), bounds=bounds.get(c.name, ())) for c in left]
+    near, linear = find_near_numbers(engine, relation, types, left)
+    left = [replace(item, near=near.get(item.name, NearNumbers())) for item in left]
     dependencies += linear
     unknown = [item for item in dependencies if item.of not in known or item.follows not in known]
     keys = find_keys(left, unknown)

@@ -22,7 +22,7 @@ from sqlanon.assess.profiling.drafted_hierarchies import SUPPRESS, DraftedHierar
 from sqlanon.assess.profiling.entities import entity_of
 from sqlanon.assess.profiling.facts import ColumnProfile, Profile, few_or, percent
 from sqlanon.assess.profiling.proposals import LOST, propose
-from sqlanon.assess.profiling.proposed import BESIDE_FIRST, Proposal
+from sqlanon.assess.profiling.proposed import BESIDE_FIRST, Proposal, published_of
 from sqlanon.assess.profiling.questions import MANY, PERSONS, PROTECTION, ROLES, Asked, Decision, DraftedColumn, ask
 from sqlanon.assess.profiling.roles import K
 from sqlanon.assess.profiling.searched import ASK_LEFT_OUT, FEW_OUTCOMES, as_searched, with_known_events
@@ -213,9 +213,9 @@ def _proposals(
             continue
         made = tuple(replace(item, displaced={**item.displaced, **refused}) for item in made)
         if first:
-            more_than = first[0].says < made[0].says
+            more_than = published_of(first[0]) < published_of(made[0])
             return made if more_than else first, ()
-        freed = [name for name in refused if because_of[name] and not {*because_of[name]} & made[0].says]
+        freed = [name for name in refused if because_of[name] and not {*because_of[name]} & published_of(made[0])]
         if not freed:
             return made, ()
         first, others = made, {name for freed_one in freed for name in because_of[freed_one]}

@@ -133,6 +133,19 @@ class ColumnCounts(Facts):
 
 
 @dataclass(frozen=True, slots=True)
+class NearNumbers:
+    """The columns whose numbers say something of those of another one.
+
+    Attributes:
+        equals: the first column before it that holds the same number in most records.
+        bounds: the columns whose number is hardly ever less than its, or hardly ever more.
+    """
+
+    equals: str | None = None
+    bounds: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ColumnProfile(ColumnCounts):
     """What was found of a column.
 
@@ -159,8 +172,7 @@ class ColumnProfile(ColumnCounts):
         keys: what a policy says of it beside its role, where a preset gives it: a hierarchy, or models.
         leader: the column that it follows from, as one attribute, and ``how`` (``Follower``); None where it leads.
         decides: the columns that hold a value only beside some of its values: they say more of it.
-        equals: the first column before it that holds the same number in most records.
-        bounds: the columns whose number is hardly ever less than its, or hardly ever more.
+        near: the columns of numbers that say something of its own.
         shapes: share of the values that have a shape (``assess/profiling/shapes.py``), where it is not 0.
         examined: values that shapes, lengths and spread were taken from.
         separation: the share of pairs of records that differ in the column; None with fewer than two records.
@@ -190,8 +202,7 @@ class ColumnProfile(ColumnCounts):
     leader: str | None = None
     how: str = ""
     decides: tuple[str, ...] = ()
-    equals: str | None = None
-    bounds: tuple[str, ...] = ()
+    near: NearNumbers = field(default_factory=NearNumbers)
     spread: Spread | None = None
     lengths: Lengths | None = None
     shapes: Mapping[str, float] = field(default_factory=dict)

@@ -325,8 +325,8 @@ def _share_a_word(one: ColumnProfile, other: ColumnProfile) -> bool:
     mine, its = {*parts_of(one.name)}, {*parts_of(other.name)}
     return (
         mine == its
-        or one.name == other.equals
-        or other.name == one.equals
+        or one.name == other.near.equals
+        or other.name == one.near.equals
         or any(_same_word(part, other_part) for part in mine for other_part in its)
     )
 

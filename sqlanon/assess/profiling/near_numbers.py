@@ -8,7 +8,7 @@ from itertools import combinations
 from sqlglot import exp
 
 from sqlanon.assess.profiling.dependencies import FEW_NUMBERS, MOST_NUMBERS, VALUE, Dependency
-from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile
+from sqlanon.assess.profiling.facts import DROPPED, ColumnProfile, NearNumbers
 from sqlanon.core.engines.base import Engine
 from sqlanon.core.sqltrees.trees import canonical, count_if, or_zero, when
 
@@ -25,10 +25,10 @@ LINEAR = 1e-4
 
 def find_near_numbers(
     engine: Engine, relation: exp.Expr, types: Mapping[str, str], columns: Sequence[ColumnProfile]
-) -> tuple[dict[str, str], list[Dependency], dict[str, tuple[str, ...]]]:
-    """Return the numbers that are equal to one before in most records, with that one; those of many values of which
-    each is a linear function of the other, as pounds are of kilograms; and numbers with those that are hardly ever
-    less, or hardly ever more, as the time of a visit and that of the end are."""
+) -> tuple[dict[str, NearNumbers], list[Dependency]]:
+    """Return of numbers those that are equal in most records, and those that are hardly ever less, or hardly ever more,
+    as the time of a visit and that of the end are; and those of many values of which each is a linear function of the
+    other, as pounds are of kilograms."""
     numbers = [
         item
         for item in columns
@@ -38,7 +38,7 @@ def find_near_numbers(
     ][:MOST_NUMBERS]  # fmt: skip
     pairs = list(combinations(numbers, 2))
     if not pairs:
-        return {}, [], {}
+        return {}, []
     values = {item.name: _scaled(item, types[item.name]) for item in numbers}
     held = {item.name: exp.cast(canonical(item.name, types[item.name]), "DOUBLE") for item in numbers}
     sums = [[value.copy(), exp.Mul(this=value.copy(), expression=value.copy())] for value in values.values()]
@@ -67,7 +67,7 @@ def find_near_numbers(
         whole = not one.nulls and not other.nulls and min(one.distinct, other.distinct) > FEW_NUMBERS
         if whole and _unexplained(each[one.name], each[other.name], product, one.records) <= LINEAR:
             linear += [Dependency(one.name, other.name, VALUE, 0), Dependency(other.name, one.name, VALUE, 0)]
-    return equals, linear, bounds
+    return {name: NearNumbers(equals.get(name), bounds.get(name, ())) for name in {*equals, *bounds}}, linear
 
 
 def _meet(low: ColumnProfile, high: ColumnProfile) -> bool:

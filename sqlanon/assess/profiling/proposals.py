@@ -36,6 +36,7 @@ from sqlanon.assess.profiling.proposed import (
     ProposalCounts,
     account,
     proposal_of,
+    published_of,
 )
 from sqlanon.assess.profiling.several import by_several_rules
 from sqlanon.assess.profiling.values_left import LEAST_LIMIT, MOST_OF_ONE, few_if_known, too_uneven, uneven_values
@@ -213,7 +214,7 @@ class _Searches:
             policy, limit, plans = self._policy, self.limit, dict(self._plans)
             self._narrow(min(most for _, most in lost.values()))
             narrowed = self._balanced()
-            costs = narrowed.loss > found.loss + WISHES_COST or not found.says <= narrowed.says
+            costs = narrowed.loss > found.loss + WISHES_COST or not published_of(found) <= published_of(narrowed)
             if costs and all(share <= MOST_OF_ONE for share, _ in lost.values()):
                 self._policy, self.limit, self._plans = policy, limit, plans
                 self._known.clear()

@@ -126,11 +126,6 @@ class Proposal(Facts):
     counted: ProposalCounts = field(default_factory=ProposalCounts)
 
     @property
-    def says(self) -> set[str]:
-        """The columns of which something is published."""
-        return {*self.protected, *(item.name for item in self.columns if not item.fully_suppressed)}
-
-    @property
     def highest_risk(self) -> float:
         """1 / the smallest class; 0 where nothing is published."""
         return 1.0 / self.smallest_class if self.smallest_class else 0.0
@@ -154,6 +149,11 @@ def left_by_rules(plan: Planned) -> dict[str, float]:
         if item.costs[0] and records else 0.0
         for place, item in enumerate(plan.catalog.attributes)
     }  # fmt: skip
+
+
+def published_of(proposal: Proposal) -> set[str]:
+    """Return the columns of which a proposal publishes something."""
+    return {*proposal.protected, *(item.name for item in proposal.columns if not item.fully_suppressed)}
 
 
 def account(plan: Planned) -> tuple[str, int, int, int, int | None]:

@@ -71,7 +71,7 @@ def as_searched(profile: Profile, entity: str | None = None) -> Profile:
 
     def judged(item: ColumnProfile) -> ColumnProfile:
         if item.name in measured:
-            return _in_bands(item, by_name[item.equals] if item.equals in measured else item)
+            return _in_bands(item, by_name[item.near.equals] if item.near.equals in measured else item)
         if item.role == "sensitive" and item.name in beside:
             reason = f"It gives {beside[item.name]!r} away, of which it says more."
             return replace(item, role="drop", otherwise="sensitive", question=ASK_LEFT_OUT, reason=reason)
@@ -188,7 +188,7 @@ def _measured(profile: Profile, title: Sequence[object], linking: Container[str]
     ]  # fmt: skip
     measured = {name for name in by_interest(fitting, profile.columns, title)[:MOST_BANDS] if name not in linking}
     generalized = {item.name for item in open_to} - measured
-    while narrowing := [c for c in fitting if c.name in measured and not generalized.isdisjoint(c.bounds)]:
+    while narrowing := [c for c in fitting if c.name in measured and not generalized.isdisjoint(c.near.bounds)]:
         measured -= {item.name for item in narrowing}
         generalized |= {item.name for item in narrowing}
     return measured
