@@ -10,7 +10,7 @@ import pyarrow as pa
 from sqlanon.assess.profiling.drafting import draft
 from sqlanon.assess.profiling.interest import OF_A_PAIR, by_interest, subject_scores, tells_apart, worths_of
 from sqlanon.assess.profiling.profile import profile
-from sqlanon.assess.profiling.searched import NUMBERS, as_searched
+from sqlanon.assess.profiling.searched import FLAG, NUMBERS, as_searched
 from sqlanon.assess.profiling.wishes import floor_of
 from sqlanon.core.lattice.catalog import Attribute
 
@@ -215,7 +215,8 @@ def test_a_time_says_nothing_without_what_ended_it() -> None:
     assert all(scores[name] > 0 for name in ("srv", "srvstat", "lenfol", "fstat"))
     assert scores["srv"] - scores["size"] == scores["fstat"] - scores["meno"] == OF_A_PAIR
     judged = as_searched(found)
-    assert [judged.column(name).role for name in ("srv", "srvstat", "meno")] == ["sensitive"] * 2 + ["quasi_identifier"]
+    assert [judged.column(name).role for name in ("srv", "srvstat", "meno")] == ["sensitive"] * 3
+    assert judged.column("meno").reason.endswith(FLAG), "nothing says that others know it"
     assert judged.column("zip_code").role == "quasi_identifier"
     number = judged.column("casenum")
     assert (number.role, number.reason) == ("drop", NUMBERS), "its values count nothing"

@@ -18,7 +18,7 @@ from benches import visitors
 from command_line import sqlanon as command
 
 import sqlanon
-from sqlanon.assess.profiling import drafting, proposals, several
+from sqlanon.assess.profiling import drafting, proposals, searched, several
 from sqlanon.assess.profiling.drafting import REFUSED, PolicyDraft, draft
 from sqlanon.assess.profiling.facts import percent
 from sqlanon.assess.profiling.profile import profile
@@ -428,6 +428,7 @@ def test_what_links_the_records_of_a_person_is_generalized(tmp_path: Path) -> No
 
 @pytest.mark.slow
 def test_ages_are_finer_in_place_of_a_flag_that_says_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(searched, "MOST_FLAGS", 0)
     draw = random.Random(3)
     rows: dict[str, list[Any]] = {name: draw.choices([0, 1], [60, 40], k=500) for name in ("gift", "bonus", "flyer")}
     rows |= {"age": [draw.randrange(18, 80) for _ in range(500)], "sex": draw.choices("mf", k=500)}
@@ -444,7 +445,10 @@ def test_ages_are_finer_in_place_of_a_flag_that_says_little(tmp_path: Path, monk
 
 
 @pytest.mark.slow
-def test_a_flag_that_follows_from_bands_is_left_out_in_their_place(tmp_path: Path) -> None:
+def test_a_flag_that_follows_from_bands_is_left_out_in_their_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(searched, "MOST_FLAGS", 0)
     draw = random.Random(6)
     earned = [draw.choice([0.0, round(draw.uniform(1, 60), 3)]) for _ in range(800)]
     rows = {

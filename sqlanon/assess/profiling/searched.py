@@ -42,12 +42,14 @@ ASK_OUTCOME = (
 ASK_RARE = "May its rare values be seen beside the others? Otherwise leave them merged."
 NEARLY_CONSTANT = 0.95
 """The share of one value from which on the others of a sensitive column are too few to be merged."""
-MOST_FLAGS = 3
 FEW_OUTCOMES, MOST_KINDS, MOST_OUTCOMES, OF_KINDS, ABOUT_IT = 10, 30, 7, 0.25, 1.0
 """Values of an outcome, at most, that are not put in bands if they are numbers, and of any; outcomes, at most; and what
 speaks for kinds, and for counts from 0, being what the table is about, at least (``subject_scores``): others know how
 many children somebody has."""
 OUTCOME = "It is what the table is about: its model protects it, so that it need not be generalized."
+FLAG = "A model protects it in place of a hierarchy, so that it parts no class."
+MOST_FLAGS = 3
+"""Flags of which nothing is known, at most, that a model protects."""
 BANDS = "It is what the table is about: its model protects it, in bands, so that it need not part the classes."
 NUMBERS = "By its name its values number things or persons, which says nothing of these."
 PRODUCT = "It is called by {!r} and {!r}, and seems to be made of them."
@@ -85,8 +87,9 @@ def as_searched(profile: Profile, entity: str | None = None) -> Profile:
             return replace(item, role="keep", reason=reason)
         if item.name in outcomes and _has_bands(item):
             return _in_bands(item)
-        if item.name in outcomes:
-            return replace(item, role="sensitive", reason=f"{item.reason} {OUTCOME}", question=ASK_OUTCOME)
+        if item.name in outcomes or item.name in flags:
+            why = OUTCOME if item.name in outcomes else FLAG
+            return replace(item, role="sensitive", reason=f"{item.reason} {why}", question=ASK_OUTCOME)
         if item.question == ASK_BEYOND:
             return replace(item, role="quasi_identifier", question=None, otherwise=None)
         if item.policy_role != "keep" or item.leader is not None or item.distinct + (item.nulls > 0) < 2:
@@ -106,8 +109,9 @@ def as_searched(profile: Profile, entity: str | None = None) -> Profile:
     measured, by_name = _measured(profile, title, linking), {item.name: item for item in profile.columns}
     profile = replace(profile, columns=tuple(_freed(item, measured) for item in profile.columns))
     outcomes = _outcomes(profile, title) - linking
+    flags = _unknown_flags(profile, title, outcomes) - linking
     restored = {item.name for item in profile.columns if item.question == ASK_BEYOND}
-    sensitive = {item.name for item in profile.columns if item.role == "sensitive"} | outcomes
+    sensitive = {item.name for item in profile.columns if item.role == "sensitive"} | outcomes | flags
     beside = {name: item.name for item in profile.columns if item.decides for name in item.follows_from}
     scores = subject_scores(profile.columns, profile.columns, title)
     constant = {c.name for c in profile.columns if c.most > NEARLY_CONSTANT * c.filled and scores[c.name] <= 0}
@@ -252,10 +256,18 @@ def _outcomes(profile: Profile, title: Sequence[object]) -> set[str]:
         and (not has_rare_values(item) or _has_bands(item)) and tells_apart(item)
     ]  # fmt: skip
     most = {item.name for item, _ in by_variety(fitting, scores)[:MOST_OUTCOMES]}
-    flags = [
-        c for c in open_to
-        if (c.role == "keep" or DISTINGUISHES in c.reason) and c.leader is None and c.name not in most
-        and c.distinct + (c.nulls > 0) == 2 and c.topic is None and not has_rare_values(c) and tells_apart(c)
-    ]  # fmt: skip
-    most |= {c.name for c in sorted(flags, key=lambda c: -scores[c.name])[:MOST_FLAGS]}
     return most | {item.name for item in fitting if item.name in alike}
+
+
+def _unknown_flags(profile: Profile, title: Sequence[object], others: Container[str]) -> set[str]:
+    """Return the flags of which nothing is known, those first that a table is most about: a model protects them, and
+    they part no class."""
+    fitting = [
+        item
+        for item in profile.columns
+        if (item.role == "keep" or DISTINGUISHES in item.reason) and item.leader is None and item.topic is None
+        and item.distinct + (item.nulls > 0) == 2 and item.name not in others
+        and not has_rare_values(item) and tells_apart(item)
+    ]  # fmt: skip
+    scores = subject_scores(fitting, profile.columns, title)
+    return {item.name for item in sorted(fitting, key=lambda item: -scores[item.name])[:MOST_FLAGS]}
