@@ -242,6 +242,24 @@ def test_no_protected_number_bounds_one_that_is_generalized() -> None:
     assert alone.column("visit_time").role == "sensitive"
 
 
+def test_of_three_numbers_of_which_two_tell_the_third_one_is_left_out() -> None:
+    """The age at a visit is that at the first one and the time between, but for a slip."""
+    draw = random.Random(8)
+    first = [draw.randrange(300, 900) for _ in range(800)]
+    months = [draw.randrange(1, 60) for _ in first]
+    age = [a + 2 * m for a, m in zip(first, months, strict=True)]
+    data = {"sex": draw.choices("mf", k=800), "age": age, "first_age": first, "months": months}
+    data |= {"score": [draw.randrange(400) for _ in first], "weight": [3 * m + draw.gauss(0, 12) for m in months]}
+    for slip in (False, True):
+        age[0] = age[0] + 9 * slip
+        found = profile(pa.table(data))
+        told = {item.name: {*item.near.told_by} for item in found.columns if item.near.told_by}
+        assert told["age"] == {"first_age", "months"} and told.keys() == {"age", "first_age", "months"}
+        judged = as_searched(found)
+        gone = [item for item in judged.columns if item.name in told and item.policy_role == "drop"]
+        assert len(gone) == 1 and "tell it, together" in gone[0].reason
+
+
 def test_few_in_an_arm_are_known_and_a_rare_end_is_not() -> None:
     draw = random.Random(2)
     data = {name: draw.choices([0, 1], [9, 1], k=900) for name in ("treated", "died", "status")}

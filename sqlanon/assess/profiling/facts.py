@@ -139,10 +139,12 @@ class NearNumbers:
     Attributes:
         equals: the first column before it that holds the same number in most records.
         bounds: the columns whose number is hardly ever less than its, or hardly ever more.
+        told_by: two columns of which it is a sum, each times something.
     """
 
     equals: str | None = None
     bounds: tuple[str, ...] = ()
+    told_by: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

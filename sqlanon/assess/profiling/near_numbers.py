@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
@@ -17,6 +18,9 @@ EQUAL, FEWEST_VALUES = 0.6, 4
 and values of each."""
 FAR, LARGEST = 1e6, 1e100
 """How many ranges a number lies from the median, at most, that is looked at; and bounds of the ranges that are."""
+TOLD, NOT_ALONE = 2e-3, 0.99
+"""What two numbers leave unexplained of the variance of one that they tell, and how alike any two of these are, at
+most."""
 BOUND = 0.005
 """The share of the records in which a number may be more than one that bounds it."""
 LINEAR = 1e-4
@@ -60,14 +64,43 @@ def find_near_numbers(
         for (low, high), breaks in zip((pair, pair[::-1]), more[2 * place :], strict=False):
             if int(breaks) <= BOUND * min(low.filled, high.filled) and _meet(low, high):
                 bounds |= {a.name: (*bounds.get(a.name, ()), b.name) for a, b in (pair, pair[::-1])}
+    alike: dict[frozenset[str], float] = {}
     for (one, other), same, product in zip(pairs, counts, moments[2 * len(numbers) :], strict=True):
         base = max(one.most, other.most)
         if int(same) - base >= EQUAL * (one.records - base) > 0:
             equals.setdefault(other.name, one.name)
-        whole = not one.nulls and not other.nulls and min(one.distinct, other.distinct) > FEW_NUMBERS
-        if whole and _unexplained(each[one.name], each[other.name], product, one.records) <= LINEAR:
+        if one.nulls or other.nulls:
+            continue
+        r = alike[frozenset((one.name, other.name))] = _correlation(
+            each[one.name], each[other.name], product, one.records
+        )
+        if min(one.distinct, other.distinct) > FEW_NUMBERS and 1 - r * r <= LINEAR:
             linear += [Dependency(one.name, other.name, VALUE, 0), Dependency(other.name, one.name, VALUE, 0)]
-    return {name: NearNumbers(equals.get(name), bounds.get(name, ())) for name in {*equals, *bounds}}, linear
+    told = _told_by_two([item.name for item in numbers if item.distinct > FEW_NUMBERS], alike)
+    names = {*equals, *bounds, *told}
+    return {name: NearNumbers(equals.get(name), bounds.get(name, ()), told.get(name)) for name in names}, linear
+
+
+def _told_by_two(names: Sequence[str], alike: Mapping[frozenset[str], float]) -> dict[str, tuple[str, str]]:
+    """Return the numbers that two others tell together, and neither alone: the age at a visit, that at the first visit
+    and the time between. Of several such pairs it is the best one.
+
+    Args:
+        names: of numbers that have many values.
+        alike: the correlation of each two numbers.
+    """
+    told: dict[str, tuple[str, str]] = {}
+    best = dict.fromkeys(names, 1 - TOLD)
+    for a, b in map(sorted, alike):
+        between = alike[frozenset((a, b))]
+        for name in names:
+            of = [alike.get(frozenset((name, other)), 1.0) for other in (a, b)] if name not in (a, b) else [1.0]
+            if max(map(abs, (*of, between))) < NOT_ALONE:
+                x, y = of
+                explained = (x * x + y * y - 2 * x * y * between) / (1 - between * between)
+                if explained >= best[name]:
+                    best[name], told[name] = explained, (a, b)
+    return told
 
 
 def _meet(low: ColumnProfile, high: ColumnProfile) -> bool:
@@ -90,8 +123,8 @@ def _scaled(item: ColumnProfile, type_name: str) -> exp.Expr:
     return when(near, exp.paren(scaled))
 
 
-def _unexplained(one: tuple[float, float], other: tuple[float, float], product: float, records: int) -> float:
-    """Return 1 - r² of two numbers, by their sums, those of their squares, and of their products."""
+def _correlation(one: tuple[float, float], other: tuple[float, float], product: float, records: int) -> float:
+    """Return the correlation of two numbers, by their sums, those of their squares, and of their products."""
     a, b = (squares / records - (total / records) ** 2 for total, squares in (one, other))
     both = product / records - one[0] * other[0] / records**2
-    return 1 - both * both / (a * b) if a > 0 and b > 0 else 1.0
+    return both / math.sqrt(a * b) if a > 0 and b > 0 else 0.0

@@ -53,6 +53,7 @@ MOST_FLAGS = 3
 BANDS = "It is what the table is about: its model protects it, in bands, so that it need not part the classes."
 NUMBERS = "By its name its values number things or persons, which says nothing of these."
 PRODUCT = "It is called by {!r} and {!r}, and seems to be made of them."
+TOLD = "{!r} and {!r} tell it, together: beside them it would tell more of both than their bands do."
 KNOWN_EVENT = (
     "A model would leave out many of those to whom it happened. Others may know of it: it parts the classes instead."
 )
@@ -115,8 +116,8 @@ def as_searched(profile: Profile, entity: str | None = None) -> Profile:
     beside = {name: item.name for item in profile.columns if item.decides for name in item.follows_from}
     scores = subject_scores(profile.columns, profile.columns, title)
     constant = {c.name for c in profile.columns if c.most > NEARLY_CONSTANT * c.filled and scores[c.name] <= 0}
-    products = _products(profile.columns)
-    columns = [_said_otherwise(judged(item), products) for item in profile.columns]
+    products, told = _products(profile.columns), _told(profile, title)
+    columns = [_said_otherwise(judged(item), products, told) for item in profile.columns]
     candidates = [item for item in columns if item.role in ("quasi_identifier", "sensitive")]
     beyond = {*by_interest(candidates, columns, title)[MOST_SEARCHED:]}
     columns = [
@@ -154,13 +155,30 @@ def _products(columns: Sequence[ColumnProfile]) -> dict[str, tuple[str, str]]:
     return {names[name]: (names[a], names[b]) for name, a, b in cut if a in names and b in names}
 
 
-def _said_otherwise(item: ColumnProfile, products: Mapping[str, tuple[str, str]]) -> ColumnProfile:
+def _told(profile: Profile, title: Sequence[object]) -> dict[str, list[str]]:
+    """Return the numbers that two others tell, with these: of the three the one of least interest, beside which the
+    bands of the others would be narrower than they are."""
+    of_three = [{item.name, *item.near.told_by} for item in profile.columns if item.near.told_by]
+    used = {item.name: item for item in profile.columns if item.policy_role != "drop" or item.question == ASK_BEYOND}
+    order = by_interest([*used.values()], profile.columns, title)
+    found: dict[str, list[str]] = {}
+    for names in of_three:
+        if names <= used.keys() - found.keys():
+            *others, last = sorted(names, key=order.index)
+            found[last] = others
+    return found
+
+
+def _said_otherwise(
+    item: ColumnProfile, products: Mapping[str, tuple[str, str]], told: Mapping[str, Sequence[str]]
+) -> ColumnProfile:
     """Return a column without a role in the release if its values number things or persons, which says nothing, or are
     made of other columns."""
     numbers = is_a_number_of_things(item)
-    if item.policy_role == "drop" or not (numbers or item.name in products):
+    if item.policy_role == "drop" or not (numbers or item.name in products or item.name in told):
         return item
-    reason = NUMBERS if numbers else PRODUCT.format(*products[item.name])
+    named = PRODUCT.format(*products[item.name]) if item.name in products else ""
+    reason = NUMBERS if numbers else named or TOLD.format(*told[item.name])
     return replace(item, role="drop", otherwise="quasi_identifier", question=ASK_OTHERS, reason=reason, keys=None)
 
 
