@@ -8,7 +8,14 @@ from pathlib import Path
 import pyarrow as pa
 
 from sqlanon.assess.profiling.drafting import draft
-from sqlanon.assess.profiling.interest import OF_A_PAIR, by_interest, subject_scores, tells_apart, worths_of
+from sqlanon.assess.profiling.interest import (
+    OF_A_PAIR,
+    by_interest,
+    is_a_number_of_things,
+    subject_scores,
+    tells_apart,
+    worths_of,
+)
 from sqlanon.assess.profiling.profile import profile
 from sqlanon.assess.profiling.searched import FLAG, NUMBERS, as_searched
 from sqlanon.assess.profiling.wishes import floor_of
@@ -220,6 +227,13 @@ def test_a_time_says_nothing_without_what_ended_it() -> None:
     assert judged.column("zip_code").role == "quasi_identifier"
     number = judged.column("casenum")
     assert (number.role, number.reason) == ("drop", NUMBERS), "its values count nothing"
+
+
+def test_numbers_of_things_end_with_id_and_amounts_may() -> None:
+    draw = random.Random(2)
+    names = ("compid", "grpid", "amount_paid", "uric_acid")
+    found = profile(pa.table({name: [draw.randrange(1, 90) for _ in range(600)] for name in names}))
+    assert [is_a_number_of_things(found.column(name)) for name in names] == [True, True, False, False]
 
 
 def test_no_protected_number_bounds_one_that_is_generalized() -> None:

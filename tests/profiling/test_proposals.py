@@ -269,6 +269,22 @@ def test_flags_do_not_displace_what_a_table_is_about(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_column_of_which_one_value_is_left_gives_its_room_up(tmp_path: Path) -> None:
+    """A few have a date: classes of those who have one are too small, and all of them are left out."""
+    draw = random.Random(11)
+    few = {draw.randrange(400) for _ in range(14)}
+    rows = {
+        "age": [draw.randrange(20, 80) for _ in range(400)], "sex": draw.choices("mf", k=400),
+        "relapse_date": [FIRST + datetime.timedelta(draw.randrange(2_000)) if n in few else None for n in range(400)],
+    }  # fmt: skip
+    pq.write_table(pa.table(rows), tmp_path / "people.parquet")
+    made = draft(profile(tmp_path / "people.parquet"), folder=tmp_path, search="one rule")
+    [column] = [item for item in made.columns if item.name == "relapse_date"]
+    assert column.keys == {"role": "drop"} and column.reason.endswith(proposals.NOTHING_LEFT)
+    assert {item.name for item in made.proposals[0].columns} == {"age", "sex"}
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("is_published", [True, False])
 def test_of_two_columns_of_which_one_gives_the_other_away_the_one_that_is_published_stays(
     folder: Path, monkeypatch: pytest.MonkeyPatch, is_published: bool

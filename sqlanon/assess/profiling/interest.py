@@ -64,8 +64,8 @@ OF_AN_ASKER = 2.0
 """How much less a table is about who asked."""
 OF_ANOTHER = 0.75
 """How much less than the education of a person that of a relative is what a table is about."""
-OF_A_THING = re.compile(r"(num|nbr|seq|\b(nr|no|code|number))$")
-"""Ends of the names of whole numbers that count nothing."""
+OF_A_THING = re.compile(r"(num|nbr|seq|\b(nr|no|code|number)|[a-z]{3}(?<![aiou])(?<![aou][clv])id)$")
+"""Ends of the names of whole numbers that count nothing: ``compid``, and not ``paid`` or ``acid``."""
 FIRST = 2
 """Columns that a table is about most: they are not given up, and several rules say of them what a single one would."""
 WHO, OF_ASKED = ("sex", "education"), 1.25

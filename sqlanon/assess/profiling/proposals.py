@@ -39,7 +39,14 @@ from sqlanon.assess.profiling.proposed import (
     published_of,
 )
 from sqlanon.assess.profiling.several import by_several_rules
-from sqlanon.assess.profiling.values_left import LEAST_LIMIT, MOST_OF_ONE, few_if_known, too_uneven, uneven_values
+from sqlanon.assess.profiling.values_left import (
+    LEAST_LIMIT,
+    MOST_OF_ONE,
+    few_if_known,
+    too_uneven,
+    uneven_values,
+    with_one_value,
+)
 from sqlanon.assess.profiling.wishes import UnmetWish, floor_of, wishes_of, years_of
 from sqlanon.core import anonymizer
 from sqlanon.core.hierarchies.code_specs import FrequentValues
@@ -80,6 +87,7 @@ FEW_SENSITIVE = 8
 ENOUGH = 9
 """Columns that are chosen first, each with something of it; further ones, where they cost these little."""
 ENOUGH_PROTECTED = f"{FEW_SENSITIVE} sensitive columns are published; with more, hardly two persons would be alike."
+NOTHING_LEFT = "All records that are published would have the same value of it."
 LOST = "Most records with one of its values would be left out, because they are few in each class."
 
 
@@ -206,8 +214,8 @@ class _Searches:
         """Return the best release of the chosen columns that meets the wishes it can, the most important first.
 
         Where most records with one of few values of a column would be left out, or many with one of an outcome, fewer
-        records may be: in the second case as far as that costs little. Where most are lost nevertheless, the column is
-        given up.
+        records may be: in the second case as far as that costs little. Where most are lost nevertheless, or all that
+        are left have one value, the column is given up.
         """
         found, lost = self._balanced(), self._lost
         if lost:
@@ -220,9 +228,12 @@ class _Searches:
                 self._known.clear()
                 return found
             found, lost = narrowed, self._lost
-        given_up = [name for name, (share, _) in lost.items() if share > MOST_OF_ONE]
-        if given_up:
-            self._near |= dict.fromkeys(given_up, LOST)
+        given_up = {name: LOST for name, (share, _) in lost.items() if share > MOST_OF_ONE}
+        if BALANCED in self._plans:
+            plan, chosen = self._plans[BALANCED]
+            given_up |= dict.fromkeys(with_one_value(plan, chosen.levels, chosen.protected), NOTHING_LEFT)
+        if given_up and given_up.keys() < {*self._order}:
+            self._near |= given_up
             self._order = [name for name in self._order if name not in given_up]
             found = self._balanced()
         return found

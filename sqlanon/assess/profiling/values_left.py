@@ -15,7 +15,18 @@ from sqlanon.core.models import least_count
 from sqlanon.core.plan.full_domain import Plan
 from sqlanon.core.policy import Policy
 from sqlanon.core.sqltrees import names
-from sqlanon.core.sqltrees.trees import column, count_rows, cte, named, number, table, union_all, with_ctes
+from sqlanon.core.sqltrees.trees import (
+    column,
+    count_distinct,
+    count_rows,
+    cte,
+    named,
+    number,
+    table,
+    union_all,
+    when,
+    with_ctes,
+)
 
 LEAST_LIMIT, FEW_VALUES, FEWEST = 0.01, 10, 20
 """The share of the records that may be left out, at least; values of a column, at most, and records of one, at least
@@ -94,6 +105,22 @@ def uneven_values(
     losses = {} if policy.entity is not None else _losses_of_values(plan, policy, levels, protected, found)
     worst = {name: max(lost for lost, _ in shares) for name, shares in losses.items() if shares}
     return {name: lost for name, lost in worst.items() if lost >= UNEVEN}
+
+
+def with_one_value(plan: Plan, levels: Collection[str], protected: Collection[str]) -> list[str]:
+    """Return the columns that a plan publishes and of which it leaves one value, NULL or another, in all records."""
+    if plan.ledger.records > MOST_RECORDS or not levels:
+        return []
+    types = {**dict.fromkeys(levels, "VARCHAR"), **{name: plan.source.types[name] for name in protected}}
+    values = [exp.Add(this=count_distinct(column(name)), expression=_lacks_some(name)) for name in types]
+    query = exp.select(*values).from_(plan.generalized_query(types).subquery("released"))
+    [row] = plan.engine.run("values left", query)
+    return [name for name, held in zip(types, row, strict=True) if int(held) < 2]
+
+
+def _lacks_some(name: str) -> exp.Expr:
+    """Return 1 where some records have no value in a column, else 0."""
+    return when(exp.LT(this=exp.Count(this=column(name)), expression=count_rows()), number(1), number(0))
 
 
 def _counted(plan: Plan, name: str, rows: exp.Expr) -> dict[Any, int]:
