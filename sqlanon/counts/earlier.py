@@ -95,6 +95,12 @@ def _rules_of(asked: CountsPolicy) -> dict[str, Any]:
     }
 
 
+def _rules_then(document: Mapping[str, Any], asked: CountsPolicy) -> Mapping[str, Any]:
+    """Return the rules of an earlier release; builds that wrote down none are taken to have had those of now."""
+    found: Mapping[str, Any] = document.get("rules") or _rules_of(asked)
+    return found
+
+
 def _kind_of(asked: CountsPolicy) -> dict[str, Any]:
     return {"entity": asked.policy.entity, "nulls": asked.policy.nulls}
 
@@ -135,7 +141,7 @@ def join_earlier(
     near, kept = nothing.copy(), nothing.copy()
     least, greatest = np.full(len(keys), np.inf), np.zeros(len(keys))
     for document in earlier:
-        rules = document.get("rules") or _rules_of(asked)
+        rules = _rules_then(document, asked)
         was_unsafe = unsafe_by(every, whole, rules["threshold"], rules["groups"])
         for parts, value in document["cells"]:
             place = places.get(tuple((str(name), int(level), text) for name, level, text in parts))
@@ -182,7 +188,8 @@ def _combined(asked: CountsPolicy, earlier: Sequence[Mapping[str, Any]]) -> Coun
     if len(tables) == len(asked.tables):
         return asked
     policy = Policy.from_dict(own | {"columns": columns}, base_directory=asked.policy.base_directory)
-    return replace(asked, policy=policy, tables=tuple(tables))
+    insiders = asked.rules.insiders or any(_rules_then(document, asked)["insiders"] for document in earlier)
+    return replace(asked, policy=policy, tables=tuple(tables), rules=replace(asked.rules, insiders=insiders))
 
 
 def _refuse_others(columns: Sequence[str]) -> None:

@@ -152,6 +152,17 @@ def test_groups_of_an_earlier_release_stay_hidden(tmp_path: Path) -> None:
     assert None in (later["p", "x", "m"], later["p", "x", "n"])
 
 
+def test_who_was_an_insider_stays_one(tmp_path: Path) -> None:
+    """The one of ``p, x`` was kept from ``p, y``; a later table without insiders does not tell it either."""
+    sizes = {("p", "x"): 1, ("p", "y"): 2, ("p", "z"): 20, **{("q", b): 30 for b in "xyz"}}
+    write(tmp_path, [(a, b, "m") for (a, b), size in sizes.items() for _ in range(size)])
+    tables = {"t": {"dimensions": ["a", "b"], "margins": ["a"]}}
+    first = released(tmp_path, ["a"], counts=tables, insiders=True)
+    assert first["p", "x", None] is None and first["p", "y", None] is None
+    later = released(tmp_path, ["a", "b"])
+    assert later["p", None, None] is None and later["p", "z", None] == 20, "23 less 20 and 1 would be 2"
+
+
 def test_tables_that_leave_out_other_records_are_not_joined(tmp_path: Path) -> None:
     records = [(a, b, "m") for a in "pq" for b in "xyz" for _ in range(8)]
     write(tmp_path, [*records, ("p", "", "m"), ("q", "x", "")])
