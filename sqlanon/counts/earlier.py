@@ -96,7 +96,7 @@ def _rules_of(asked: CountsPolicy) -> dict[str, Any]:
 
 
 def _rules_then(document: Mapping[str, Any], asked: CountsPolicy) -> Mapping[str, Any]:
-    """Return the rules of an earlier release; builds that wrote down none are taken to have had those of now."""
+    """Return the rules of an earlier release; of one of a build that wrote down none, those of now."""
     found: Mapping[str, Any] = document.get("rules") or _rules_of(asked)
     return found
 
@@ -141,8 +141,8 @@ def join_earlier(
     near, kept = nothing.copy(), nothing.copy()
     least, greatest = np.full(len(keys), np.inf), np.zeros(len(keys))
     for document in earlier:
-        rules = _rules_then(document, asked)
-        was_unsafe = unsafe_by(every, whole, rules["threshold"], rules["groups"])
+        rules, is_told = _rules_then(document, asked), "rules" in document
+        was_unsafe = unsafe_by(every, whole, rules["threshold"], rules["groups"]) if is_told else truth > 0
         for parts, value in document["cells"]:
             place = places.get(tuple((str(name), int(level), text) for name, level, text in parts))
             if place is None:
@@ -154,8 +154,10 @@ def join_earlier(
                 changed, near[place] = changed or by > 0, near[place] or 0 < by < asked.rules.threshold
                 known[place] = value
             elif was_unsafe[place]:
-                kept[place], (low, high) = True, rules["interval"]
-                least[place], greatest[place] = min(least[place], low), max(greatest[place], high)
+                count, (low, high) = int(truth[place]), rules["interval"]
+                if not is_told and count >= high:  # it may have been below the threshold of then
+                    low, high = count - high, count + high
+                kept[place], least[place], greatest[place] = True, min(least[place], low), max(greatest[place], high)
     shown = ~np.isnan(known)
     hidden, unsafe = is_known & ~shown, nothing
     if changed:

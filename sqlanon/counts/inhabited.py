@@ -17,28 +17,43 @@ Links = list[dict[int, list[int]]]
 """The parts of each category and of the total, the finest level first."""
 
 
-def wanted_beside_others(grid: Grid, values: Floats, hidden: Flags, unsafe: Flags, greatest: Floats) -> Floats | None:
-    """Return what must be possible of unsafe cells at least, so that it is with one in each category; None where
-    nothing more need be.
+def wanted_beside_others(
+    grid: Grid, values: Floats, hidden: Flags, unsafe: Flags, greatest: Floats, exempt: Flags
+) -> dict[int, float] | None:
+    """Return cells that must be suppressed, too, so that unsafe cells are safe with one in each category: by how much
+    each must be able to fall (below 0), or a total to grow. None where there are no such.
 
-    Only the categories of one dimension, with their totals, are looked at together.
+    Only the categories of one dimension, with their totals, are looked at together. What stands beside small ones is
+    the smallest category that is enough, or else their total.
 
     Args:
         hidden: of each cell, whether it is suppressed.
-        greatest: what must be possible of each unsafe cell, at least, if other cells may be 0.
+        greatest: what must be possible of each unsafe cell, at least.
     """
-    wanted, needed = greatest.copy(), np.flatnonzero(unsafe)
+    wanted: dict[int, float] = {}
     shown = grid.is_published & ~hidden
     for position in range(len(grid.dimensions)):
         links = _links(grid, position)
-        inside = {cell for link in links for parts in link.values() for cell in parts}
-        own = [cell for cell in needed.tolist() if cell in inside]
-        if own:
-            freely, beside = (_most(links, values, shown, floor) for floor in (0.0, 1.0))
-            for cell in own:
-                if beside[cell] < greatest[cell]:
-                    wanted[cell] = greatest[cell] + freely[cell] - beside[cell]
-    return wanted if (wanted > greatest).any() else None
+        above = {part: whole for link in links for whole, parts in link.items() for part in parts}
+        every = {whole: parts for link in links for whole, parts in link.items()}
+        most, lacking = _most(links, values, shown), dict[int, float]()
+        for cell in np.flatnonzero(unsafe).tolist():
+            if cell not in above or most[cell] >= greatest[cell]:
+                continue
+            whole: int | None = above[cell]
+            while whole is not None and not shown[whole]:
+                whole = above.get(whole)
+            if whole is not None:
+                lacking[whole] = max(lacking.get(whole, 0.0), float(greatest[cell] - most[cell]))
+        for whole, by in lacking.items():
+            beside = [p for p in every[whole] if shown[p] and not exempt[p] and values[p] > by]
+            if beside:
+                wanted[min(beside, key=lambda part: values[part])] = -by
+            elif exempt[whole]:
+                return None
+            else:
+                wanted[whole] = by
+    return wanted
 
 
 def _links(grid: Grid, position: int) -> Links:
@@ -50,10 +65,10 @@ def _links(grid: Grid, position: int) -> Links:
     return [grid.parts(fine, coarse) for fine, coarse in pairwise(there) if grid.is_sum(fine, coarse)]
 
 
-def _most(links: Links, values: Floats, shown: Flags, floor: float) -> Floats:
+def _most(links: Links, values: Floats, shown: Flags) -> Floats:
     """Return the most that each category can have, by what is shown of them: of a tree, its parts and then its whole
     tell all."""
-    low, high = np.where(shown, values, floor), np.where(shown, values, np.inf)
+    low, high = np.where(shown, values, 1.0), np.where(shown, values, np.inf)
     for link in links:
         for whole, parts in link.items():
             low[whole] = max(low[whole], low[parts].sum())

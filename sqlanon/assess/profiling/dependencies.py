@@ -356,11 +356,12 @@ def _without_chance(
         item, other = columns[each.of], columns[each.follows]
         if each.how == VALUE and _is_measured(item) and other.distinct <= MOST_PARTS:
             of, to = (canonical(name, types[name]) for name in (each.of, each.follows))
-            cells = exp.select(named(exp.cast(of, "DOUBLE"), "given"), named(to, "other"), named(count_rows(), "held"))
+            cells = exp.select(named(of, "given"), named(to, "other"), named(count_rows(), "held"))
             cells = cells.from_(relation.copy()).where(not_null(column(each.of))).group_by(of.copy(), to.copy())
             most = row_number(exp.Neg(this=column("held")), column("other"), partition=[column("given")])
-            ranked = exp.select(column("given"), column("other"), named(most, "place_")).from_(cells.subquery("cells"))
-            order = exp.Order(expressions=[exp.Ordered(this=column("given"), nulls_first=False)])
+            value = named(exp.cast(column("given"), "DOUBLE"), "value")
+            ranked = exp.select(value, column("other"), named(most, "place_")).from_(cells.subquery("cells"))
+            order = exp.Order(expressions=[exp.Ordered(this=column("value"), nulls_first=False)])
             before = exp.Window(this=exp.Lag(this=column("other")), order=order)
             steps = exp.select(column("other"), named(before, "before")).from_(ranked.subquery("ranked"))
             steps = steps.where(equal(column("place_"), number(1)))

@@ -17,7 +17,7 @@ TOPICS: Mapping[str, str] = {
     "salutation civilite aanhef",
     "race": "race racegrp racecat ethrace* raceeth* ethgrp "
     "raceth ethnicity ethnic ethn ethnie ethnicite etnia etnicidade hautfarbe herkunft herkomst raca "
-    "pochodzenie migration =origin",
+    "pochodzenie migration =origin =language =lang mothertongue muttersprache languematernelle",
     "religion": "religion konfession faith =church denomination bekenntnis geloof wyznanie relig*",
     "body": "height weight =ht =wt =wtkg groesse koerpergroesse gewicht koerpergewicht taille poids estatura peso "
     "altura altezza lengte wzrost waga hoyde vekt laengd vikt =kilo *wght",

@@ -260,16 +260,16 @@ def _codes_of_none(texts: Mapping[str, int]) -> list[str]:
 
 
 def _nines(texts: Mapping[str, int]) -> list[str]:
-    """Return a largest number of nines alone beyond a gap, in a file in which nines stand for no answer elsewhere: in
-    ``FEWEST`` records, or in any where all others are less than half of it."""
+    """Return the largest whole number beyond a gap, of nines alone, in a file in which nines stand for no answer
+    elsewhere: in ``FEWEST`` records, or in half as many where all others are less than half of it."""
     held = {text: n for text, n in texts.items() if text and text not in MISSING}
-    if len(held) < FEWEST_BESIDE or not all(re.fullmatch(PLAIN_NUMBER, text) for text in held):
+    if len(held) < FEWEST_BESIDE or not all(re.fullmatch("[0-9]{1,4}", text) for text in held):
         return []
     last, *others = sorted(held, key=float, reverse=True)
-    far = 2 * float(others[0]) < float(last) and len(last) > 1
+    far = 2 * float(others[0]) < float(last) and len(last) > 1 and 2 * held[last] >= FEWEST
     often = held[last] >= FEWEST and _is_apart(float(last), [*map(float, others)])
     few = held[last] <= MOST_CODED * sum(held.values())
-    return [last] if {*last.replace(".", "")} == {"9"} and few and (far or often) else []
+    return [last] if {*last} == {"9"} and few and (far or often) else []
 
 
 def _year(text: str) -> str:

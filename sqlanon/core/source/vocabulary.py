@@ -94,9 +94,12 @@ PERSONAL = (
 """Words beside which a name is that of a person, and not of a product or a place."""
 RATIOS = frozenset((
     "percent", "percentage", "pct", "rate", "ratio", "share", "proportion", "prozent", "anteil", "quote", "pourcentage",
-    "length", "duration", "amount", "balance", "total", "count", "dauer", "betrag", "saldo", "duree", "montant",
     "taux", "porcentaje", "tasa", "percentuale", "tasso", "percentagem", "taxa", "procent", "andel",
 ))  # fmt: skip
 """Words that end the names of numbers that are no one's, whatever stands before them: ``account_usage_percent``."""
+MEASURES = frozenset((
+    "length", "duration", "amount", "balance", "total", "count", "dauer", "betrag", "saldo", "duree", "montant",
+))  # fmt: skip
+"""The same, unless a number of persons stands before them: ``account_length``, and not ``customer_id_total``."""
 OF_A_NUMBER = "id ids no nr num number nummer numero numer code cd key of the source value"
 """Parts of a name that add nothing but that it is a number."""

@@ -11,7 +11,7 @@ import unicodedata
 from functools import cache
 from itertools import pairwise
 
-from sqlanon.core.source.vocabulary import KINDS, OF_A_NUMBER, PERSONS, RATIOS, RELATIVES
+from sqlanon.core.source.vocabulary import KINDS, MEASURES, OF_A_NUMBER, PERSONS, RATIOS, RELATIVES
 
 LONG = 5
 """Letters of a word that is looked for within others."""
@@ -43,7 +43,8 @@ def parts_of(name: str) -> tuple[str, ...]:
 def kinds_of(name: str) -> tuple[str, ...]:
     """Return what a name says that its column looks like, the likeliest first."""
     numbered = speaks_of_persons(name)
-    is_ratio = not RATIOS.isdisjoint(parts_of(name)[-1:])
+    end = parts_of(name)[-1:]
+    is_ratio = not RATIOS.isdisjoint(end) or not (numbered or MEASURES.isdisjoint(end))
     return tuple(
         kind
         for kind, words in KINDS.items()
@@ -77,7 +78,7 @@ def speaks_of_persons(name: str) -> bool:
     """
     parts = [part for part in parts_of(name) if part not in ("de", "del", "du", "des", "la", "of")]
     pairs = list(pairwise(parts))
-    words = {*parts, *("".join(pair) for pair in pairs if pair == pairs[-1] or pair[0] not in ("number", "num", "no"))}
+    words = {*parts, *("".join(pair) for pair in pairs if pair == pairs[-1] or pair[0] != "number")}
     return not NUMBERED.isdisjoint(words) or (len(parts) == 1 and parts[0] in PERSONS)
 
 
