@@ -95,12 +95,6 @@ def _rules_of(asked: CountsPolicy) -> dict[str, Any]:
     }
 
 
-def _rules_then(document: Mapping[str, Any], asked: CountsPolicy) -> Mapping[str, Any]:
-    """Return the rules of an earlier release; of one of a build that wrote down none, those of now."""
-    found: Mapping[str, Any] = document.get("rules") or _rules_of(asked)
-    return found
-
-
 def _kind_of(asked: CountsPolicy) -> dict[str, Any]:
     return {"entity": asked.policy.entity, "nulls": asked.policy.nulls}
 
@@ -141,7 +135,8 @@ def join_earlier(
     near, kept = nothing.copy(), nothing.copy()
     least, greatest = np.full(len(keys), np.inf), np.zeros(len(keys))
     for document in earlier:
-        rules, is_told = _rules_then(document, asked), "rules" in document
+        is_told = "rules" in document  # earlier builds wrote down none
+        rules = document["rules"] if is_told else _rules_of(asked)
         was_unsafe = unsafe_by(every, whole, rules["threshold"], rules["groups"]) if is_told else truth > 0
         for parts, value in document["cells"]:
             place = places.get(tuple((str(name), int(level), text) for name, level, text in parts))
@@ -155,7 +150,7 @@ def join_earlier(
                 known[place] = value
             elif was_unsafe[place]:
                 count, (low, high) = int(truth[place]), rules["interval"]
-                if not is_told and count >= high:  # it may have been below the threshold of then
+                if not is_told and count >= high:  # it may have been unsafe
                     low, high = count - high, count + high
                 kept[place], least[place], greatest[place] = True, min(least[place], low), max(greatest[place], high)
     shown = ~np.isnan(known)
@@ -190,7 +185,7 @@ def _combined(asked: CountsPolicy, earlier: Sequence[Mapping[str, Any]]) -> Coun
     if len(tables) == len(asked.tables):
         return asked
     policy = Policy.from_dict(own | {"columns": columns}, base_directory=asked.policy.base_directory)
-    insiders = asked.rules.insiders or any(_rules_then(document, asked)["insiders"] for document in earlier)
+    insiders = asked.rules.insiders or any("rules" not in each or each["rules"]["insiders"] for each in earlier)
     return replace(asked, policy=policy, tables=tuple(tables), rules=replace(asked.rules, insiders=insiders))
 
 
