@@ -12,6 +12,7 @@ from sqlanon.assess.profiling.interest import (
     OF_A_PAIR,
     by_interest,
     is_a_number_of_things,
+    says_how_old,
     subject_scores,
     tells_apart,
     worths_of,
@@ -227,6 +228,17 @@ def test_a_time_says_nothing_without_what_ended_it() -> None:
     assert judged.column("zip_code").role == "quasi_identifier"
     number = judged.column("casenum")
     assert (number.role, number.reason) == ("drop", NUMBERS), "its values count nothing"
+
+
+def test_ages_and_births_are_known_however_they_are_written() -> None:
+    draw = random.Random(4)
+    names = ("dob", "agemo", "stay", "ht_for_age")
+    rows = {name: [draw.randrange(100, 900) for _ in range(600)] for name in names}
+    found = profile(pa.table({**rows, "ageyr": [draw.randrange(11, 17) for _ in range(600)]}))
+    assert [says_how_old(found.column(name)) for name in (*names, "ageyr")] == [True, True, False, False, True]
+    judged = as_searched(found)
+    assert {judged.column(name).role for name in ("dob", "agemo", "ageyr")} == {"quasi_identifier"}
+    assert judged.column("stay").role == "sensitive"
 
 
 def test_numbers_of_things_end_with_id_and_amounts_may() -> None:

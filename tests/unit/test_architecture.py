@@ -51,7 +51,7 @@ NEVER = (
 """Walls of the core: the first room imports from none of the others, and why."""
 LINES = {
     "core": 48_845,
-    "assess": 18_177,
+    "assess": 18_186,
     "interop": 8_158,
     "commands": 7_838,
     "report": 6_281,

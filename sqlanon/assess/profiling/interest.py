@@ -201,7 +201,13 @@ def is_measured_subject(found: ColumnProfile) -> bool:
     """Return whether it is a number of many values, of which nothing says that others know it, and no number of a thing
     (``persnum``)."""
     many = found.looks_like in ("number", "amount") and found.distinct > max(KINDS) and found.topic not in KNOWN
-    return many and not is_a_number_of_things(found) and parts_of(found.name) != ("age",)  # in months
+    return many and not is_a_number_of_things(found) and not says_how_old(found)  # in months, or a day of birth
+
+
+def says_how_old(found: ColumnProfile) -> bool:
+    """Return whether its name is of an age or a birth, however that is written, and of nothing at an age."""
+    beside = found.topic is not None or "for" in parts_of(found.name)  # height for age
+    return not beside and not {"age", "birth_date"}.isdisjoint(kinds_of(found.name))
 
 
 def asked_alike(columns: Iterable[ColumnProfile]) -> set[str]:

@@ -17,6 +17,7 @@ from sqlanon.assess.profiling.interest import (
     is_a_number_of_things,
     is_measured_subject,
     observed_times,
+    says_how_old,
     subject_scores,
     tells_apart,
 )
@@ -269,7 +270,7 @@ def _outcomes(profile: Profile, title: Sequence[object]) -> set[str]:
     fitting = [
         item
         for item in open_to
-        if (item.role == "keep" or DISTINGUISHES in item.reason) and item.leader is None
+        if (item.role == "keep" or DISTINGUISHES in item.reason) and item.leader is None and not says_how_old(item)
         and 2 <= item.distinct <= MOST_KINDS and scores[item.name] >= (ABOUT_IT if _counts(item) else OF_KINDS)
         and (not has_rare_values(item) or _has_bands(item)) and tells_apart(item)
     ]  # fmt: skip

@@ -46,7 +46,7 @@ KINDS: Mapping[str, str] = {
     "icd10": "icd icd10",
     "atc": "atc drug medication medikament wirkstoff arzneimittel",
     "age": "age ages alter lebensalter edad eta leeftijd idade wiek alder idad =yas agegr* agecat* ageband agecl* "
-    "agebr* ageran* agebin* ageyrs ageyears agemth agemths agemonths childage =mage =fage husage wifeage =agey =agem "
+    "agebr* ageran* agebin* ageyr* ageyears agemo* agemth* childage =mage =fage husage wifeage =agey =agem "
     "=ager =altersgruppe",
     "year": "year yr jahr annee anio ano anno jaar baujahr rok yil",
     "name": "name firstname lastname surname forename fullname vorname nachname familienname nom prenom nombre "
