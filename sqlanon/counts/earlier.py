@@ -156,12 +156,13 @@ def join_earlier(
     shown = ~np.isnan(known)
     hidden, unsafe = is_known & ~shown, nothing
     if changed:
-        shown, hidden, unsafe, kept = nothing, nothing, near if asked.rules.changes == "suppress" else nothing, nothing
+        shown, hidden, unsafe = nothing, nothing, near if asked.rules.changes == "suppress" else nothing
     for entry in microdata:
         shown = shown | _determined(every, entry.levels)
     numbers = np.array([places[key] for key in counted.grid.named_keys()], np.int64)
     own = nothing.copy()
     own[numbers[counted.grid.is_published]] = True
+    kept &= own | (not changed)
     ends = np.where(kept, least, np.nan), np.where(kept, greatest, np.nan)
     held = (shown, hidden & ~shown, unsafe & own, own, kept & ~shown, *ends)
     return Joined(*held, every, whole, numbers, is_known, known, changed)

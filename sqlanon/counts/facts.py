@@ -151,8 +151,8 @@ class System:
             cell may not learn another unsafe one, other than of the same contributor. Empty: there are no insiders.
         grand: the cell of the grand total, which searches suppress where nothing else protects; -1 for none.
         whole: the values are whole numbers.
-        waives: where nothing that may be suppressed keeps an insider from a cell, nothing is asked: zeros that must be
-            shown say that both cells have the same contributors.
+        waives: where nothing that may be suppressed keeps an insider from a cell, nothing is asked: both cells have the
+            same contributors.
     """
 
     values: Floats

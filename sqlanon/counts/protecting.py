@@ -164,18 +164,7 @@ def protect(
         values, steps = rounded_counts(counted, policy, system, np.zeros(len(system), bool))
         check_ranges(system, values, rules, steps)
         return Protection(nothing, unsafe, unknowns, "rounding", values, steps)
-    found = work.suppressed(grid, system)
-    for _ in range(ROUNDS):
-        beside = wanted_beside_others(grid, truth, found.suppressed[: len(grid)], unsafe, greatest, exempt)
-        if not beside:
-            break
-        system = _with_further(system, beside)
-        found = replace(work.suppressed(grid, system, exact=False), lower_bound=found.lower_bound)
-    if beside is None or beside:
-        raise NoSolutionError(
-            "Small categories would be told by each having somebody; nothing was published.",
-            hint="leave out never: totals, or show coarser levels.",
-        )
+    found = _beside_somebody(work, grid, system, unsafe, exempt)
     hidden, witnesses = found.suppressed, [found.witnesses]
     if counted.amounts is not None:
         width = np.where(primary, width, 0.0)
@@ -185,6 +174,30 @@ def protect(
     hidden = hidden[: len(grid)]
     weight, lower = float(weights[hidden & ~primary].sum()), found.lower_bound
     return Protection(hidden, primary, unknowns, found.how, values, steps, weight, lower, witnesses, found)
+
+
+def _beside_somebody(work: _Protecting, grid: Grid, system: System, unsafe: Flags, exempt: Flags) -> CellSuppression:
+    """Return a suppression that protects, also from who knows that each category has somebody (``inhabited``).
+
+    What that takes is found by the heuristic alone, and the bound is that of the first; raises as ``protect``.
+
+    Args:
+        unsafe, exempt: of the cells of the grid, those with an unsafe count, and those that are not suppressed.
+    """
+    size, found = len(grid), work.suppressed(grid, system)
+    truth, greatest, lower = system.values[:size], system.greatest[:size], found.lower_bound
+    for _ in range(ROUNDS):
+        beside = wanted_beside_others(grid, truth, found.suppressed[:size], unsafe, greatest, exempt)
+        if beside == {}:
+            return found
+        if beside is None:
+            break
+        system = _with_further(system, beside)
+        found = replace(work.suppressed(grid, system, exact=False), lower_bound=lower)
+    raise NoSolutionError(
+        "Small categories would be told by each having somebody; nothing was published.",
+        hint="leave out never: totals, or show coarser levels.",
+    )
 
 
 class _Protecting:

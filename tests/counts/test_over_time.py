@@ -178,6 +178,15 @@ def test_what_an_entry_without_rules_hid_stays_hidden(tmp_path: Path, monkeypatc
     assert None in (later["q", "x", None], later["q", "y", None])
 
 
+def test_a_lower_threshold_shows_nothing_of_then_where_the_source_changed(tmp_path: Path) -> None:
+    records = [*[("p", "x", "m")] * 6, *[("q", "x", "m")] * 30, *[("r", "x", "m")] * 40]
+    write(tmp_path, records)
+    assert released(tmp_path, ["a"], threshold=10)["p", None, None] is None
+    write(tmp_path, [*records, *[("r", "x", "m")] * 9])
+    later = released(tmp_path, ["a"])
+    assert later["p", None, None] is None and later["r", None, None] == 49
+
+
 def test_tables_that_leave_out_other_records_are_not_joined(tmp_path: Path) -> None:
     records = [(a, b, "m") for a in "pq" for b in "xyz" for _ in range(8)]
     write(tmp_path, [*records, ("p", "", "m"), ("q", "x", "")])

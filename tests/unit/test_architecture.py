@@ -60,7 +60,7 @@ LINES = {
     "ledger": 4_288,
     "periods": 614,
     "tables": 2_235,
-    "counts": 6_349,
+    "counts": 6_363,
     "studio": 1_734,
 }
 """The most lines of Python of each folder. A feature is paid for by what it takes away."""
